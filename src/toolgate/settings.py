@@ -1,0 +1,223 @@
+"""Settings: one model an area, each read from the environment under its own prefix.
+
+Only the composition root and the CLI read them; everything else is handed a `Settings`. `Settings()` reads the
+environment, `Settings.defaults()` reads nothing.
+"""
+
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from toolgate.protocol.modes import ToolMode
+
+Direction = Literal["head", "tail", "head_tail"]
+Sandbox = Literal["auto", "bwrap", "landlock", "off"]
+
+
+def _area(prefix: str) -> SettingsConfigDict:
+    """Frozen, and without the offending value in error messages, because some of the values are secrets."""
+    return SettingsConfigDict(env_prefix=prefix, frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class SessionSettings(BaseSettings):
+    """Sessions and the stage that modes are in."""
+
+    model_config = _area("SESSION_")
+
+    default_mode: ToolMode = ToolMode.chat_safe
+    """The mode of a new session. Only `chat_safe` is accepted (ADR 0025)."""
+    coding_enabled: bool = False
+    """The operator's switch: whether a session may be created in `coding`."""
+
+    @field_validator("default_mode", mode="before")
+    @classmethod
+    def _only_chat_safe(cls, value: Any) -> Any:
+        if value != ToolMode.chat_safe.value:
+            raise ValueError(
+                "only 'chat_safe' is accepted, spelled exactly so (ADR 0025: a session starts in chat_safe). "
+                "Unset it, or set it to chat_safe"
+            )
+        return value
+
+
+class ToolOutputSettings(BaseSettings):
+    """How much of a tool's output reaches the model, and where the rest is kept."""
+
+    model_config = _area("TOOL_OUTPUT_")
+
+    max_lines: int = Field(default=2000, ge=1, le=1_000_000)
+    """Lines of output that the model reads at the most."""
+    max_bytes: int = Field(default=51_200, ge=1, le=16_777_216)
+    """Bytes of output (UTF-8) that the model reads at the most."""
+    direction: Direction | None = None
+    """Which end is kept: `head`, `tail` or `head_tail`; unset, the tool decides."""
+    dir: str = "tool-output"
+    """Directory for whole outputs, relative to the root."""
+    retention_days: int = Field(default=7, ge=1, le=3650)
+    """Days after which a whole output is removed."""
+
+    @field_validator("dir")
+    @classmethod
+    def _inside_the_root(cls, value: str) -> str:
+        path = PurePosixPath(value)
+        inside = bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+        if not inside or "\0" in value or path.parts[0] in {".git", ".toolgate"}:
+            raise ValueError(
+                "must be a directory inside the root: relative, without '..', not '.', '.git' or '.toolgate'. "
+                "Unset it, or set it to something like tool-output"
+            )
+        return str(path)
+
+
+class WorkspaceSettings(BaseSettings):
+    """The project root."""
+
+    model_config = _area("TOOLGATE_WORKSPACE_")
+
+    root: Path = Path()
+    """The directory that tools are confined to."""
+
+    @field_validator("root", mode="before")
+    @classmethod
+    def _not_empty(cls, value: Any) -> Any:
+        if value == "":
+            raise ValueError("is empty. Unset it for the current directory, or set it to one")
+        return value
+
+
+class GatewaySettings(BaseSettings):
+    """The gateway: where it listens and whom it answers."""
+
+    model_config = _area("TOOLGATE_GATEWAY_")
+
+    token: SecretStr | None = None
+    """The bearer token that clients must show."""
+    host: str = Field(default="127.0.0.1", min_length=1)
+    """Address to listen on."""
+    port: int = Field(default=8765, ge=0, le=65_535)
+    """Port to listen on; 0 takes a free one."""
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    """Further names, separated by commas, that Host and Origin may carry."""
+
+    @field_validator("token")
+    @classmethod
+    def _token_is_visible(cls, value: SecretStr | None) -> SecretStr | None:
+        token = None if value is None else value.get_secret_value()
+        if token is not None and (not token or any(not "!" <= character <= "~" for character in token)):
+            raise ValueError(
+                "must be visible ASCII characters without spaces. Unset it, or set it to a long random word"
+            )
+        return value
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(name.strip() for name in value.split(",") if name.strip())
+        return value
+
+
+class ShellSettings(BaseSettings):
+    """Commands and searches."""
+
+    model_config = _area("TOOLGATE_SHELL_")
+
+    sandbox: Sandbox = "auto"
+    """What confines commands: `auto` (the best there is), `bwrap`, `landlock`, or `off`."""
+    ripgrep: str | None = None
+    """The `rg` to run. Unset: the one from the wheel, else from PATH. Empty: none, search in Python."""
+
+
+class DatabaseSettings(BaseSettings):
+    """Where sessions are kept."""
+
+    model_config = _area("TOOLGATE_DATABASE_")
+
+    url: str = Field(default="sqlite+aiosqlite:///.toolgate/toolgate.db", min_length=1, repr=False)
+    """SQLAlchemy address of the database."""
+
+
+class ModelSettings(BaseSettings):
+    """The language model."""
+
+    model_config = _area("TOOLGATE_MODEL_")
+
+    provider: Literal["offline", "openai", "anthropic"] = "offline"
+    """Whose protocol is spoken; `offline` needs no network and no key."""
+    name: str | None = Field(default=None, min_length=1)
+    """The model's name at the provider."""
+    base_url: str | None = Field(default=None, pattern=r"^https?://")
+    """Address of a compatible server; unset, the provider's own."""
+    api_key: SecretStr | None = None
+    """The provider's key."""
+
+
+class _PolicyFile(BaseSettings):
+    """The one setting that stands alone."""
+
+    model_config = _area("TOOLGATE_")
+
+    policy_file: Path | None = None
+
+    @field_validator("policy_file", mode="before")
+    @classmethod
+    def _not_empty(cls, value: Any) -> Any:
+        if value == "":
+            raise ValueError("is empty. Unset it for the default place, or set it to a TOML file")
+        return value
+
+
+AREAS: dict[str, type[BaseSettings]] = {
+    "session": SessionSettings,
+    "tool_output": ToolOutputSettings,
+    "workspace": WorkspaceSettings,
+    "gateway": GatewaySettings,
+    "shell": ShellSettings,
+    "database": DatabaseSettings,
+    "model": ModelSettings,
+}
+"""Field of `Settings` → the model of that area."""
+
+
+class Settings(BaseModel):
+    """Everything that can be set, an area a field."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    session: SessionSettings = Field(default_factory=SessionSettings)
+    tool_output: ToolOutputSettings = Field(default_factory=ToolOutputSettings)
+    workspace: WorkspaceSettings = Field(default_factory=WorkspaceSettings)
+    gateway: GatewaySettings = Field(default_factory=GatewaySettings)
+    shell: ShellSettings = Field(default_factory=ShellSettings)
+    database: DatabaseSettings = Field(default_factory=DatabaseSettings)
+    model: ModelSettings = Field(default_factory=ModelSettings)
+    policy_file: Path | None = Field(default_factory=lambda: _PolicyFile().policy_file)
+    """The user's policy; unset, `toolgate/policy.toml` in the user's config directory."""
+
+    @classmethod
+    def defaults(cls) -> Self:
+        """The defaults of every area, whatever the environment says."""
+        areas: dict[str, Any] = {name: area.model_construct() for name, area in AREAS.items()}
+        return cls(policy_file=None, **areas)
+
+
+def variables() -> frozenset[str]:
+    """The name of every environment variable that is read."""
+    return frozenset(
+        f"{area.model_config['env_prefix']}{name}".upper()
+        for area in (*AREAS.values(), _PolicyFile)
+        for name in area.model_fields
+    )
+
+
+def explain(error: ValidationError) -> list[str]:
+    """What is wrong with the environment, one line a variable, each naming what to set."""
+    prefixes = {area.__name__: area.model_config["env_prefix"] for area in (*AREAS.values(), _PolicyFile)}
+    prefix = prefixes.get(error.title, "")
+    lines = []
+    for problem in error.errors(include_url=False, include_input=False, include_context=False):
+        name = "_".join(str(part) for part in problem["loc"][:1])
+        lines.append(f"{prefix}{name}".upper() + ": " + problem["msg"].removeprefix("Value error, "))
+    return lines
