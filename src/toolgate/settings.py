@@ -180,6 +180,8 @@ AREAS: dict[str, type[BaseSettings]] = {
 }
 """Field of `Settings` → the model of that area."""
 
+_READ: tuple[type[BaseSettings], ...] = (*AREAS.values(), _PolicyFile)
+
 
 class Settings(BaseModel):
     """Everything that can be set, an area a field."""
@@ -205,16 +207,12 @@ class Settings(BaseModel):
 
 def variables() -> frozenset[str]:
     """The name of every environment variable that is read."""
-    return frozenset(
-        f"{area.model_config['env_prefix']}{name}".upper()
-        for area in (*AREAS.values(), _PolicyFile)
-        for name in area.model_fields
-    )
+    return frozenset(f"{area.model_config['env_prefix']}{name}".upper() for area in _READ for name in area.model_fields)
 
 
 def explain(error: ValidationError) -> list[str]:
     """What is wrong with the environment, one line a variable, each naming what to set."""
-    prefixes = {area.__name__: area.model_config["env_prefix"] for area in (*AREAS.values(), _PolicyFile)}
+    prefixes = {area.__name__: area.model_config["env_prefix"] for area in _READ}
     prefix = prefixes.get(error.title, "")
     lines = []
     for problem in error.errors(include_url=False, include_input=False, include_context=False):
