@@ -1,0 +1,1 @@
+"""Plain data that every room speaks: modes, calls, the envelope, plans, approvals and ports."""

@@ -1,0 +1,33 @@
+"""Asking a person."""
+
+from pydantic import BaseModel, ConfigDict
+
+_FROZEN = ConfigDict(frozen=True, extra="forbid")
+
+
+class ApprovalRequest(BaseModel):
+    """One question, bound by its fingerprint to exactly one plan."""
+
+    model_config = _FROZEN
+
+    id: str
+    tool_name: str
+    call_id: str
+    session_id: str | None = None
+    agent: str = ""
+    """The sub-agent that asks; empty for the main one."""
+    summary: str
+    detail: str
+    fingerprint: str
+
+
+class Approval(BaseModel):
+    """The answer."""
+
+    model_config = _FROZEN
+
+    allowed: bool
+    message: str = ""
+    """Reaches the model when the answer is no."""
+    remember: bool = False
+    """Allow this exact rule for the rest of the session."""

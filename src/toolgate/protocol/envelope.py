@@ -1,0 +1,125 @@
+"""The one envelope that every tool answers in."""
+
+import json
+from enum import StrEnum
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
+
+from toolgate.protocol.codes import ErrorCode
+
+
+class Status(StrEnum):
+    """How a call ended."""
+
+    success = "success"
+    """Everything that was asked for happened, and the result is whole."""
+    partial = "partial"
+    """There is a usable result with a discount: cut, fallback, dry run, some items failed."""
+    error = "error"
+    """There is no usable result."""
+
+
+class ErrorInfo(BaseModel):
+    """Why a call failed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: ErrorCode
+    message: str = Field(min_length=1)
+
+
+class ToolResponse(BaseModel):
+    """The envelope. It cannot be constructed in a state that contradicts itself."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    status: Status
+    data: dict[str, Any]
+    """The tool's payload; always an object."""
+    text: str
+    """For the model: what happened, in which state it left things, what to do next."""
+    error: ErrorInfo | None = None
+    """Present exactly when `status` is `error`."""
+    stats: dict[str, int | float | str] = Field(default_factory=dict)
+    """Numbers about the run; `time_ms` is filled in by the pipeline."""
+    context: dict[str, Any] = Field(default_factory=dict)
+    """`cwd`, `params_input`, `path_resolved` and what else a tool wants to say about its surroundings."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.error is not None) != (self.status is Status.error):
+            raise ValueError("'error' must be present exactly when status is 'error'")
+        if self.status is Status.success:
+            data = self.data
+            if data.get("truncated") is True or data.get("applied") is False or "fallback" in data:
+                raise ValueError(
+                    "status 'success' forbids truncated=true, applied=false and fallback: use 'partial'"
+                )
+        return self
+
+    @model_serializer(mode="wrap")
+    def _omit_absent_error(self, handler: Any) -> dict[str, Any]:
+        document: dict[str, Any] = handler(self)
+        if document.get("error") is None:
+            document.pop("error", None)
+        return document
+
+    @classmethod
+    def success(
+        cls,
+        data: dict[str, Any],
+        text: str,
+        *,
+        stats: dict[str, int | float | str] | None = None,
+        context: dict[str, Any] | None = None,
+    ) -> Self:
+        """The whole result, as asked for."""
+        return cls(status=Status.success, data=data, text=text, stats=stats or {}, context=context or {})
+
+    @classmethod
+    def partial(
+        cls,
+        data: dict[str, Any],
+        text: str,
+        *,
+        stats: dict[str, int | float | str] | None = None,
+        context: dict[str, Any] | None = None,
+    ) -> Self:
+        """A usable result with a discount; `text` says which, and how to get the rest."""
+        return cls(status=Status.partial, data=data, text=text, stats=stats or {}, context=context or {})
+
+    @classmethod
+    def failure(
+        cls,
+        code: ErrorCode,
+        message: str,
+        *,
+        data: dict[str, Any] | None = None,
+        text: str | None = None,
+        next_step: str = "",
+        stats: dict[str, int | float | str] | None = None,
+        context: dict[str, Any] | None = None,
+    ) -> Self:
+        """No usable result; `text` defaults to the message and the next step."""
+        return cls(
+            status=Status.error,
+            data=data or {},
+            text=text if text is not None else f"{message} {next_step}".strip(),
+            error=ErrorInfo(code=code, message=message),
+            stats=stats or {},
+            context=context or {},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The envelope as plain JSON values; the key `error` exists exactly for errors."""
+        document: dict[str, Any] = {"status": self.status.value, "data": self.data, "text": self.text}
+        if self.error is not None:
+            document["error"] = {"code": self.error.code.value, "message": self.error.message}
+        document["stats"] = self.stats
+        document["context"] = self.context
+        return document
+
+    def to_json(self) -> str:
+        """The envelope as strict, compact JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -1,0 +1,18 @@
+"""Session modes and tool groups."""
+
+from enum import StrEnum
+
+
+class ToolMode(StrEnum):
+    """What a session may do. Everything that is unknown, missing or unreadable means `chat_safe`."""
+
+    chat_safe = "chat_safe"
+    coding = "coding"
+
+
+class ToolGroup(StrEnum):
+    """What a tool is about; shown to people, never used to decide."""
+
+    code = "code"
+    memory = "memory"
+    world = "world"

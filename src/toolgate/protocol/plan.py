@@ -1,0 +1,50 @@
+"""What a call is going to do, known before anyone is asked."""
+
+import hashlib
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Access = Literal["read", "write", "full"]
+"""What a call may touch: read the root, change the root, or more than the root (which always asks)."""
+
+
+class Precondition(BaseModel):
+    """Something that was true when the plan was made and must still be true when it runs."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    resource: str
+    """A path relative to the root."""
+    state: str
+    """`Workspace.state(resource)` at the time of planning."""
+
+
+class Plan(BaseModel):
+    """The outcome of `Tool.prepare`: nothing has changed yet, and this is all that will."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    summary: str
+    """One line for the person who is asked."""
+    detail: str = ""
+    """The exact diff or command; rendered from what will run, never from what the model says about it."""
+    access: Access = "write"
+    resources: tuple[str, ...] = ()
+    """The paths, relative to the root, that the call will touch."""
+    preconditions: tuple[Precondition, ...] = ()
+    commands: tuple[tuple[str, ...], ...] = ()
+    """The words of every simple command that may run (Bash); policy rules match on them."""
+    asks: bool = False
+    """The analysis wants a person to decide, whatever the tool's default is."""
+    reason: str = ""
+    """Why it asks."""
+    payload: Any = Field(default=None, exclude=True, repr=False)
+    """What `prepare` hands to `execute`; private to the tool."""
+
+    def fingerprint(self, tool_name: str, arguments: dict[str, Any]) -> str:
+        """The hash that an approval is bound to: the tool, its arguments and everything that was shown."""
+        document = [tool_name, arguments, self.model_dump(mode="json")]
+        encoded = json.dumps(document, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        return hashlib.sha256(encoded.encode()).hexdigest()

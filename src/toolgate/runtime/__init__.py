@@ -1,0 +1,1 @@
+"""The runtime: registry, gates, policy and the one pipeline that every call goes through."""

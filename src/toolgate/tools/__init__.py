@@ -1,0 +1,1 @@
+"""Tools: the class, the decorator, the context that they run in, and the built-in ones."""

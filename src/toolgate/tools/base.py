@@ -1,0 +1,95 @@
+"""`Tool`: a name, a schema, the modes that may use it, and one method that does the work."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
+
+from pydantic import BaseModel
+
+from toolgate.protocol.calls import ToolDefinition
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.modes import ToolGroup, ToolMode
+from toolgate.protocol.plan import Plan
+from toolgate.tools.render import render_response
+from toolgate.tools.schema import parameters_schema
+
+if TYPE_CHECKING:
+    from toolgate.tools.context import ToolContext
+
+P = TypeVar("P", bound=BaseModel)
+
+
+@runtime_checkable
+class CallableTool(Protocol):
+    """The least that a foreign tool must be: a definition, and something to call with the parsed arguments.
+
+    The awaitable that it returns MAY carry its own `.cancel()`, which is then called instead of cancelling a task.
+    """
+
+    @property
+    def tool_definition(self) -> ToolDefinition:
+        """What the model is told."""
+        ...
+
+    def __call__(self, arguments: dict[str, Any]) -> Awaitable[Any]:
+        """Run it."""
+        ...
+
+
+class Tool(ABC, Generic[P]):
+    """Base class of native tools.
+
+    Fail-closed: without `allowed_modes` a tool is neither shown nor run in any mode.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    Params: ClassVar[type[BaseModel]]
+    """The arguments; their JSON Schema is what the model sees."""
+    group: ToolGroup = ToolGroup.code
+    allowed_modes: frozenset[ToolMode] = frozenset()
+    requires_permission: bool = False
+    """Ask a person (or the policy) before every call."""
+    read_only: bool = False
+    """Changes nothing: may run beside others, and again after a crash."""
+    idempotent: bool = False
+    """Running it twice is running it once: may run again after a crash."""
+    timeout: float | None = None
+    """Seconds that one call may take; None leaves it to the tool."""
+    keep: str = "head"
+    """Which end of an over-long output is kept: `head`, `tail` or `head_tail`."""
+
+    @abstractmethod
+    async def execute(self, params: P, context: ToolContext) -> ToolResponse:
+        """Do the work. May raise `ToolError`."""
+
+    async def prepare(self, params: P, context: ToolContext) -> Plan | ToolResponse | None:
+        """Look, change nothing, and say what will happen, or why it cannot. None: there is nothing to plan."""
+        return None
+
+    def needs_permission(self, params: P, context: ToolContext) -> bool:
+        """Whether this call asks; anything but False does."""
+        return self.requires_permission
+
+    def render(self, response: ToolResponse) -> str:
+        """What the model reads."""
+        return render_response(response)
+
+    @functools.cached_property
+    def parameters(self) -> dict[str, Any]:
+        """JSON Schema of the arguments: titles dropped, references inlined."""
+        return parameters_schema(self.Params)
+
+    @functools.cached_property
+    def tool_definition(self) -> ToolDefinition:
+        """What the model is told about this tool."""
+        return ToolDefinition(name=self.name, description=self.description, parameters=self.parameters)
+
+    def bind(self, context: ToolContext) -> CallableTool:
+        """This tool as a `CallableTool` that goes through every gate of `context`."""
+        from toolgate.runtime.bound import BoundTool
+
+        return BoundTool(self, context)
