@@ -1,0 +1,77 @@
+"""The one table from operating-system errors to error codes."""
+
+import errno
+import os
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+
+_NOT_FOUND = "Check the path, or list the directory with 'ls' to see what is there."
+_OUTSIDE = "Use a path inside the project root; links that lead out of it are not followed."
+_INVALID = "Use a shorter, plain path relative to the project root."
+
+_TABLE: dict[int, tuple[ErrorCode, str, str]] = {
+    errno.ENOENT: (ErrorCode.NOT_FOUND, "{path} does not exist.", _NOT_FOUND),
+    errno.ENOTDIR: (ErrorCode.NOT_FOUND, "{path} does not exist: a part of it is not a directory.", _NOT_FOUND),
+    errno.EACCES: (
+        ErrorCode.PERMISSION_DENIED,
+        "The operating system does not permit access to {path}.",
+        "Work on another path, or ask the user to change the permissions.",
+    ),
+    errno.EISDIR: (
+        ErrorCode.IS_DIRECTORY,
+        "{path} is a directory, not a file.",
+        "List it with 'ls', or name a file in it.",
+    ),
+    errno.ELOOP: (ErrorCode.ACCESS_DENIED, "{path} leads through a link that is not allowed.", _OUTSIDE),
+    errno.EXDEV: (ErrorCode.ACCESS_DENIED, "{path} is outside the project root.", _OUTSIDE),
+    errno.ENAMETOOLONG: (ErrorCode.INVALID_PARAM, "{path} is too long for a path.", _INVALID),
+    errno.EINVAL: (ErrorCode.INVALID_PARAM, "{path} is not a usable path.", _INVALID),
+    errno.ENOSPC: (
+        ErrorCode.EXECUTION_ERROR,
+        "There is no space left on the device for {path}; nothing was changed.",
+        "Free some space, or write less.",
+    ),
+    errno.EDQUOT: (
+        ErrorCode.EXECUTION_ERROR,
+        "The disk quota does not allow to write {path}; nothing was changed.",
+        "Free some space, or write less.",
+    ),
+    errno.EFBIG: (
+        ErrorCode.EXECUTION_ERROR,
+        "{path} would become larger than the system allows; nothing was changed.",
+        "Write less.",
+    ),
+    errno.EROFS: (
+        ErrorCode.PERMISSION_DENIED,
+        "{path} is on a read-only file system.",
+        "Work on another path, or ask the user.",
+    ),
+}
+_TABLE[errno.EPERM] = _TABLE[errno.EACCES]
+
+_LONGEST = 200
+
+
+def quote(path: str) -> str:
+    """The path as it was typed, in quotes, made printable and kept short."""
+    shown = path if len(path) <= _LONGEST else f"{path[:_LONGEST]}… ({len(path)} characters)"
+    plain = shown.encode("utf-8", "backslashreplace").decode("utf-8")
+    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in plain) + "'"
+
+
+def from_os_error(error: OSError, path_as_typed: str) -> ToolError:
+    """What an `OSError` means to the caller; the message quotes the path as it was typed and nothing else."""
+    shown = quote(path_as_typed)
+    known = _TABLE.get(error.errno or 0)
+    if known is not None:
+        code, message, next_step = known
+        return ToolError(code, message.format(path=shown), next_step)
+    reason = os.strerror(error.errno) if error.errno else "input/output error"
+    name = errno.errorcode.get(error.errno or 0, "")
+    described = f"{reason} ({name})" if name else reason
+    return ToolError(
+        ErrorCode.EXECUTION_ERROR,
+        f"{shown} could not be used: {described}.",
+        "Try again, or ask the user to look at it.",
+    )

@@ -1,0 +1,64 @@
+"""Paths as text: what is refused before anything is opened, and the normal form relative to the root.
+
+This decides nothing about safety: `confine` does, on descriptors. It only turns what was typed into one spelling.
+"""
+
+import posixpath
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.workspace.oserrors import quote
+
+LONGEST_PATH = 4095
+"""Bytes in a path, as Linux has it."""
+LONGEST_NAME = 255
+"""Bytes in one component."""
+
+_PLAIN = "Pass a plain path relative to the project root; '.' is the root itself."
+
+
+def check_spelling(path: str) -> None:
+    """Refuse what can never name a file: empty, with NUL or lone surrogates, or too long."""
+    if not path:
+        raise ToolError(ErrorCode.INVALID_PARAM, "The path is empty.", _PLAIN)
+    if "\0" in path:
+        raise ToolError(ErrorCode.INVALID_PARAM, f"{quote(path)} contains a NUL character.", _PLAIN)
+    try:
+        encoded = path.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ToolError(
+            ErrorCode.INVALID_PARAM, f"{quote(path)} contains a lone surrogate and is not valid Unicode.", _PLAIN
+        ) from None
+    longest = max(map(len, encoded.split(b"/")))
+    if len(encoded) > LONGEST_PATH or longest > LONGEST_NAME:
+        raise ToolError(
+            ErrorCode.INVALID_PARAM,
+            f"{quote(path)} is too long: at most {LONGEST_PATH} bytes, {LONGEST_NAME} in each name.",
+            _PLAIN,
+        )
+
+
+def outside(path: str) -> ToolError:
+    """The refusal of a path that leaves the root; the same whether or not anything is there."""
+    return ToolError(
+        ErrorCode.ACCESS_DENIED,
+        f"{quote(path)} is outside the project root.",
+        "Use a path inside the project root, such as one that 'ls' shows.",
+    )
+
+
+def normal(path: str, roots: tuple[str, ...], cwd: str = ".") -> str:
+    """The normal POSIX form of `path` relative to the root; `roots` are the absolute names of the root."""
+    check_spelling(path)
+    if path.startswith("/"):
+        absolute = "/" + posixpath.normpath(path).lstrip("/")
+        for root in roots:
+            if absolute == root:
+                return "."
+            if absolute.startswith(root.rstrip("/") + "/"):
+                return absolute[len(root.rstrip("/")) + 1 :]
+        raise outside(path)
+    joined = posixpath.normpath(posixpath.join(cwd, path))
+    if joined == ".." or joined.startswith(("../", "/")):
+        raise outside(path)
+    return joined

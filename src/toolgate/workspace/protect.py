@@ -1,0 +1,47 @@
+"""Paths inside the root that the tools never write: what would run code or loosen the runtime's own rules."""
+
+from collections.abc import Sequence
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.workspace.oserrors import quote
+
+RUNTIME = ".toolgate"
+"""The runtime's own directory: policy, agents, journal."""
+_GIT = ".git"
+_GIT_RUNS = frozenset({"hooks", "config", "config.worktree", "commondir"})
+"""What git executes, or takes the names of programs and other directories from."""
+_GIT_NESTED = frozenset({"modules", "worktrees"})
+"""Below these, every directory is a repository's own."""
+
+
+def is_protected(parts: Sequence[str]) -> bool:
+    """Whether a path (its components from the root) is protected, existing or not, at any depth.
+
+    Case is ignored, so that a file system that ignores it opens no back door. `.git` itself counts: a file in its place
+    would point git at another directory.
+    """
+    names = [name.casefold() for name in parts]
+    if RUNTIME in names:
+        return True
+    for position, name in enumerate(names):
+        if name == _GIT and _runs_code(names[position + 1 :]):
+            return True
+    return False
+
+
+def _runs_code(below: list[str]) -> bool:
+    if not below:
+        return True
+    if below[0] in _GIT_RUNS:
+        return True
+    return below[0] in _GIT_NESTED and not _GIT_RUNS.isdisjoint(below[1:])
+
+
+def refuse_protected(path: str) -> ToolError:
+    """The refusal of a protected path."""
+    return ToolError(
+        ErrorCode.ACCESS_DENIED,
+        f"{quote(path)} is protected: the tools do not write git hooks, git configuration or the runtime's own files.",
+        "Ask the user to make this change by hand.",
+    )

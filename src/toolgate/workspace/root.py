@@ -1,0 +1,192 @@
+"""`Workspace`: the project root, opened once, and everything that is opened beneath it."""
+
+import errno
+import os
+import stat
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.workspace import paths, protect
+from toolgate.workspace.confine import Confinement, Place, Walk, choose_opener
+from toolgate.workspace.oserrors import from_os_error, quote
+
+ABSENT = "absent"
+"""The state of a path where nothing is."""
+
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+@dataclass(slots=True)
+class OpenedFile:
+    """A regular file, open for reading. A context manager that closes it."""
+
+    fd: int
+    path: str
+    """Relative to the root."""
+    stat: os.stat_result
+
+    def __enter__(self) -> "OpenedFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the descriptor; closing twice is harmless."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+def identity(info: os.stat_result) -> str:
+    """A file's cheap identity: changes when the file is replaced or written."""
+    return f"{info.st_dev}:{info.st_ino}:{info.st_size}:{info.st_mtime_ns}:{info.st_ctime_ns}"
+
+
+class Workspace:
+    """The confined project root.
+
+    The directory is opened once: a link to it that is re-pointed later changes nothing. Every path is relative to it or
+    an absolute path inside it; errors are `ToolError`s that quote the path as it was typed.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], *, confinement: Confinement = "auto") -> None:
+        given = os.path.abspath(os.fspath(root))
+        fd = os.open(given, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._close: Callable[[], object] = weakref.finalize(self, os.close, fd)
+        self._fd = fd
+        self.confinement, self._open = choose_opener(confinement, fd)
+        real = os.path.realpath(given)
+        self.root = Path(real)
+        """For the operator; never part of a result."""
+        self._names = (real, given) if given != real else (real,)
+
+    def close(self) -> None:
+        """Close the root; nothing can be opened afterwards."""
+        self._fd = -1  # the number may be reused for another directory
+        self._close()
+
+    @property
+    def fd(self) -> int:
+        """The root's descriptor (`O_PATH`), for this room only."""
+        if self._fd < 0:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        return self._fd
+
+    def relative(self, path: str, cwd: str = ".") -> str:
+        """The normal POSIX path relative to the root (`.` is the root), decided on the text alone."""
+        return paths.normal(path, self._names, cwd if cwd == "." else paths.normal(cwd, self._names))
+
+    def open_dir(self, path: str = ".", cwd: str = ".") -> int:
+        """A readable descriptor of a directory beneath the root; the caller closes it."""
+        relative = self.relative(path, cwd)
+        try:
+            return self._open(self.fd, relative, _DIRECTORY)
+        except NotADirectoryError as error:
+            if self._kind(relative) in (None, "directory"):
+                raise from_os_error(error, path) from None
+            raise ToolError(
+                ErrorCode.INVALID_PARAM,
+                f"{quote(path)} is not a directory.",
+                "Name a directory, or read it with 'read_file'.",
+            ) from None
+        except OSError as error:
+            raise from_os_error(error, path) from None
+
+    def open_file(self, path: str, cwd: str = ".") -> OpenedFile:
+        """Open a regular file for reading, without ever waiting for a FIFO or touching a device."""
+        relative = self.relative(path, cwd)
+        try:
+            look = self._open(self.fd, relative, os.O_PATH)
+            try:
+                require_regular(os.fstat(look), path)
+            finally:
+                os.close(look)
+            fd = self._open(self.fd, relative, _READ)
+        except OSError as error:
+            raise from_os_error(error, path) from None
+        info = os.fstat(fd)
+        try:
+            require_regular(info, path)
+        except ToolError:
+            os.close(fd)
+            raise
+        return OpenedFile(fd, relative, info)
+
+    def stat(self, path: str) -> os.stat_result | None:
+        """The status of what `path` leads to beneath the root, or None where nothing is."""
+        try:
+            fd = self._open(self.fd, self.relative(path), os.O_PATH)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise from_os_error(error, path) from None
+        try:
+            return os.fstat(fd)
+        finally:
+            os.close(fd)
+
+    def state(self, path: str) -> str:
+        """`absent`, or an identity that changes whenever the file does; for `Plan.preconditions`."""
+        info = self.stat(path)
+        return ABSENT if info is None else identity(info)
+
+    def is_protected(self, relative: str) -> bool:
+        """Whether the tools may not write this path (normal form) or anything below it."""
+        return protect.is_protected([] if relative == "." else relative.split("/"))
+
+    def locate(self, path: str, cwd: str = ".") -> Place:
+        """Where `path` really is, links resolved, existing or not."""
+        try:
+            with Walk(self.fd) as walk:
+                return walk.to(self.relative(path, cwd).split("/"))
+        except OSError as error:
+            raise from_os_error(error, path) from None
+
+    @contextmanager
+    def directory(self, parts: tuple[str, ...]) -> Iterator[int]:
+        """A directory by its real components, none of which may be a link; raises `OSError`."""
+        fd = self._open(self.fd, "/".join(parts) or ".", _DIRECTORY, links=False)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+    def _kind(self, relative: str) -> str | None:
+        info = self.stat(relative)
+        return None if info is None else kind_of(info)
+
+
+_KINDS = {
+    stat.S_IFREG: "file",
+    stat.S_IFDIR: "directory",
+    stat.S_IFIFO: "FIFO",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFCHR: "character device",
+    stat.S_IFBLK: "block device",
+    stat.S_IFLNK: "link",
+}
+
+
+def kind_of(info: os.stat_result) -> str:
+    """What a path is, in one word."""
+    return _KINDS.get(stat.S_IFMT(info.st_mode), "special file")
+
+
+def require_regular(info: os.stat_result, path: str) -> None:
+    """Refuse everything but a regular file."""
+    if stat.S_ISREG(info.st_mode):
+        return
+    if stat.S_ISDIR(info.st_mode):
+        raise from_os_error(IsADirectoryError(errno.EISDIR, ""), path)
+    raise ToolError(
+        ErrorCode.INVALID_PARAM,
+        f"{quote(path)} is a {kind_of(info)}, not a regular file.",
+        "Only regular files can be read and written; choose another path.",
+    )

@@ -1,0 +1,110 @@
+"""Blocking work in threads that a cancelled call can stop."""
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MOST_THREADS = 32
+"""How many threads one event loop runs at a time; further work waits for its turn."""
+
+
+class Stopped(BaseException):
+    """The call was cancelled; not an `Exception`, so that no handler of ordinary failures swallows it."""
+
+
+class Stop:
+    """Tells a working thread that nobody waits for it any more."""
+
+    __slots__ = ("_set",)
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        """Ask the thread to end."""
+        self._set = True
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the thread should end."""
+        return self._set
+
+    def check(self) -> None:
+        """Raise `Stopped` if the thread should end. Writers call it before their commit point, never after."""
+        if self._set:
+            raise Stopped
+
+
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+
+async def in_thread(fn: Callable[Concatenate[Stop, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run `fn(stop, *args)` in a thread of its own and wait for it.
+
+    When the waiting task is cancelled, the token is set and the thread has ended before `CancelledError` is raised:
+    nothing goes on behind the back of a call that is over.
+    """
+    loop = asyncio.get_running_loop()
+    turns = _turns.get(loop)
+    if turns is None:
+        turns = _turns[loop] = asyncio.Semaphore(MOST_THREADS)
+    async with turns:
+        stop = Stop()
+        future: asyncio.Future[T] = loop.create_future()
+        context = contextvars.copy_context()
+        thread = threading.Thread(
+            target=context.run,
+            args=(_work, loop, future, lambda: fn(stop, *args, **kwargs)),
+            name="toolgate-worker",
+            daemon=True,
+        )
+        thread.start()
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            stop.set()
+            await _ended(future)
+            raise
+        finally:
+            thread.join()
+
+
+def _work(loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", job: Callable[[], Any]) -> None:
+    outcome: Any = None
+    failure: BaseException | None = None
+    try:
+        outcome = job()
+    except BaseException as error:  # handed over to the task that waits, whatever it is
+        failure = error
+    try:
+        loop.call_soon_threadsafe(_settle, future, outcome, failure)
+    except RuntimeError:  # the loop was closed while the thread worked: there is nobody left to tell
+        return
+
+
+def _settle(future: "asyncio.Future[Any]", outcome: Any, failure: BaseException | None) -> None:
+    if future.done():
+        return
+    if failure is None:
+        future.set_result(outcome)
+    elif isinstance(failure, StopIteration):
+        future.set_exception(RuntimeError("a worker raised StopIteration"))
+    else:
+        future.set_exception(failure)
+
+
+async def _ended(future: "asyncio.Future[Any]") -> None:
+    """Wait until the thread has ended, however often the waiting task is cancelled meanwhile."""
+    while not future.done():
+        try:
+            await asyncio.wait([future])
+        except asyncio.CancelledError:
+            continue
+    if not future.cancelled():
+        future.exception()
