@@ -1,0 +1,58 @@
+# Every target prepares what it needs: on a fresh machine, Python 3.11+ and make are enough.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test check format-check lint types imports fmt demo bench bench-peers torture lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Make .venv with the locked dependencies (the other targets do it themselves)
+
+$(READY): requirements/dev.txt pyproject.toml scripts/setup.sh
+	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV) $(READY)
+
+demo: $(READY) ## See a tool call, a denial and a truncation in the terminal
+	@$(BIN)/python scripts/demo.py
+
+test: $(READY) ## Run the tests (PYTEST_ARGS="-k grep -x" to choose)
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST_ARGS)
+
+check: format-check lint types imports test ## All that "clean" means: format, lint, types, import contracts, tests
+
+format-check: $(READY) ## Is everything formatted?
+	@$(BIN)/ruff format --check .
+
+lint: $(READY) ## ruff
+	@$(BIN)/ruff check .
+
+types: $(READY) ## mypy, strict
+	@$(BIN)/mypy
+
+imports: $(READY) ## The rooms import only downwards
+	@$(BIN)/lint-imports --no-cache
+
+fmt: $(READY) ## Format, and fix what ruff can fix
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+bench: $(READY) ## Measure against the floors, as ratios within one run (BENCH_ARGS="--only dispatch --rounds 3")
+	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+bench-peers: $(READY) ## The same beside other projects, each installed into an environment of its own (.peers/)
+	@$(BIN)/python -m benchmarks --peers $(BENCH_ARGS)
+
+torture: $(READY) ## The slow suites, large (TOOLGATE_TORTURE=50 makes them larger; make test runs them at 1)
+	@TOOLGATE_TORTURE="$${TOOLGATE_TORTURE:-20}" $(BIN)/python -m pytest -m torture --timeout 3600 $(PYTEST_ARGS)
+
+lock: $(READY) ## Lock the dependencies anew from pyproject.toml
+	@BIN=$(BIN) scripts/lock.sh
+
+clean: ## Remove the environment, caches and measurements
+	@rm -rf $(VENV) .peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache benchmarks/.data build dist
+	@find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +

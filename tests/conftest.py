@@ -1,0 +1,42 @@
+"""What every test gets: an environment without settings, and, in CI, no skip that nobody allowed."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ALLOWED_SKIPS = Path(__file__).parent / "allowed_skips.txt"
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings of whoever runs the tests are not the tests'."""
+    for name in os.environ:
+        if name.upper().startswith(("SESSION_", "TOOL_OUTPUT_", "TOOLGATE_")) and name != "TOOLGATE_TORTURE":
+            monkeypatch.delenv(name)
+
+
+def _allowed() -> Iterator[str]:
+    for line in ALLOWED_SKIPS.read_text(encoding="utf-8").splitlines():
+        node = line.partition("#")[0].strip()
+        if node:
+            yield node
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In CI a skip is a failure unless tests/allowed_skips.txt names it."""
+    if os.environ.get("CI") != "true" or hasattr(session.config, "workerinput"):
+        return
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = [] if reporter is None else [report.nodeid for report in reporter.stats.get("skipped", [])]
+    allowed = tuple(_allowed())
+    surprising = [node for node in skipped if not (allowed and node.startswith(allowed))]
+    if reporter is None or not surprising:
+        return
+    reporter.section("skipped, and nobody allowed it (tests/allowed_skips.txt)", red=True)
+    for node in surprising:
+        reporter.write_line(node)
+    if session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,0 +1,170 @@
+"""Settings: defaults, bounds, where they come from, and the table that documents them."""
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from toolgate.settings import AREAS, GatewaySettings, Settings, ToolOutputSettings, explain, variables
+
+DOCS = Path(__file__).parent.parent / "docs" / "settings.md"
+
+
+def test_defaults_are_the_documented_ones() -> None:
+    output = Settings.defaults().tool_output
+
+    assert output.model_dump() == {
+        "max_lines": 2000,
+        "max_bytes": 51200,
+        "direction": None,
+        "dir": "tool-output",
+        "retention_days": 7,
+    }
+
+
+def test_defaults_equal_what_an_empty_environment_gives() -> None:
+    assert Settings.defaults() == Settings()
+
+
+def test_defaults_do_not_read_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Settings.defaults()
+    monkeypatch.setenv("TOOL_OUTPUT_MAX_LINES", "3")
+    monkeypatch.setenv("SESSION_DEFAULT_MODE", "coding")
+    monkeypatch.setenv("TOOLGATE_POLICY_FILE", "/nowhere.toml")
+
+    assert Settings.defaults() == plain
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "area", "field", "expected"),
+    [
+        ("SESSION_CODING_ENABLED", "true", "session", "coding_enabled", True),
+        ("TOOL_OUTPUT_MAX_LINES", "10", "tool_output", "max_lines", 10),
+        ("TOOL_OUTPUT_DIRECTION", "head_tail", "tool_output", "direction", "head_tail"),
+        ("TOOL_OUTPUT_DIR", "var//out/", "tool_output", "dir", "var/out"),
+        ("TOOLGATE_WORKSPACE_ROOT", "/srv/project", "workspace", "root", Path("/srv/project")),
+        ("TOOLGATE_GATEWAY_TOKEN", "s3cret", "gateway", "token", SecretStr("s3cret")),
+        (
+            "TOOLGATE_GATEWAY_ALLOWED_HOSTS",
+            "a.example, b.example:80,",
+            "gateway",
+            "allowed_hosts",
+            ("a.example", "b.example:80"),
+        ),
+        ("TOOLGATE_SHELL_SANDBOX", "landlock", "shell", "sandbox", "landlock"),
+        ("TOOLGATE_SHELL_RIPGREP", "", "shell", "ripgrep", ""),
+        ("TOOLGATE_DATABASE_URL", "sqlite+aiosqlite:///x.db", "database", "url", "sqlite+aiosqlite:///x.db"),
+        ("TOOLGATE_MODEL_PROVIDER", "openai", "model", "provider", "openai"),
+    ],
+)
+def test_a_variable_sets_its_field(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, area: str, field: str, expected: object
+) -> None:
+    monkeypatch.setenv(name, value)
+
+    assert getattr(getattr(Settings(), area), field) == expected
+
+
+def test_the_policy_file_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLGATE_POLICY_FILE", "/etc/policy.toml")
+
+    assert Settings().policy_file == Path("/etc/policy.toml")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SESSION_CODING_ENABLED", ""),
+        ("SESSION_CODING_ENABLED", "perhaps"),
+        *[
+            (f"TOOL_OUTPUT_{field}", value)
+            for field in ("MAX_LINES", "MAX_BYTES", "RETENTION_DAYS")
+            for value in ("0", "-1", "", "1.5", "many", "99999999999")
+        ],
+        *[("TOOL_OUTPUT_DIRECTION", value) for value in ("", "HEAD", "middle")],
+        *[
+            ("TOOL_OUTPUT_DIR", value)
+            for value in ("", ".", "..", "../out", "a/../../b", "/tmp/out", ".git/x", ".toolgate")
+        ],
+        ("TOOLGATE_WORKSPACE_ROOT", ""),
+        *[("TOOLGATE_GATEWAY_PORT", value) for value in ("-1", "65536", "http")],
+        *[("TOOLGATE_GATEWAY_TOKEN", value) for value in ("", " ", "two words", "é")],
+        ("TOOLGATE_GATEWAY_HOST", ""),
+        *[("TOOLGATE_SHELL_SANDBOX", value) for value in ("", "on", "none", "OFF")],
+        ("TOOLGATE_DATABASE_URL", ""),
+        ("TOOLGATE_MODEL_PROVIDER", "oracle"),
+        ("TOOLGATE_MODEL_NAME", ""),
+        ("TOOLGATE_MODEL_BASE_URL", "file:///etc/passwd"),
+        ("TOOLGATE_POLICY_FILE", ""),
+    ],
+)
+def test_a_bad_value_is_refused_naming_the_variable(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+
+    assert [line.partition(":")[0] for line in explain(refused.value)] == [name]
+
+
+def test_several_bad_values_of_an_area_are_all_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOL_OUTPUT_MAX_LINES", "0")
+    monkeypatch.setenv("TOOL_OUTPUT_DIRECTION", "up")
+
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+
+    assert explain(refused.value) == [
+        "TOOL_OUTPUT_MAX_LINES: Input should be greater than or equal to 1",
+        "TOOL_OUTPUT_DIRECTION: Input should be 'head', 'tail' or 'head_tail'",
+    ]
+
+
+def test_a_refused_secret_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLGATE_GATEWAY_TOKEN", "two words")
+
+    with pytest.raises(ValidationError) as refused:
+        GatewaySettings()
+
+    assert "two words" not in str(refused.value)
+
+
+def test_secrets_do_not_show_in_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLGATE_GATEWAY_TOKEN", "c0ffee")
+    monkeypatch.setenv("TOOLGATE_MODEL_API_KEY", "c0ffee")
+    monkeypatch.setenv("TOOLGATE_DATABASE_URL", "postgresql+asyncpg://user:c0ffee@db/x")
+
+    assert "c0ffee" not in repr(Settings())
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        ToolOutputSettings().max_lines = 1
+
+
+def test_an_unknown_argument_is_refused() -> None:
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        Settings.model_validate({"sesion": {}})
+
+
+def test_the_root_has_every_area() -> None:
+    assert {name: type(getattr(Settings.defaults(), name)) for name in AREAS} == AREAS
+
+
+def test_the_documented_table_names_every_variable_and_its_default() -> None:
+    defaults = {"TOOLGATE_POLICY_FILE": None}
+    for area in AREAS.values():
+        for name, field in area.model_fields.items():
+            defaults[f"{area.model_config['env_prefix']}{name}".upper()] = field.default
+
+    rows = dict(re.findall(r"^\| `([A-Z_]+)` \| (.*?) \|", DOCS.read_text(encoding="utf-8"), re.MULTILINE))
+
+    assert rows == {name: _documented(value) for name, value in defaults.items()}
+    assert set(rows) == variables()
+
+
+def _documented(value: object) -> str:
+    if value is None or value == ():
+        return "–"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
