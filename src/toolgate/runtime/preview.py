@@ -1,0 +1,172 @@
+"""Cutting text: a prefix, a suffix, or both with the telling lines between, never more than the limits allow.
+
+A line ends at `\\n` and nowhere else; a line break at the very end does not begin another line. Bytes are UTF-8, and a
+cut never splits a character. A preview never ends in a line break, so splitting it at `\\n` gives exactly its lines.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Direction = Literal["head", "tail", "head_tail"]
+
+ELISION = "[… "
+"""How a line begins that stands for others."""
+_WORDS = (
+    "error",
+    "exception",
+    "fail",
+    "fatal",
+    "panic",
+    "traceback",
+    "critical",
+    "abort",
+    "segmentation fault",
+    "core dumped",
+    "undefined reference",
+    "no such file",
+    "not found",
+    "permission denied",
+    "err!",
+)
+_TELLING = re.compile(r"(?<!\bno )(?<!\b0 )(?:" + "|".join(_WORDS) + ")", re.IGNORECASE)
+"""What an error looks like. Slow, so only lines that hold one of the words are shown to it."""
+_MOST_TELLING = 50
+"""How many lines from between head and tail are shown."""
+_TELLING_WIDTH = 300
+"""Characters that are shown of such a line."""
+_SEARCHED = 4 << 20
+"""Characters of the part between that are searched: a bound on the time that it takes."""
+_WINDOW = 1 << 15
+"""Characters searched at a time, so that other threads get their turn."""
+_REGEX_REACH = 1 << 12
+"""Characters of a line that the regular expression looks at."""
+_MARKER = 200
+"""Bytes that a marker takes at the most."""
+_SLICE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The most that may be shown."""
+
+    lines: int
+    bytes: int
+
+
+def count_lines(text: str) -> int:
+    """How many lines there are."""
+    return text.count("\n") + (1 if text and not text.endswith("\n") else 0)
+
+
+def count_bytes(text: str, start: int = 0, end: int | None = None) -> int:
+    """How long the text, or a part of it, is in UTF-8; large texts are not copied."""
+    end = len(text) if end is None else end
+    if text.isascii():
+        return end - start
+    return sum(len(text[place : min(end, place + _SLICE)].encode()) for place in range(start, end, _SLICE))
+
+
+def cut(text: str, direction: Direction, limits: Limits) -> tuple[Direction, str]:
+    """The preview, and the direction in which it was cut: limits too small for two ends keep the last one."""
+    if direction == "head":
+        return direction, head(text, limits)
+    if direction == "tail" or limits.lines < 5 or limits.bytes < 10 * _MARKER:
+        return "tail", tail(text, limits)
+    return direction, head_tail(text, limits)
+
+
+def head(text: str, limits: Limits) -> str:
+    """The longest beginning within the limits."""
+    end = -1
+    for _ in range(limits.lines):
+        end = text.find("\n", end + 1)
+        if end < 0:
+            break
+    kept = text[: limits.bytes if end < 0 else min(end, limits.bytes)]
+    if not kept.isascii():
+        kept = kept.encode()[: limits.bytes].decode(errors="ignore")
+    return kept.removesuffix("\n")
+
+
+def tail(text: str, limits: Limits) -> str:
+    """The longest end within the limits."""
+    end = start = len(text) - text.endswith("\n")
+    for _ in range(limits.lines):
+        start = text.rfind("\n", 0, start)
+        if start < 0:
+            break
+    kept = text[max(start + 1, end - limits.bytes) : end]
+    if not kept.isascii():
+        encoded = kept.encode()
+        kept = encoded[max(0, len(encoded) - limits.bytes) :].decode(errors="ignore")
+    return kept
+
+
+def head_tail(text: str, limits: Limits) -> str:
+    """The beginning and the end, and between them a marker and the lines that look like errors, with their numbers."""
+    part = Limits(lines=limits.lines * 9 // 20, bytes=limits.bytes * 9 // 20)
+    first, last = head(text, part), tail(text, part)
+    start, end = len(first), len(text) - text.endswith("\n") - len(last)
+    line = count_lines(first)
+    if text.startswith("\n", start):
+        start, line = start + 1, line + 1
+    if end > start and text[end - 1] == "\n":
+        end -= 1
+    room = Limits(lines=limits.lines - 2 * part.lines - 2, bytes=limits.bytes - 2 * part.bytes - 2 * _MARKER)
+    telling = _fitting(_telling_lines(text, start, end, line), room)
+    counts = f"{text.count(chr(10), start, end) + 1} lines ({count_bytes(text, start, end)} bytes) from line {line} on"
+    if not telling:
+        return f"{first}\n{ELISION}{counts} are not shown …]\n{last}"
+    opening = f"{ELISION}{counts} are not shown; these of them look like errors: …]"
+    return "\n".join([first, opening, *telling, f"{ELISION}end of what is not shown …]", last])
+
+
+def _fitting(lines: Iterator[str], room: Limits) -> list[str]:
+    """As many of the lines as there is room for."""
+    kept: list[str] = []
+    left = room.bytes
+    for line in lines:
+        left -= count_bytes(line) + 1
+        if left < 0 or len(kept) >= min(room.lines, _MOST_TELLING):
+            break
+        kept.append(line)
+    return kept
+
+
+def _telling_lines(text: str, start: int, end: int, number: int) -> Iterator[str]:
+    """The lines between two positions that look like errors, numbered from `number` and clipped."""
+    end = min(end, start + _SEARCHED)
+    while start < end:
+        stop = text.find("\n", min(end, start + _WINDOW), end)
+        stop = end if stop < 0 else stop
+        window = text[start:stop]
+        if _first_word(window) >= 0:
+            for offset, line in enumerate(window.split("\n")):
+                hit = _hit(line)
+                if hit >= 0:
+                    yield _numbered(number + offset, line, hit)
+        number += window.count("\n") + 1
+        start = stop + 1
+
+
+def _hit(line: str) -> int:
+    """Where the line looks like an error, or -1."""
+    first = _first_word(line)
+    if first < 0:
+        return -1
+    match = _TELLING.search(line, max(0, first - 8), first + _REGEX_REACH)
+    return match.start() if match else -1
+
+
+def _first_word(text: str) -> int:
+    lowered = text.lower()
+    return min((place for word in _WORDS if (place := lowered.find(word)) >= 0), default=-1)
+
+
+def _numbered(number: int, line: str, hit: int) -> str:
+    """`number: line`, clipped around what makes it telling."""
+    begin = max(0, hit - _TELLING_WIDTH // 2) if len(line) > _TELLING_WIDTH else 0
+    clipped = line[begin : begin + _TELLING_WIDTH]
+    return f"{number}: {'…' if begin else ''}{clipped}{'…' if begin + len(clipped) < len(line) else ''}"

@@ -1,0 +1,188 @@
+"""Keeps what a model reads short: cuts the rendered output, says so, and keeps the whole of it in a file."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+from toolgate.errors import ToolError
+from toolgate.log import logger
+from toolgate.protocol.envelope import ErrorInfo, Status, ToolResponse
+from toolgate.runtime import preview, spill
+from toolgate.runtime.preview import Direction, Limits, count_bytes, count_lines
+from toolgate.workspace.threads import Stop
+
+if TYPE_CHECKING:
+    from toolgate.protocol.ports import Clock
+    from toolgate.settings import ToolOutputSettings
+    from toolgate.workspace import Workspace
+    from toolgate.workspace.spool import Spool
+
+HARD_CAP = 1 << 20
+"""Bytes up to which a tool that pages by itself (`context.truncation_skip`) is left alone."""
+_OWN_TEXT = 300
+"""Characters of the tool's own summary that are repeated where the preview does not show it."""
+_LONGEST_MESSAGE = 2000
+"""Characters that are kept of an error message that is itself over the limit."""
+
+
+class Truncator:
+    """Cuts outputs over the limits. Without a workspace there is no file to keep the whole output in.
+
+    `can_read` says whether the caller has `read_file` and `grep`; it only changes the advice.
+    """
+
+    def __init__(
+        self,
+        settings: ToolOutputSettings,
+        workspace: Workspace | None,
+        clock: Clock | None = None,
+        *,
+        can_read: bool = True,
+    ) -> None:
+        self._settings = settings
+        self._limits = Limits(lines=settings.max_lines, bytes=settings.max_bytes)
+        # so few characters that they fit, whatever they are: no need to count anything
+        self._surely_fits = min(settings.max_lines, settings.max_bytes // 4)
+        self._workspace = workspace
+        self._clock = clock if clock is not None else cast("Clock", time)
+        self._can_read = can_read
+        self._spool: Spool | None = None
+
+    def apply(self, tool_name: str, direction: str, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
+        """The envelope and the output as they are, or cut; blocks while the file is written."""
+        if not self.needs_cut(output, response):
+            return response, output
+        return self.cut(tool_name, direction, response, output)
+
+    def needs_cut(self, output: str, response: ToolResponse | None = None) -> bool:
+        """Whether the output is over the limits that apply to it."""
+        if len(output) <= self._surely_fits:
+            return False
+        return _exceeds(output, self._limits_for(response))
+
+    def cut(
+        self, tool_name: str, direction: str, response: ToolResponse, output: str, stop: Stop | None = None
+    ) -> tuple[ToolResponse, str]:
+        """The cut envelope and what the model reads: its text, then the preview. Blocks while the file is written."""
+        output = _encodable(output)
+        limits = self._limits_for(response)
+        wanted = cast("Direction", self._settings.direction or direction)
+        used, shown = preview.cut(output, wanted, limits)
+        kept, problem = self._keep(tool_name, response, output, stop or Stop())
+        truncation: dict[str, Any] = {
+            "direction": used,
+            "max_lines": limits.lines,
+            "max_bytes": limits.bytes,
+            "original_lines": count_lines(output),
+            "original_bytes": count_bytes(output),
+            "kept_lines": count_lines(shown),
+            "kept_bytes": count_bytes(shown),
+            "full_output_path": kept.path if kept else None,
+        }
+        start = _first_hidden(truncation, shown, output, kept.pieces_at if kept else None)
+        sentences = [_what_happened(tool_name, truncation), *_where_it_is(kept, problem), self._next_step(kept, start)]
+        text = _own_text(response, shown) + " ".join(sentences)
+        data = {"truncated": True, "truncation": truncation, "preview": shown}
+        return _envelope(response, data, text, limits), f"{text}\n\n{shown}"
+
+    def _limits_for(self, response: ToolResponse | None) -> Limits:
+        if response is not None and response.context.get("truncation_skip") is True:
+            return Limits(lines=HARD_CAP, bytes=HARD_CAP)  # no text has more lines than bytes
+        return self._limits
+
+    def _keep(
+        self, tool_name: str, response: ToolResponse, output: str, stop: Stop
+    ) -> tuple[spill.Spilled | None, str]:
+        """Keep the whole output; None and the reason where that fails."""
+        if self._workspace is None:
+            return None, "this session has no workspace"
+        if self._spool is None:
+            from toolgate.workspace.spool import Spool
+
+            self._spool = Spool(self._workspace, self._settings.dir, self._settings.retention_days)
+        try:
+            with self._spool.create(tool_name, self._clock.time()) as (path, file):
+                pieces_at = spill.write(file, response, output, stop)
+            return spill.Spilled(path=path, pieces_at=pieces_at), ""
+        except ToolError as error:
+            problem = error.message
+        except (ValueError, TypeError, RecursionError) as error:
+            problem = f"the envelope is not JSON ({type(error).__name__})"
+        logger("truncator").warning("tool_output_not_kept", tool_name=tool_name, reason=problem)
+        return None, problem
+
+    def _next_step(self, kept: spill.Spilled | None, start_line: int) -> str:
+        if kept is None or not self._can_read:
+            return "Next: call again for less at a time (a narrower path or pattern, a smaller range or limit)."
+        return f"Next: read_file(path='{kept.path}', start_line={start_line}), or grep with the same path."
+
+
+def _exceeds(output: str, limits: Limits) -> bool:
+    if len(output) > limits.bytes or count_lines(output) > limits.lines:
+        return True
+    return not output.isascii() and count_bytes(_encodable(output)) > limits.bytes
+
+
+def _encodable(output: str) -> str:
+    """The output with lone surrogates, which UTF-8 cannot say, written as escapes."""
+    try:
+        count_bytes(output)
+    except UnicodeEncodeError:
+        return output.encode("utf-8", "backslashreplace").decode()
+    return output
+
+
+def _own_text(response: ToolResponse, shown: str) -> str:
+    """The tool's own summary, on a line of its own, unless the preview begins with it."""
+    own = response.text[:_OWN_TEXT].rstrip()
+    if not own or own in shown[: 2 * _OWN_TEXT]:
+        return ""
+    return f"{own}\n" if len(response.text) <= _OWN_TEXT else f"{own}…\n"
+
+
+def _what_happened(tool_name: str, truncation: dict[str, Any]) -> str:
+    part = {"head": "beginning", "tail": "end", "head_tail": "beginning and end"}[truncation["direction"]]
+    return (
+        f"Output of {tool_name[:100]} truncated to its {part}: "
+        f"{truncation['kept_lines']} of {truncation['original_lines']} lines, "
+        f"{truncation['kept_bytes']} of {truncation['original_bytes']} bytes "
+        f"(limits: {truncation['max_lines']} lines, {truncation['max_bytes']} bytes)."
+    )
+
+
+def _where_it_is(kept: spill.Spilled | None, problem: str) -> list[str]:
+    if kept is None:
+        return [f"The rest was not kept: {problem.rstrip('.')}."]
+    where = f"All of it is in '{kept.path}': line N of the output is line N+{spill.LINES_BEFORE} of that file."
+    if kept.pieces_at is None:
+        return [where]
+    return [where, f"Lines too long for read_file are there again, in pieces, from line {kept.pieces_at} on."]
+
+
+def _first_hidden(truncation: dict[str, Any], shown: str, output: str, pieces_at: int | None) -> int:
+    """The line of the file to go on reading at: the first that is not shown whole."""
+    if truncation["direction"] == "tail":
+        return spill.LINES_BEFORE + 1
+    if truncation["direction"] == "head_tail":
+        shown = shown.partition(f"\n{preview.ELISION}")[0]
+    ends_with_line = output.startswith("\n", len(shown))
+    if not ends_with_line and pieces_at is not None:
+        return pieces_at
+    return spill.LINES_BEFORE + max(1, count_lines(shown) + ends_with_line)
+
+
+def _envelope(response: ToolResponse, data: dict[str, Any], text: str, limits: Limits) -> ToolResponse:
+    """The cut envelope: an error stays an error, everything else is partial."""
+    error = response.error
+    if error is not None and count_bytes(_encodable(error.message)) > limits.bytes:
+        clipped = f"{error.message[:_LONGEST_MESSAGE]}… (cut: {len(error.message)} characters in all)"
+        error = ErrorInfo(code=error.code, message=clipped)
+    return ToolResponse(
+        status=Status.error if error is not None else Status.partial,
+        data=data,
+        text=text,
+        error=error,
+        stats=response.stats,
+        context=response.context,
+    )
