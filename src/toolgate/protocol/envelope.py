@@ -1,12 +1,12 @@
 """The one envelope that every tool answers in."""
 
-import json
 from enum import StrEnum
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
 
 from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.jsontext import encode
 
 
 class Status(StrEnum):
@@ -122,4 +122,4 @@ class ToolResponse(BaseModel):
 
     def to_json(self) -> str:
         """The envelope as strict, compact JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return encode(self.to_dict())

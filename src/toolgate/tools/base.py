@@ -55,10 +55,14 @@ class Tool(ABC, Generic[P]):
     """Ask a person (or the policy) before every call."""
     read_only: bool = False
     """Changes nothing: may run beside others, and again after a crash."""
+    exclusive: bool = True
+    """Unless it is read-only: waits for the session's other writers, and they for it."""
     idempotent: bool = False
     """Running it twice is running it once: may run again after a crash."""
     timeout: float | None = None
     """Seconds that one call may take; None leaves it to the tool."""
+    needs: tuple[str, ...] = ()
+    """The ports of the context without which the tool is left out."""
     keep: str = "head"
     """Which end of an over-long output is kept: `head`, `tail` or `head_tail`."""
 
@@ -72,7 +76,7 @@ class Tool(ABC, Generic[P]):
 
     def needs_permission(self, params: P, context: ToolContext) -> bool:
         """Whether this call asks; anything but False does."""
-        return self.requires_permission
+        return self.requires_permission and getattr(params, "dry_run", False) is not True
 
     def render(self, response: ToolResponse) -> str:
         """What the model reads."""

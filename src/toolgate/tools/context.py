@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.modes import ToolMode
 
 if TYPE_CHECKING:
     from toolgate.protocol.plan import Plan
-    from toolgate.protocol.ports import AgentRunner, Approver, MemoryStore, Recorder, TodoStore
+    from toolgate.protocol.ports import AgentRunner, Approver, Clock, MemoryStore, Recorder, TodoStore
     from toolgate.settings import Settings
+    from toolgate.shell import ShellSession
     from toolgate.workspace import Workspace
 
 
@@ -26,12 +30,14 @@ class ToolContext:
         session_id: str | None = None,
         approver: Approver | None = None,
         settings: Settings | None = None,
-        shell: Any | None = None,
+        shell: ShellSession | None = None,
         memory: MemoryStore | None = None,
         todos: TodoStore | None = None,
         agents: AgentRunner | None = None,
         recorder: Recorder | None = None,
     ) -> None:
+        if not isinstance(mode, ToolMode):
+            raise TypeError(f"mode must be a ToolMode, not {mode!r}")
         self.workspace = workspace
         self.mode = mode
         self.session_id = session_id
@@ -40,16 +46,21 @@ class ToolContext:
         self.todos = todos
         self.agents = agents
         self.recorder = recorder
+        self.clock: Clock = time
         self.agent = ""
         """The sub-agent that this context belongs to; empty for the main one."""
+        self.turn_id = ""
+        """The turn that the calls belong to; the journal groups by it."""
         self.call_id = ""
         """The call that is being handled."""
         self.plan: Plan | None = None
         """What `prepare` returned for the call that is being handled."""
         self._settings = settings
-        self._shell = shell
-        self._shared: dict[str, Any] = {}
-        """State of the session that every copy of this context shares."""
+        self.shared: dict[str, Any] = {}
+        """State of the session that every copy of this context shares (one key a room)."""
+        if shell is not None:
+            self.shared["shell"] = shell
+        self._owns_shell = shell is None
 
     @property
     def settings(self) -> Settings:
@@ -59,3 +70,34 @@ class ToolContext:
 
             self._settings = Settings.defaults()
         return self._settings
+
+    @property
+    def shell(self) -> ShellSession:
+        """The session's shell, made on first use."""
+        session: ShellSession | None = self.shared.get("shell")
+        if session is None:
+            from toolgate.shell import ShellSession
+
+            session = self.shared["shell"] = ShellSession(self.require_workspace(), settings=self.settings)
+        return session
+
+    def require_workspace(self) -> Workspace:
+        """The workspace, or the failure of every tool that needs one."""
+        if self.workspace is None:
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR,
+                "This session has no workspace.",
+                "File tools need one: the application has to pass ToolContext(workspace=Workspace(root)).",
+            )
+        return self.workspace
+
+    def derive(self, **changes: Any) -> ToolContext:
+        """A copy with other attributes that shares the session's state."""
+        copy = object.__new__(ToolContext)
+        copy.__dict__ = {**self.__dict__, **changes}
+        return copy
+
+    async def aclose(self) -> None:
+        """End the shell that was made here; one that was passed in is left to its owner."""
+        if self._owns_shell and (session := self.shared.pop("shell", None)) is not None:
+            await session.close()

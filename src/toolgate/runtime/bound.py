@@ -1,0 +1,44 @@
+"""A native tool as a `CallableTool`, still behind every gate of its context."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from toolgate.protocol.calls import ToolCall, ToolDefinition
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.ids import uuid7
+from toolgate.protocol.jsontext import encode
+from toolgate.runtime.pending import PendingResult
+from toolgate.runtime.toolset import CallableToolset
+from toolgate.tools.base import Tool
+from toolgate.tools.context import ToolContext
+
+
+class BoundTool:
+    """What `Tool.bind` returns: called with parsed arguments, it answers with the envelope."""
+
+    def __init__(self, tool: Tool[Any], context: ToolContext) -> None:
+        self.tool_definition: ToolDefinition = tool.tool_definition
+        self._toolset = CallableToolset([tool], context)
+
+    def __call__(self, arguments: dict[str, Any]) -> BoundCall:
+        """Call the tool through the pipeline."""
+        call = ToolCall(id=uuid7(), name=self.tool_definition.name, arguments=encode(arguments))
+        return BoundCall(self._toolset.handle(call))
+
+
+class BoundCall:
+    """A call of a bound tool that is on its way."""
+
+    def __init__(self, pending: PendingResult) -> None:
+        self._pending = pending
+
+    def cancel(self) -> None:
+        """Take it back."""
+        self._pending.cancel()
+
+    def __await__(self) -> Generator[Any, None, ToolResponse]:
+        """Wait for the envelope."""
+        result = yield from self._pending.__await__()
+        return result.response

@@ -1,0 +1,12 @@
+"""All the tools that come with Toolgate, in one registry."""
+
+from toolgate.runtime.registry import ToolRegistry
+from toolgate.tools.builtin import builtin_tools
+
+
+def builtin_registry() -> ToolRegistry:
+    """A new registry with every built-in tool."""
+    registry = ToolRegistry()
+    for tool in builtin_tools():
+        registry.register(tool)
+    return registry

@@ -1,0 +1,69 @@
+"""The words for calls that do not get as far as their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toolgate.protocol.calls import ToolDenied
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.modes import ToolMode
+
+_LONGEST_NAME = 100
+
+
+def shown_name(name: str) -> str:
+    """A name that a model made up, short and printable."""
+    text = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def unknown_tool(name: str, available: Sequence[str]) -> ToolResponse:
+    """There is no such tool for this caller; only names that it may use are listed."""
+    shown = shown_name(name)
+    hints = []
+    if not available or "Bash" in available:
+        hints.append(f'to run a command use Bash(command="{shown} <args>")')
+    if available:
+        hints.append(f"available tools: {', '.join(available)}")
+    message = f"Unknown tool '{shown}'. CORRECTION: {'; '.join(hints)}."
+    return ToolResponse.failure(ErrorCode.TOOL_NOT_FOUND, message)
+
+
+def denied(name: str, call_id: str, mode: ToolMode, allowed: frozenset[ToolMode], *, coding_enabled: bool) -> ToolDenied:
+    """What a mode denial says; the same call always gets the same words."""
+    if not allowed:
+        message = f"Tool '{name}' is not enabled in any mode."
+        action = "Continue without this tool."
+    elif ToolMode.coding in allowed:
+        message = f"Tool '{name}' is not allowed in {mode.value} mode: it needs coding mode."
+        action = "Start a new session in coding mode." if coding_enabled else "Coding mode is not enabled here; continue without this tool."
+    else:
+        message = f"Tool '{name}' is not allowed in {mode.value} mode."
+        action = "Continue without this tool."
+    return ToolDenied(
+        tool_name=name,
+        call_id=call_id or "-",
+        mode=mode.value,
+        error_code=ErrorCode.MODE_DENIED.value,
+        message=message,
+        next_action=action,
+    )
+
+
+def mode_denied(denial: ToolDenied) -> ToolResponse:
+    """The envelope of a mode denial; its data are the six fields."""
+    return ToolResponse.failure(
+        ErrorCode.MODE_DENIED, denial.message, data=denial.model_dump(), next_step=denial.next_action
+    )
+
+
+def circuit_open(name: str, seconds: float) -> ToolResponse:
+    """The tool rests."""
+    return ToolResponse.failure(
+        ErrorCode.CIRCUIT_OPEN,
+        f"Tool '{name}' failed repeatedly and is paused.",
+        next_step=f"Use another tool, or try again in {max(1, round(seconds))} s.",
+    )

@@ -1,0 +1,39 @@
+"""What a raised exception means, decided in one place."""
+
+from toolgate.errors import ToolError
+from toolgate.log import logger
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.envelope import ToolResponse
+
+
+def failure_of(error: BaseException, tool_name: str, path: object = None) -> ToolResponse:
+    """The envelope of an exception that left a tool. `path` is the argument that an `OSError` is about."""
+    if isinstance(error, TimeoutError):
+        return ToolResponse.failure(
+            ErrorCode.TIMEOUT, f"Tool '{tool_name}' timed out.", next_step="Try a smaller step, or a longer timeout."
+        )
+    if isinstance(error, OSError):
+        from toolgate.workspace.oserrors import from_os_error
+
+        error = from_os_error(error, path if isinstance(path, str) else tool_name)
+    if isinstance(error, ToolError):
+        return ToolResponse.failure(error.code, error.message, data=error.data, next_step=error.next_step)
+    logger("pipeline").error("tool_failed", tool_name=tool_name, error=type(error).__name__, where=_where(error))
+    return internal(tool_name, f"failed unexpectedly ({type(error).__name__})")
+
+
+def internal(tool_name: str, what: str) -> ToolResponse:
+    """The tool is broken; the words say nothing about the host."""
+    return ToolResponse.failure(
+        ErrorCode.INTERNAL_ERROR,
+        f"Tool '{tool_name}' {what}.",
+        next_step="This is a fault of the tool, not of the call: use another tool, or tell the user.",
+    )
+
+
+def _where(error: BaseException) -> str:
+    """Function and line of the last frame: enough to find a fault, and nothing of its values."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    return f"{frame.tb_frame.f_code.co_name}:{frame.tb_lineno}" if frame is not None else ""

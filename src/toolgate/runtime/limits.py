@@ -1,0 +1,56 @@
+"""What may leave the pipeline: how much of it, and nothing secret."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.fast import trusted
+from toolgate.runtime.redaction import mask, secrets_of
+from toolgate.runtime.run import Run
+from toolgate.tools.context import ToolContext
+
+if TYPE_CHECKING:
+    from toolgate.runtime.truncator import Truncator
+
+
+class OutputLimits:
+    """The truncator and the secrets of one context, looked up once."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+        output = context.settings.tool_output
+        self._surely_fits = min(output.max_lines, output.max_bytes // 4)
+        self._secrets = secrets_of(context.settings)
+        self._truncator: Truncator | None = None
+
+    def may_exceed(self, output: str) -> bool:
+        """Whether the output is worth measuring; short ones are not."""
+        return len(output) > self._surely_fits
+
+    def masked(self, response: ToolResponse) -> ToolResponse:
+        """The response without the runtime's own secrets."""
+        if not self._secrets:
+            return response
+        return trusted(ToolResponse, {name: self._mask(name, value) for name, value in response.__dict__.items()})
+
+    def _mask(self, name: str, value: object) -> object:
+        if name == "error" and value is not None:
+            from toolgate.protocol.envelope import ErrorInfo
+
+            assert isinstance(value, ErrorInfo)
+            return trusted(ErrorInfo, {"code": value.code, "message": mask(value.message, self._secrets)})
+        return value if name == "status" else mask(value, self._secrets)
+
+    async def cut(self, run: Run, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
+        """The response and its output, within the limits."""
+        if self._truncator is None:
+            from toolgate.runtime.truncator import Truncator
+
+            self._truncator = Truncator(self._context.settings.tool_output, self._context.workspace)
+        truncator = self._truncator
+        if not truncator.needs_cut(response, output):
+            return response, output
+        keep = run.entry.tool.keep if run.entry is not None else "head"
+        return await asyncio.to_thread(truncator.cut, run.call.name, keep, response, output)

@@ -1,0 +1,108 @@
+"""The permission gate: policy first, then a person, bound to exactly what was shown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+from toolgate.log import logger
+from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.ids import uuid7
+from toolgate.protocol.plan import Plan
+from toolgate.protocol.record import Decision
+from toolgate.runtime.run import Run
+
+if TYPE_CHECKING:
+    from toolgate.runtime.policy import Policy
+
+
+def weigh(run: Run, policy: Policy) -> Decision:
+    """Allow, ask or deny, and why; nobody is asked yet."""
+    tool, plan = run.tool, run.plan
+    verdict = policy.decide(tool.name, run.arguments, plan)
+    if verdict is not None and verdict.decision == "deny":
+        return Decision(decision="deny", gate="policy", rule=verdict.rule, reason=verdict.reason)
+    if plan is not None and plan.access == "full":
+        return Decision(decision="ask", gate="permission", reason=plan.reason or "full access always asks")
+    if verdict is not None:
+        return Decision(decision=verdict.decision, gate="policy", rule=verdict.rule, reason=verdict.reason)
+    if plan is not None and plan.asks:
+        return Decision(decision="ask", gate="permission", reason=plan.reason or "potentially dangerous")
+    if tool.needs_permission(run.params, run.context) is not False:
+        return Decision(decision="ask", gate="permission", reason=f"{tool.name} needs permission")
+    return Decision(decision="allow", gate="permission", reason="no rule and no permission needed")
+
+
+async def authorise(run: Run, policy: Policy) -> ToolResponse | None:
+    """The refusal, or None if the call may run. `run.decision` says who decided."""
+    run.decision = weigh(run, policy)
+    if run.decision.decision == "allow":
+        return None
+    if run.decision.decision == "deny":
+        rule = f" (rule: {run.decision.rule})" if run.decision.rule else ""
+        return _refused(run, f"The policy denies this call: {run.decision.reason}{rule}.")
+    return await _ask(run, policy)
+
+
+async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
+    plan = run.plan or _unplanned(run)
+    name = run.tool.name
+    reason = run.decision.reason if run.decision else ""
+    request = ApprovalRequest(
+        id=uuid7(),
+        tool_name=name,
+        call_id=run.call.id,
+        session_id=run.context.session_id,
+        agent=run.context.agent,
+        summary=plan.summary,
+        detail=plan.detail,
+        fingerprint=plan.fingerprint(name, run.arguments),
+    )
+    approval = await _answer(run, request)
+    if approval.allowed and plan.fingerprint(name, run.arguments) != request.fingerprint:
+        approval = Approval(allowed=False, message="the call changed after it was shown")
+    verdict = "allow" if approval.allowed else "deny"
+    run.decision = Decision(decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict)
+    if not approval.allowed:
+        return _refused(run, f"This call was not approved: {approval.message or 'denied'}.")
+    if approval.remember:
+        policy.remember(name, run.arguments, run.plan)
+    return None
+
+
+async def _answer(run: Run, request: ApprovalRequest) -> Approval:
+    """What the approver says; no approver, an exception or any other value means no."""
+    approver = run.context.approver
+    if approver is None:
+        return Approval(allowed=False, message="it needs permission and nobody can be asked here")
+    try:
+        approval = await approver.decide(request)
+    except asyncio.CancelledError:
+        raise
+    except Exception as error:
+        logger("permission").error("approver_failed", error=type(error).__name__)
+        return Approval(allowed=False, message="the question could not be asked")
+    if not isinstance(approval, Approval):
+        logger("permission").error("approver_failed", error=f"answered with {type(approval).__name__}")
+        return Approval(allowed=False, message="the question was not answered")
+    return approval
+
+
+def _unplanned(run: Run) -> Plan:
+    """What can be shown of a tool that does not plan: its arguments."""
+    return Plan(
+        summary=f"Run {run.tool.name}",
+        detail=json.dumps(run.arguments, ensure_ascii=False, indent=2),
+        access="read" if run.tool.read_only else "write",
+    )
+
+
+def _refused(run: Run, message: str) -> ToolResponse:
+    return ToolResponse.failure(
+        ErrorCode.APPROVAL_DENIED,
+        message.replace("..", "."),
+        next_step="Do not repeat this call unchanged: choose another way, or ask the user what they prefer.",
+    )

@@ -1,0 +1,47 @@
+"""Where the policy of a context comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolgate.errors import PolicyError, ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.tools.context import ToolContext
+
+if TYPE_CHECKING:
+    from toolgate.runtime.policy import Policy
+    from toolgate.workspace import Workspace
+
+PROJECT_POLICY = ".toolgate/policy.toml"
+_LARGEST = 1 << 20
+
+
+def policy_of(context: ToolContext) -> Policy:
+    """The session's policy, loaded once; an unreadable or invalid file raises `PolicyError`."""
+    policy: Policy | None = context.shared.get("policy")
+    if policy is None:
+        from toolgate.runtime.policy import Policy
+
+        project = project_text(context.workspace) if context.workspace is not None else None
+        policy = Policy.load(user_file=context.settings.policy_file, project_text=project)
+        context.shared["policy"] = policy
+    return policy
+
+
+def project_text(workspace: Workspace) -> str | None:
+    """The project's policy file, or None if there is none."""
+    import os
+
+    try:
+        with workspace.open_file(PROJECT_POLICY) as file:
+            content = os.pread(file.fd, _LARGEST + 1, 0)
+    except ToolError as error:
+        if error.code is ErrorCode.NOT_FOUND:
+            return None
+        raise PolicyError(f"{PROJECT_POLICY} cannot be read: {error.message}") from None
+    if len(content) > _LARGEST:
+        raise PolicyError(f"{PROJECT_POLICY} is larger than {_LARGEST} bytes")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise PolicyError(f"{PROJECT_POLICY} is not UTF-8: save it as UTF-8") from None

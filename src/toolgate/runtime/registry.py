@@ -1,0 +1,157 @@
+"""The registry: which tools exist, and the one predicate that both gates ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from toolgate.log import logger
+from toolgate.protocol.calls import ToolDefinition
+from toolgate.protocol.modes import ToolMode
+from toolgate.tools.base import CallableTool, Tool
+from toolgate.tools.foreign import ForeignTool
+
+if TYPE_CHECKING:
+    from toolgate.runtime.toolset import CallableToolset
+    from toolgate.tools.context import ToolContext
+
+
+_READ_ONLY = "a filtered view is read-only: change the registry that it was made from"
+
+
+def require_mode(mode: object) -> ToolMode:
+    """`mode` if it is a `ToolMode`; a string that looks like one is not."""
+    if not isinstance(mode, ToolMode):
+        raise TypeError(f"mode must be a ToolMode, not {mode!r}")
+    return mode
+
+
+class ToolRegistry:
+    """Tools by name, with the modes that they declare and the overrides that tighten them."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, Tool[Any]] = {}
+        self._overrides: dict[str, frozenset[ToolMode]] = {}
+
+    def register(self, tool: Tool[Any] | CallableTool, *, modes: Iterable[ToolMode] | None = None) -> None:
+        """Add a tool. A name that is taken is refused and the first tool stays."""
+        if not isinstance(tool, Tool):
+            tool = ForeignTool(tool, modes or ())
+        elif modes is not None:
+            raise TypeError(f"{tool.name!r} declares its own modes; use set_mode_override to tighten them")
+        self.add(tool)
+        if not tool.allowed_modes:
+            logger("registry").warning("tool_registered_with_default_modes", tool_name=tool.name)
+
+    def add(self, tool: Tool[Any]) -> None:
+        """Add a tool as it is, without a word about its modes."""
+        if not isinstance(tool.name, str) or not tool.name.strip():
+            raise ValueError("a tool needs a name")
+        if tool.name in self._tools:
+            raise ValueError(f"a tool named {tool.name!r} is already registered")
+        self._tools[tool.name] = tool
+
+    def unregister(self, name: str) -> None:
+        """Remove a tool and its override; `KeyError` if there is none."""
+        if name not in self._tools:
+            raise KeyError(f"no tool named {name!r} is registered")
+        del self._tools[name]
+        self._overrides.pop(name, None)
+
+    def get(self, name: str) -> Tool[Any] | None:
+        """The tool of that exact name, or None."""
+        return self._tools.get(name)
+
+    def names(self) -> list[str]:
+        """The names of all tools, in the order of registration."""
+        return list(self._tools)
+
+    def describe(self) -> list[ToolDefinition]:
+        """The definitions of all tools, whatever their modes."""
+        return [tool.tool_definition for name in self.names() if (tool := self.get(name)) is not None]
+
+    def filter(self, names: Iterable[str]) -> ToolRegistry:
+        """A live, read-only view of some tools; unknown names are ignored and `[]` means none."""
+        return RegistryView(self, names)
+
+    def get_effective_modes(self, name: str) -> frozenset[ToolMode]:
+        """The modes in which a tool may be seen and run; empty for an unknown one."""
+        tool = self.get(name)
+        if tool is None:
+            return frozenset()
+        declared = frozenset(tool.allowed_modes)
+        return declared & self._override(name, declared)
+
+    def check_mode(self, name: str, mode: ToolMode) -> bool:
+        """Whether a tool may be seen and run in `mode`. Both gates ask this and nothing else."""
+        return require_mode(mode) in self.get_effective_modes(name)
+
+    def set_mode_override(self, name: str, modes: Iterable[ToolMode]) -> None:
+        """Tighten a tool's modes, at once and for every toolset; the last override wins."""
+        tool = self.get(name)
+        if tool is None:
+            raise KeyError(f"no tool named {name!r} is registered")
+        wanted = frozenset(require_mode(mode) for mode in modes)
+        if extra := wanted - tool.allowed_modes:
+            raise ValueError(
+                f"an override can only tighten: {name!r} does not declare {', '.join(sorted(extra))}"
+            )
+        self._overrides[name] = wanted
+
+    def list_tools(self, mode: ToolMode) -> list[Tool[Any]]:
+        """The tools that `mode` allows."""
+        require_mode(mode)
+        return [tool for name in self.names() if self.check_mode(name, mode) and (tool := self.get(name))]
+
+    def get_tools_schema(self, mode: ToolMode) -> list[dict[str, Any]]:
+        """The tools that `mode` allows, in OpenAI's function format."""
+        return [
+            {"type": "function", "function": tool.tool_definition.model_dump()} for tool in self.list_tools(mode)
+        ]
+
+    def toolset(self, mode: ToolMode, context: ToolContext) -> CallableToolset:
+        """The tools of `mode` behind both gates; `mode` wins over the context's."""
+        from toolgate.runtime.toolset import CallableToolset
+
+        return CallableToolset(self, context.derive(mode=require_mode(mode)))
+
+    def _override(self, name: str, declared: frozenset[ToolMode]) -> frozenset[ToolMode]:
+        return self._overrides.get(name, declared)
+
+
+class RegistryView(ToolRegistry):
+    """Some of a registry's tools, as they are now; a tool that is filtered out does not exist here."""
+
+    def __init__(self, parent: ToolRegistry, names: Iterable[str]) -> None:
+        super().__init__()
+        if isinstance(names, str):
+            raise TypeError("filter takes a list of names, not a string")
+        self._parent = parent
+        self._visible = frozenset(names)
+
+    def get(self, name: str) -> Tool[Any] | None:
+        """The tool of that exact name, if this view shows it."""
+        return self._parent.get(name) if name in self._visible else None
+
+    def names(self) -> list[str]:
+        """The names that this view shows, in the parent's order."""
+        return [name for name in self._parent.names() if name in self._visible]
+
+    def _override(self, name: str, declared: frozenset[ToolMode]) -> frozenset[ToolMode]:
+        return self._parent._override(name, declared)
+
+    def register(self, tool: Tool[Any] | CallableTool, *, modes: Iterable[ToolMode] | None = None) -> None:
+        """Refused: a view cannot be changed."""
+        raise TypeError(_READ_ONLY)
+
+    def add(self, tool: Tool[Any]) -> None:
+        """Refused: a view cannot be changed."""
+        raise TypeError(_READ_ONLY)
+
+    def unregister(self, name: str) -> None:
+        """Refused: a view cannot be changed."""
+        raise TypeError(_READ_ONLY)
+
+    def set_mode_override(self, name: str, modes: Iterable[ToolMode]) -> None:
+        """Refused: a view cannot be changed."""
+        raise TypeError(_READ_ONLY)

@@ -1,0 +1,74 @@
+"""`CallableToolset`: tools behind both gates, ready to be called by a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
+from toolgate.protocol.record import Decision
+from toolgate.runtime.pending import PendingResult
+from toolgate.runtime.pipeline import Pipeline
+from toolgate.runtime.registry import ToolRegistry
+from toolgate.runtime.scheduler import run_turn
+from toolgate.tools.base import CallableTool, Tool
+from toolgate.tools.context import ToolContext
+from toolgate.tools.foreign import ForeignTool
+
+
+class CallableToolset:
+    """The tools that a caller may use, and the one way to call them.
+
+    Every `Tool` is gated by the context's mode (no context: `chat_safe`). A bare `CallableTool` has no modes: it was
+    handed over deliberately.
+    """
+
+    def __init__(self, tools: ToolRegistry | Iterable[Tool[Any] | CallableTool], context: ToolContext | None = None) -> None:
+        self.context = context if context is not None else ToolContext()
+        self.registry = tools if isinstance(tools, ToolRegistry) else _registry_of(tools)
+        self._pipeline = Pipeline(self.registry, self.context)
+        self._unstarted: list[PendingResult] = []
+        self._starting_on: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def tools(self) -> list[ToolDefinition]:
+        """What the model is shown: nothing that it could not run."""
+        shown = (self.registry.get(name) for name in self._pipeline.available())
+        return [tool.tool_definition for tool in shown if tool is not None]
+
+    def handle(self, call: ToolCall) -> PendingResult:
+        """Handle one call; it starts no later than its first await or the loop's next turn."""
+        loop = asyncio.get_running_loop()
+        pending = PendingResult(self._pipeline, call, loop, self._unstarted)
+        self._unstarted.append(pending)
+        if self._starting_on is not loop:
+            self._starting_on = loop
+            loop.call_soon(self._start_unstarted)
+        return pending
+
+    async def handle_all(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
+        """Handle the calls of one turn: read-only ones side by side, writers in order; results in call order."""
+        return await run_turn(self, calls)
+
+    async def explain(self, call: ToolCall) -> Decision:
+        """What would be decided about a call; nothing is executed and nobody is asked."""
+        return await self._pipeline.explain(call)
+
+    def is_read_only(self, name: str) -> bool:
+        """Whether calls of this tool may run beside others."""
+        tool = self.registry.get(name)
+        return tool is None or tool.read_only or not tool.exclusive
+
+    def _start_unstarted(self) -> None:
+        self._starting_on = None
+        unstarted, self._unstarted[:] = self._unstarted[:], []
+        for pending in unstarted:
+            pending.start()
+
+
+def _registry_of(tools: Iterable[Tool[Any] | CallableTool]) -> ToolRegistry:
+    registry = ToolRegistry()
+    for tool in tools:
+        registry.add(tool if isinstance(tool, Tool) else ForeignTool(tool, ungated=True))
+    return registry

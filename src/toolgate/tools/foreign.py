@@ -1,0 +1,68 @@
+"""Tools of other people: anything with a definition and a call."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Iterable
+from typing import Any
+
+from pydantic import BaseModel
+
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.modes import ToolMode
+from toolgate.tools.base import CallableTool, Tool
+from toolgate.tools.context import ToolContext
+
+_ENVELOPE_KEYS = {"status", "data", "text"}
+
+
+class ForeignTool(Tool[BaseModel]):
+    """A `CallableTool` as a `Tool`: its own schema, its own cancel, its answer put into the envelope."""
+
+    def __init__(self, target: CallableTool, modes: Iterable[ToolMode] = (), *, ungated: bool = False) -> None:
+        definition = target.tool_definition
+        self.target = target
+        self.ungated = ungated
+        """Handed over without a registry: there are no modes to check."""
+        self.name = definition.name  # type: ignore[misc]  # a class attribute on hand-written tools
+        self.description = definition.description  # type: ignore[misc]  # as above
+        self.parameters = definition.parameters  # type: ignore[misc]  # a cached property on hand-written tools
+        self.tool_definition = definition  # type: ignore[misc]  # as above
+        self.allowed_modes = frozenset(ToolMode(mode) for mode in modes)
+        _ = self.validator
+
+    @functools.cached_property
+    def validator(self) -> Any:
+        """The compiled schema; it never fetches a remote reference."""
+        import jsonschema_rs
+
+        try:
+            return jsonschema_rs.validator_for(self.parameters or {}, retriever=_refuse_reference)
+        except (ValueError, TypeError, jsonschema_rs.ReferencingError) as error:
+            raise ValueError(f"tool {self.name!r} has an invalid JSON Schema: {error}") from None
+
+    def call(self, arguments: dict[str, Any]) -> Awaitable[Any]:
+        """Start it; what comes back may carry its own `.cancel()`."""
+        return self.target(arguments)
+
+    async def execute(self, params: BaseModel, context: ToolContext) -> ToolResponse:
+        """Call it with the validated arguments."""
+        return to_response(self.name, await self.call(params.model_dump()))
+
+
+def _refuse_reference(uri: str) -> Any:
+    raise ValueError(f"remote reference {uri!r} is not fetched")
+
+
+def to_response(name: str, value: Any) -> ToolResponse:
+    """Whatever a foreign tool returned, as an envelope."""
+    if isinstance(value, ToolResponse):
+        return value
+    if isinstance(value, dict):
+        if _ENVELOPE_KEYS <= value.keys():
+            return ToolResponse.model_validate(value)
+        if isinstance(value.get("error"), str):
+            data = {key: item for key, item in value.items() if key != "error"}
+            return ToolResponse.failure(ErrorCode.INTERNAL_ERROR, value["error"] or f"{name} failed.", data=data)
+    return ToolResponse.success({"result": value}, f"{name} returned a result.")

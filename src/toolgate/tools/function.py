@@ -1,0 +1,156 @@
+"""`@tool`: a typed function becomes a `Tool`, and stays callable."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.fields import FieldInfo
+
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.modes import ToolGroup, ToolMode
+from toolgate.tools.base import Tool
+from toolgate.tools.context import ToolContext
+
+_ENTRY = re.compile(r"^(\s*)\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
+_SECTION = re.compile(r"^\s*(\w[\w ]*):\s*$")
+
+
+class FunctionTool(Tool[BaseModel]):
+    """A tool made of a function; calling it calls the function."""
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        functools.update_wrapper(self, function, updated=())
+        summary, documented = parse_docstring(inspect.getdoc(function) or "")
+        self.function = function
+        self.name = options.pop("name") or function.__name__  # type: ignore[misc]  # a class attribute on hand-written tools
+        self.description = options.pop("description") or summary or self.name  # type: ignore[misc]  # as above
+        self.Params, self._context_name = params_of(function, self.name, documented)  # type: ignore[misc]  # as above
+        self._is_async = inspect.iscoroutinefunction(function)
+        for option, value in options.items():
+            setattr(self, option, value)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function as if it had not been decorated."""
+        return self.function(*args, **kwargs)
+
+    async def execute(self, params: BaseModel, context: ToolContext) -> ToolResponse:
+        """Call the function with the validated values; a synchronous one runs in a thread."""
+        arguments = {name: getattr(params, name) for name in type(params).model_fields}
+        if self._context_name:
+            arguments[self._context_name] = context
+        if self._is_async:
+            value = await self.function(**arguments)
+        else:
+            value = await asyncio.to_thread(self.function, **arguments)
+            if inspect.isawaitable(value):
+                value = await value
+        if isinstance(value, ToolResponse):
+            return value
+        return ToolResponse.success({"result": value}, f"{self.name} returned a result.")
+
+
+def params_of(
+    function: Callable[..., Any], name: str, documented: dict[str, str]
+) -> tuple[type[BaseModel], str | None]:
+    """The parameter model of a function, and the name of its `ToolContext` parameter if it has one."""
+    hints = get_type_hints(function, include_extras=True)
+    fields: dict[str, Any] = {}
+    context_name = None
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise TypeError(f"tool {name!r}: parameter {parameter.name!r} must be a plain named parameter")
+        if parameter.name not in hints:
+            raise TypeError(f"tool {name!r}: parameter {parameter.name!r} has no type: annotate it")
+        annotation = hints[parameter.name]
+        if annotation is ToolContext or ToolContext in get_args(annotation):
+            context_name = parameter.name
+            continue
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = _field(annotation, default, documented.get(parameter.name))
+    model = create_model(f"{name}_params", __config__=ConfigDict(extra="forbid"), **fields)
+    return model, context_name
+
+
+def _field(annotation: Any, default: Any, description: str | None) -> tuple[Any, Any]:
+    described = get_origin(annotation) is Annotated and any(
+        isinstance(extra, FieldInfo) and extra.description for extra in get_args(annotation)[1:]
+    )
+    if description and not described and not isinstance(default, FieldInfo):
+        return annotation, Field(default, description=description)
+    return annotation, default
+
+
+def parse_docstring(docstring: str) -> tuple[str, dict[str, str]]:
+    """A Google-style docstring's text before its sections, and the descriptions under `Args:`."""
+    summary: list[str] = []
+    documented: dict[str, str] = {}
+    section = current = ""
+    indent = 0
+    for line in docstring.splitlines():
+        if heading := _SECTION.match(line):
+            section, current = heading[1].lower(), ""
+        elif not section:
+            summary.append(line)
+        elif section in {"args", "arguments", "parameters"} and line.strip():
+            entry = _ENTRY.match(line)
+            if entry and (not current or len(entry[1]) <= indent):
+                current, indent = entry[2], len(entry[1])
+                documented[current] = entry[3].strip()
+            elif current:
+                documented[current] = f"{documented[current]} {line.strip()}".strip()
+    return "\n".join(summary).strip(), documented
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> FunctionTool: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = ...,
+    description: str | None = ...,
+    modes: Iterable[ToolMode] = ...,
+    group: ToolGroup = ...,
+    requires_permission: bool = ...,
+    read_only: bool = ...,
+    idempotent: bool = ...,
+    timeout: float | None = ...,
+) -> Callable[[Callable[..., Any]], FunctionTool]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    modes: Iterable[ToolMode] = (),
+    group: ToolGroup = ToolGroup.code,
+    requires_permission: bool = False,
+    read_only: bool = False,
+    idempotent: bool = False,
+    timeout: float | None = None,
+) -> Any:
+    """Turn a typed function into a tool. Without `modes` it is neither shown nor run anywhere."""
+
+    def decorate(target: Callable[..., Any]) -> FunctionTool:
+        return FunctionTool(
+            target,
+            name=name,
+            description=description,
+            allowed_modes=frozenset(ToolMode(mode) for mode in modes),
+            group=group,
+            requires_permission=requires_permission,
+            read_only=read_only,
+            idempotent=idempotent,
+            timeout=timeout,
+        )
+
+    return decorate if function is None else decorate(function)
