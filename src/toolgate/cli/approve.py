@@ -1,0 +1,81 @@
+"""Asking the person at the terminal."""
+
+import asyncio
+import sys
+import termios
+from typing import TextIO
+
+from toolgate.cli.style import Style
+from toolgate.cli.visible import excerpt, squeezed, visible
+from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.ports import Approver
+
+_LINES = 40
+_WIDTH = 2000
+
+
+def terminal_approver() -> Approver | None:
+    """Someone to ask, if a person is there: no terminal, no approver, and so no permission."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    return TerminalApprover(sys.stdin, sys.stderr)
+
+
+class TerminalApprover:
+    """Shows what will happen and waits for `y`. Anything else, and no answer at all, is no."""
+
+    def __init__(self, source: TextIO, screen: TextIO) -> None:
+        self._source = source
+        self._screen = screen
+        self._style = Style(screen)
+
+    async def decide(self, request: ApprovalRequest) -> Approval:
+        """Ask once; `v` shows the whole detail and asks again."""
+        detail = visible(request.detail)
+        short, cut = excerpt(squeezed(detail), lines=_LINES, width=_WIDTH)
+        cut = cut or short != detail
+        self._show(request, short)
+        while True:
+            self._ask("y/N/v to see all of it" if cut else "y/N")
+            answer = (await self._line()).strip().lower()
+            if answer == "v" and cut:
+                self._write(detail + "\n")
+                continue
+            return Approval(
+                allowed=answer in {"y", "yes"}, message="" if answer in {"y", "yes"} else "not allowed at the terminal"
+            )
+
+    def _show(self, request: ApprovalRequest, detail: str) -> None:
+        who = f" for {visible(request.agent, keep='')}" if request.agent else ""
+        head = f"{visible(request.tool_name, keep='')}{who} asks: {visible(request.summary, keep='')}"
+        self._write(f"\n{self._style(head, 'bold', 'yellow')}\n")
+        if detail:
+            self._write("".join(f"  {self._painted(line)}\n" for line in detail.split("\n")))
+
+    def _painted(self, line: str) -> str:
+        colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+        return self._style(line, colour) if colour else line
+
+    def _ask(self, choices: str) -> None:
+        # what was typed before the question was on the screen is no answer to it
+        termios.tcflush(self._source.fileno(), termios.TCIFLUSH)
+        self._write(f"{self._style('Allow?', 'bold')} [{choices}] ")
+
+    def _write(self, text: str) -> None:
+        self._screen.write(text)
+        self._screen.flush()
+
+    async def _line(self) -> str:
+        loop = asyncio.get_running_loop()
+        line: asyncio.Future[str] = loop.create_future()
+
+        def read() -> None:
+            if not line.done():
+                line.set_result(self._source.readline())
+
+        # a thread that waits in input() could not be called off by Ctrl-C or a cancelled call
+        loop.add_reader(self._source.fileno(), read)
+        try:
+            return await line
+        finally:
+            loop.remove_reader(self._source.fileno())

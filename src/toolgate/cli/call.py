@@ -1,0 +1,105 @@
+"""Call a tool through the same pipeline that a model's calls go through, and show what the model would read.
+
+Exit code: 0 for success and partial, 1 for an error, 2 if the call itself cannot be understood (no such tool, arguments
+that are not JSON or do not fit). A call that needs permission asks at the terminal; without one it is denied.
+"""
+
+import argparse
+import asyncio
+import secrets
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolgate.cli.guard import UsageError
+from toolgate.cli.parser import add_json, add_mode, add_root
+from toolgate.cli.style import Style
+from toolgate.cli.visible import visible
+
+if TYPE_CHECKING:
+    from toolgate.protocol.calls import ToolResult
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("name", metavar="NAME", help="the tool (toolgate tools lists them)")
+    parser.add_argument(
+        "arguments", metavar="JSON", nargs="?", default="{}", help="its arguments; - reads them from stdin"
+    )
+    add_mode(parser, default="chat_safe")
+    add_root(parser)
+    add_json(parser, "the envelope")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Call, show, and say by the exit code how it went."""
+    arguments = _from_stdin() if args.arguments == "-" else args.arguments
+    result = asyncio.run(_call(args.name, arguments, args.mode, args.root))
+    if args.json:
+        sys.stdout.write(result.response.to_json() + "\n")
+    elif result.is_error:
+        _complain(result, args.mode)
+    else:
+        _show(result)
+    return exit_code(result)
+
+
+def exit_code(result: "ToolResult") -> int:
+    """0 usable, 1 failed, 2 not understood."""
+    from toolgate.protocol.codes import ErrorCode
+
+    error = result.response.error
+    if error is None:
+        return 0
+    misread = error.code is ErrorCode.INVALID_PARAM and "Invalid parameters" in error.message
+    return 2 if misread or error.code is ErrorCode.TOOL_NOT_FOUND else 1
+
+
+async def _call(name: str, arguments: str, mode: str, root: Path | None) -> "ToolResult":
+    import toolgate
+    from toolgate.cli.approve import terminal_approver
+    from toolgate.settings import Settings
+
+    settings = Settings()
+    call = toolgate.ToolCall(id=f"cli-{secrets.token_hex(4)}", name=name, arguments=arguments)
+    async with toolgate.open(
+        root or settings.workspace.root,
+        mode=toolgate.ToolMode(mode),
+        approver=terminal_approver(),
+        settings=settings,
+    ) as toolset:
+        return await toolset.handle(call)
+
+
+def _from_stdin() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"stdin is not UTF-8 (byte {error.start})") from None
+
+
+def _show(result: "ToolResult") -> None:
+    """The output on stdout; on a terminal made visible, and with a line about the status."""
+    response = result.response
+    output = visible(result.output) if sys.stdout.isatty() else result.output
+    sys.stdout.write(output if output.endswith("\n") else output + "\n")
+    sys.stdout.flush()
+    if sys.stderr.isatty():
+        paint = Style(sys.stderr)
+        colour = "green" if response.status.value == "success" else "yellow"
+        sys.stderr.write(paint(f"{response.status.value}, {response.stats['time_ms']} ms", colour) + "\n")
+
+
+def _complain(result: "ToolResult", mode: str) -> None:
+    """The error on stderr, its next step with it."""
+    error = result.response.error
+    assert error is not None
+    paint = Style(sys.stderr)
+    text = visible(result.response.text or error.message)
+    sys.stderr.write(f"toolgate call: {paint(error.code.value, 'bold', 'red')}: {text}\n")
+    if error.code.value == "MODE_DENIED" and mode == "chat_safe":
+        sys.stderr.write(paint("You are the operator here: --mode coding allows it for this call.", "dim") + "\n")
+    if error.code.value == "APPROVAL_DENIED" and not sys.stdin.isatty():
+        sys.stderr.write(
+            paint("Nobody could be asked: run it in a terminal, or allow it in a policy file.", "dim") + "\n"
+        )

@@ -1,0 +1,180 @@
+"""The doctor's checks: each looks at one thing and knows what to do about it."""
+
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, metadata, version
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from toolgate.errors import ToolgateError
+from toolgate.settings import Settings, explain, variables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What was looked at, how it is, and what to do."""
+
+    name: str
+    state: Literal["ok", "missing", "broken"]
+    """`missing` has a fallback; `broken` has none."""
+    finding: str
+    advice: str = ""
+
+
+def examine(root: Path | None = None) -> list[Check]:
+    """Every check, the essential ones first."""
+    checks = [_python(), _system()]
+    settings, problems = _settings()
+    checks += problems
+    checks += _workspace(root or settings.workspace.root)
+    checks.append(_policy(root or settings.workspace.root, settings))
+    checks.append(_ripgrep(settings))
+    checks += _sandbox(settings)
+    checks += _extras()
+    return checks
+
+
+def _python() -> Check:
+    return Check(name="python", state="ok", finding=f"{platform.python_version()} ({sys.executable})")
+
+
+def _system() -> Check:
+    found = f"{platform.system()} {platform.release()}"
+    if platform.system() == "Linux":
+        return Check(name="system", state="ok", finding=found)
+    return Check(name="system", state="broken", finding=found, advice="Confining paths needs Linux.")
+
+
+def _settings() -> tuple[Settings, list[Check]]:
+    unknown = sorted(
+        name
+        for name in os.environ
+        if name.upper().startswith(("TOOLGATE_", "TOOL_OUTPUT_"))
+        and name.upper() not in variables() | {"TOOLGATE_TORTURE"}
+    )
+    odd = [
+        Check(
+            name="settings",
+            state="missing",
+            finding=f"{name} is not a setting",
+            advice="See docs/settings.md for the names.",
+        )
+        for name in unknown
+    ]
+    try:
+        return Settings(), odd or [Check(name="settings", state="ok", finding="valid")]
+    except ValidationError as error:
+        wrong = [Check(name="settings", state="broken", finding=line) for line in explain(error)]
+        return Settings.defaults(), [*wrong, *odd]
+
+
+def _workspace(root: Path) -> Iterator[Check]:
+    from toolgate.workspace import Workspace
+
+    try:
+        workspace = Workspace(root)
+    except (OSError, ToolgateError) as error:
+        advice = "Name a directory: --root DIR or TOOLGATE_WORKSPACE_ROOT."
+        yield Check(name="root", state="broken", finding=f"{root}: {error}", advice=advice)
+        return
+    try:
+        yield Check(name="root", state="ok", finding=str(workspace.root))
+        yield _openat2(workspace.confinement)
+    finally:
+        workspace.close()
+
+
+def _openat2(confinement: str) -> Check:
+    if confinement == "openat2":
+        return Check(name="openat2", state="ok", finding="the kernel confines paths (openat2, RESOLVE_BENEATH)")
+    advice = "Linux 5.6 or newer, and a seccomp filter that allows openat2, make it faster; it is as safe without."
+    return Check(name="openat2", state="missing", finding="not available: paths are walked one by one", advice=advice)
+
+
+def _policy(root: Path, settings: Settings) -> Check:
+    raise NotImplementedError
+
+
+def _ripgrep(settings: Settings) -> Check:
+    raise NotImplementedError
+
+
+def _sandbox(settings: Settings) -> Iterator[Check]:
+    from toolgate.shell import probe
+
+    if settings.shell.sandbox == "off":
+        advice = "Unset TOOLGATE_SHELL_SANDBOX to confine commands."
+        yield Check(name="sandbox", state="missing", finding="switched off", advice=advice)
+    bubblewrap, namespaces, abi = probe.bubblewrap(), probe.user_namespaces(), probe.landlock_abi()
+    install = "Debian, Ubuntu: apt-get install bubblewrap. Fedora: dnf install bubblewrap."
+    allow = "In a container, allow user namespaces (for example a seccomp profile that permits unshare and mount)."
+    yield Check(
+        name="bubblewrap",
+        state="ok" if bubblewrap.works else "missing",
+        finding=bubblewrap.detail,
+        advice="" if bubblewrap.works else install if bubblewrap.detail == "not installed" else allow,
+    )
+    yield Check(
+        name="user namespaces",
+        state="ok" if namespaces.works else "missing",
+        finding=namespaces.detail,
+        advice=""
+        if namespaces.works
+        else "Unprivileged: sysctl user.max_user_namespaces=15000; needs bubblewrap to be tried.",
+    )
+    yield Check(
+        name="landlock",
+        state="ok" if abi else "missing",
+        finding=f"ABI {abi}" if abi else "the kernel has none",
+        advice="" if abi else "Linux 5.13 or newer with lsm=…,landlock on its command line.",
+    )
+
+
+_EXTRAS = {
+    "cli": "the terminal chat",
+    "gateway": "the gateway",
+    "postgres": "sessions in PostgreSQL",
+    "mcp": "MCP",
+    "openai": "OpenAI models",
+    "anthropic": "Anthropic models",
+    "otel": "exporting traces",
+}
+
+
+def _extras() -> Iterator[Check]:
+    declared: dict[str, list[str]] = {}
+    for line in metadata("toolgate").get_all("Requires-Dist") or []:
+        requirement, _, marker = line.partition(";")
+        if "extra ==" in marker:
+            extra = marker.split("extra ==")[1].strip(" '\"")
+            declared.setdefault(extra, []).append(_distribution(requirement))
+    for extra, names in declared.items():
+        absent = [name for name in names if not _installed(name)]
+        yield Check(
+            name=f"extra [{extra}]",
+            state="missing" if absent else "ok",
+            finding=f"without {', '.join(absent)}" if absent else ", ".join(names),
+            advice=f"For {_EXTRAS.get(extra, extra)}: pip install 'toolgate[{extra}]'" if absent else "",
+        )
+
+
+def _distribution(requirement: str) -> str:
+    name = ""
+    for character in requirement.strip():
+        if not (character.isalnum() or character in "-_."):
+            break
+        name += character
+    return name
+
+
+def _installed(name: str) -> bool:
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True

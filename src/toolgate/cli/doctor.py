@@ -1,0 +1,49 @@
+"""Check what Toolgate needs on this machine, and say what to do about what is missing.
+
+Exit code 1 if something essential is broken; what is only missing has a fallback and a warning.
+"""
+
+import argparse
+import json
+import sys
+
+from toolgate.cli.parser import add_json, add_root
+from toolgate.cli.style import Style, columns
+from toolgate.cli.visible import visible
+
+_MARKS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "broken": ("!!", "red")}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    add_root(parser)
+    add_json(parser, "the findings")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check everything, show everything."""
+    from toolgate.cli.checks import examine
+
+    found = examine(args.root)
+    broken = sum(check.state == "broken" for check in found)
+    if args.json:
+        document = [{"name": c.name, "state": c.state, "finding": c.finding, "advice": c.advice} for c in found]
+        sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        return int(broken > 0)
+    paint = Style(sys.stdout)
+    rows = columns([[_MARKS[check.state][0], check.name, visible(check.finding, keep="")] for check in found])
+    for check, (mark, name, finding) in zip(found, rows, strict=True):
+        sys.stdout.write(f"{paint(mark, 'bold', _MARKS[check.state][1])}  {name}  {finding}\n")
+        if check.advice:
+            sys.stdout.write(f"{' ' * (len(name) + 6)}{paint(visible(check.advice, keep=''), 'cyan')}\n")
+    missing = sum(check.state == "missing" for check in found)
+    sys.stdout.write("\n" + paint(_verdict(broken, missing), "bold", "red" if broken else "green") + "\n")
+    return int(broken > 0)
+
+
+def _verdict(broken: int, missing: int) -> str:
+    if broken:
+        return f"{broken} broken: Toolgate cannot work properly here until that is mended."
+    if missing:
+        return f"Everything essential works; {missing} optional {'part is' if missing == 1 else 'parts are'} missing."
+    return "Everything is there."

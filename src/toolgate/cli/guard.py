@@ -1,0 +1,63 @@
+"""Nothing that goes wrong in a command shows a traceback: one clear line, and an exit code."""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class UsageError(Exception):
+    """The command line was not understood; the message is the whole explanation."""
+
+
+def run_guarded(command: str, run: Callable[[], int]) -> int:
+    """Run a command; turn whatever it raises into a line on stderr and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # an ASCII terminal shows what it cannot print as \u2026
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = run()
+        sys.stdout.flush()
+    except UsageError as error:
+        return _complain(command, [str(error)], 2)
+    except KeyboardInterrupt:
+        return _complain(command, ["interrupted"], 130)
+    except BrokenPipeError:
+        os._exit(1)  # the reader went away; anything gentler tries to flush into the pipe again
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        return _explain(command, error)
+    return code
+
+
+def _explain(command: str, error: Exception) -> int:
+    """Errors in what was given are usage (2); the rest is ours (1)."""
+    from pydantic import ValidationError
+
+    from toolgate.errors import ToolError, ToolgateError
+
+    if isinstance(error, ValidationError) and error.title.endswith(("Settings", "_PolicyFile")):
+        from toolgate.settings import explain
+
+        return _complain(command, explain(error), 2)
+    if isinstance(error, ToolError):
+        return _complain(command, [f"{error.message} {error.next_step}".strip()], 2)
+    if isinstance(error, ToolgateError):
+        return _complain(command, [str(error)], 2)
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return _complain(command, [f"{where}{error.strerror}"], 1)
+    again = f"python -X dev -m toolgate {command} … shows where"
+    return _complain(command, [f"unexpected {type(error).__name__}: {error} ({again})"], 1)
+
+
+def _complain(command: str, lines: "Iterable[str]", code: int) -> int:
+    from toolgate.cli.visible import visible
+
+    for line in lines:
+        sys.stderr.write(f"toolgate {command}: {visible(line, keep='')}\n")
+    return code

@@ -1,0 +1,34 @@
+"""argparse, with errors of one line."""
+
+import argparse
+from pathlib import Path
+from typing import NoReturn
+
+from toolgate.cli.guard import UsageError
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and where to read more."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the whole usage."""
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def add_mode(parser: argparse.ArgumentParser, *, default: str) -> None:
+    """The mode, as its name."""
+    parser.add_argument(
+        "--mode", choices=("chat_safe", "coding"), default=default, help=f"the session's mode (default: {default})"
+    )
+
+
+def add_root(parser: argparse.ArgumentParser) -> None:
+    """The project root."""
+    parser.add_argument(
+        "--root", type=Path, metavar="DIR", help="the project root (default: TOOLGATE_WORKSPACE_ROOT, else here)"
+    )
+
+
+def add_json(parser: argparse.ArgumentParser, what: str) -> None:
+    """Output for programs."""
+    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")

@@ -1,0 +1,60 @@
+"""Explain what would be decided about a call, by which gate and which rule. Nothing is run and nobody is asked.
+
+ARGS is the call's arguments as JSON; for Bash it may be the command itself.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolgate.cli.parser import add_json, add_mode, add_root
+from toolgate.cli.style import Style, columns
+from toolgate.cli.visible import visible
+
+if TYPE_CHECKING:
+    from toolgate.protocol.record import Decision
+
+_COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    verbs = parser.add_subparsers(dest="verb", metavar="explain", required=True)
+    explain = verbs.add_parser("explain", help="which rule decides about a call, and why", description=__doc__)
+    explain.add_argument("tool", metavar="TOOL", help="the tool that would be called")
+    explain.add_argument("arguments", metavar="ARGS", nargs="?", default="{}", help="its arguments")
+    add_mode(explain, default="coding")
+    add_root(explain)
+    add_json(explain, "the decision")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask the pipeline, up to and including the policy."""
+    arguments = args.arguments
+    if args.tool == "Bash" and not arguments.lstrip().startswith("{"):
+        arguments = json.dumps({"command": arguments})
+    decision = asyncio.run(_explain(args.tool, arguments, args.mode, args.root))
+    if args.json:
+        sys.stdout.write(json.dumps(decision.model_dump(), ensure_ascii=False) + "\n")
+        return 0
+    paint = Style(sys.stdout)
+    rows = columns([["gate", decision.gate], ["rule", decision.rule or "none"], ["reason", decision.reason]])
+    sys.stdout.write(paint(decision.decision, "bold", _COLOURS[decision.decision]) + "\n")
+    for label, value in rows:
+        sys.stdout.write(f"  {paint(label, 'dim')}  {visible(value)}\n")
+    return 0
+
+
+async def _explain(name: str, arguments: str, mode: str, root: Path | None) -> "Decision":
+    import toolgate
+    from toolgate.settings import Settings
+
+    settings = Settings()
+    call = toolgate.ToolCall(id="explain", name=name, arguments=arguments)
+    async with toolgate.open(
+        root or settings.workspace.root, mode=toolgate.ToolMode(mode), approver=None, settings=settings
+    ) as toolset:
+        return await toolset.explain(call)
