@@ -4,6 +4,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from toolgate import __version__
+
 COMMANDS = {
     "tools": "show which tool may be used in which mode",
     "call": "call a tool, the way a model does",
@@ -22,9 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write(_help())
         return 0
     if words[0] in {"-V", "--version"}:
-        from importlib.metadata import version
-
-        sys.stdout.write(f"toolgate {version('toolgate')}\n")
+        sys.stdout.write(f"toolgate {__version__}\n")
         return 0
     if words[0] not in COMMANDS:
         sys.stderr.write(_unknown(words[0]))

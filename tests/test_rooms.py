@@ -1,0 +1,145 @@
+"""The rooms' walls that neither import-linter nor ruff's banned-api can see: builtins and methods of pathlib."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "toolgate"
+OPENS = {
+    "open",
+    "io.open",
+    "os.open",
+    "os.fdopen",
+    "os.scandir",
+    "os.listdir",
+    "os.walk",
+    "os.mkdir",
+    "os.makedirs",
+    "os.remove",
+    "os.unlink",
+    "os.rename",
+    "os.replace",
+    "os.link",
+    "os.symlink",
+    "os.truncate",
+}
+PATH_METHODS = {
+    "open",
+    "read_text",
+    "read_bytes",
+    "write_text",
+    "write_bytes",
+    "iterdir",
+    "rglob",
+    "unlink",
+    "mkdir",
+    "rmdir",
+    "touch",
+    "symlink_to",
+    "hardlink_to",
+}
+STARTS = (
+    "subprocess",
+    "multiprocessing",
+    "pty",
+    "os.exec",
+    "os.fork",
+    "os.spawn",
+    "os.posix_spawn",
+    "os.system",
+    "os.popen",
+)
+
+
+def _modules(*, outside: str) -> Iterator[Path]:
+    return (path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).parts[0] != outside)
+
+
+def _names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Everything that is called or imported, as dotted names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield node.lineno, ast.unparse(node.func)
+        elif isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def _opening(code: str) -> list[str]:
+    """The names in `code` that open, list or change files; a package's own text and `toolgate.open` are something else."""
+    return [
+        f"{line}: {name}"
+        for line, name in _names(ast.parse(code))
+        if (name in OPENS or name.rpartition(".")[2] in PATH_METHODS)
+        and "files(" not in name
+        and not name.startswith("toolgate.")
+    ]
+
+
+def test_only_the_workspace_opens_files() -> None:
+    hits = [
+        f"{path.relative_to(SOURCE)}:{hit}"
+        for path in _modules(outside="workspace")
+        for hit in _opening(path.read_text(encoding="utf-8"))
+    ]
+
+    assert hits == []
+
+
+def test_only_the_shell_starts_processes() -> None:
+    hits = [
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path in _modules(outside="shell")
+        for _, name in _names(ast.parse(path.read_text(encoding="utf-8")))
+        if name.startswith(STARTS) or "create_subprocess" in name
+    ]
+
+    assert hits == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["open('x')", "os.open('x', 0)", "Path('x').read_text()", "path.open()", "from os import open", "os.listdir('.')"],
+)
+def test_the_wall_notices(code: str) -> None:
+    assert len(_opening(code)) == 1
+
+
+@pytest.mark.parametrize("code", ["workspace.open_file('x')", "toolgate.open('.')", "files(package).read_text()"])
+def test_the_wall_lets_through_what_is_not_a_host_file(code: str) -> None:
+    assert _opening(code) == []
+
+
+def test_importing_toolgate_loads_no_heavy_package() -> None:
+    heavy = (
+        "structlog",
+        "pydantic_settings",
+        "tree_sitter",
+        "pathspec",
+        "jsonschema_rs",
+        "rich",
+        "prompt_toolkit",
+        "opentelemetry",
+    )
+    code = f"import sys, toolgate; print(sorted(set({heavy!r}) & set(sys.modules)))"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"
+
+
+def test_importing_toolgate_says_and_creates_nothing(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "import toolgate, toolgate.cli"],
+        capture_output=True,
+        cwd=tmp_path,
+        env={"HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
+        check=True,
+    )
+
+    assert (done.stdout, done.stderr, list(tmp_path.iterdir())) == (b"", b"", [])
