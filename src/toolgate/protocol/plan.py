@@ -36,6 +36,11 @@ class Plan(BaseModel):
     preconditions: tuple[Precondition, ...] = ()
     commands: tuple[tuple[str, ...], ...] = ()
     """The words of every simple command that may run (Bash); policy rules match on them."""
+    harmless: tuple[tuple[str, ...], ...] = ()
+    """Those of `commands` that need no rule to be allowed."""
+    plain: bool = False
+    """`commands` is all that there is to it, without redirection, assignment or anything unresolved: only then may rules
+    that allow each of them allow the whole."""
     asks: bool = False
     """The analysis wants a person to decide, whatever the tool's default is."""
     reason: str = ""

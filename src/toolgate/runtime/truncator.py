@@ -51,11 +51,11 @@ class Truncator:
 
     def apply(self, tool_name: str, direction: str, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
         """The envelope and the output as they are, or cut; blocks while the file is written."""
-        if not self.needs_cut(output, response):
+        if not self.needs_cut(response, output):
             return response, output
         return self.cut(tool_name, direction, response, output)
 
-    def needs_cut(self, output: str, response: ToolResponse | None = None) -> bool:
+    def needs_cut(self, response: ToolResponse, output: str) -> bool:
         """Whether the output is over the limits that apply to it."""
         if len(output) <= self._surely_fits:
             return False
@@ -86,8 +86,8 @@ class Truncator:
         data = {"truncated": True, "truncation": truncation, "preview": shown}
         return _envelope(response, data, text, limits), f"{text}\n\n{shown}"
 
-    def _limits_for(self, response: ToolResponse | None) -> Limits:
-        if response is not None and response.context.get("truncation_skip") is True:
+    def _limits_for(self, response: ToolResponse) -> Limits:
+        if response.context.get("truncation_skip") is True:
             return Limits(lines=HARD_CAP, bytes=HARD_CAP)  # no text has more lines than bytes
         return self._limits
 

@@ -1,0 +1,31 @@
+"""The built-in layer: few rules, which no allow rule of another layer lifts."""
+
+import functools
+
+from toolgate.runtime.policy.rules import SHELL, Rule
+
+_WRITERS = ("write_file", "edit_file")
+
+
+@functools.cache
+def builtin_rules() -> tuple[Rule, ...]:
+    """The rules; `docs/policy.md` lists them."""
+    return (
+        Rule(
+            tool=SHELL,
+            args={"access": "full"},
+            decision="ask",
+            reason="full access reaches the network and beyond the project root",
+            match=("full",),
+            not_match=("read", "write"),
+        ),
+        *(
+            _ask(tool, "**/.git/**", "git's own files; a change there can lose history or run code")
+            for tool in _WRITERS
+        ),
+        *(_ask(tool, "tool-output/**", "the runtime's own record of long outputs") for tool in _WRITERS),
+    )
+
+
+def _ask(tool: str, path: str, reason: str) -> Rule:
+    return Rule(tool=tool, args={"path": path}, decision="ask", reason=reason)

@@ -1,0 +1,196 @@
+"""`Policy`: what the rules of all layers say about a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolgate.runtime.policy import memory
+from toolgate.runtime.policy.builtin import builtin_rules
+from toolgate.runtime.policy.load import PROJECT_FILE, Document, parse_policy, read_user_file
+from toolgate.runtime.policy.matching import Call, matches
+from toolgate.runtime.policy.rules import SHELL, Choice, Layer, Rule
+
+if TYPE_CHECKING:
+    from toolgate.protocol.plan import Plan
+    from toolgate.workspace import Workspace
+
+_NO_DEFAULTS: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the policy says, which rule said it, and where that rule comes from."""
+
+    decision: Choice
+    rule: str
+    reason: str
+    layer: Layer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Placed:
+    """A rule in its layer."""
+
+    rule: Rule
+    layer: Layer
+    number: int
+
+    def verdict(self) -> Verdict:
+        rule = self.rule
+        name = f"{self.layer} rule {self.number}: {rule}"
+        reason = rule.reason or f"a rule of the {self.layer} policy"
+        return Verdict(decision=rule.decision, rule=name, reason=reason, layer=self.layer)
+
+
+_FULL = Verdict(decision="ask", rule="built-in: full access asks", reason="full access always asks", layer="built-in")
+_UNREAD = Verdict(
+    decision="ask", rule="built-in: unread commands ask", reason="the command was not analysed", layer="built-in"
+)
+
+
+class Policy:
+    """The rules of all layers, and what the session remembers.
+
+    The strictest rule that matches wins; a project's rules only tighten. A call with full access is always asked about.
+    """
+
+    def __init__(self, layers: Mapping[Layer, Document]) -> None:
+        self._layers = layers
+        self._rules: dict[str, list[_Placed]] = {}
+        self._unmatched: dict[str, Verdict] = {}
+        self._remembered: set[str] = set()
+        self.ignored: list[str] = []
+        """Rules without effect: a project may not allow anything."""
+        for layer, document in layers.items():
+            for number, rule in enumerate(document.rules, start=1):
+                self._place(_Placed(rule=rule, layer=layer, number=number))
+            for tool, decision in document.unmatched.items():
+                self._place_unmatched(tool, decision, layer)
+
+    @classmethod
+    def load(
+        cls, *, user_file: Path | None = None, project_text: str | None = None, extra: Sequence[Rule] = ()
+    ) -> Policy:
+        """All layers; a file that is not there has no rules, one that is unreadable or invalid is a `PolicyError`."""
+        layers: dict[Layer, Document] = {
+            "built-in": Document(rules=builtin_rules()),
+            "user": read_user_file(user_file) if user_file is not None else Document(),
+            "settings": Document(rules=tuple(extra)),
+            "project": parse_policy(project_text, PROJECT_FILE) if project_text is not None else Document(),
+        }
+        policy = cls(layers)
+        if policy.ignored:
+            from toolgate.log import logger
+
+            logger("policy").warning("policy_rules_ignored", file=PROJECT_FILE, rules=policy.ignored)
+        return policy
+
+    def session(self) -> Policy:
+        """The same rules for another session, which remembers nothing yet."""
+        return Policy(self._layers)
+
+    def concerns(self, tool_name: str) -> bool:
+        """Whether `decide` may have anything to say about calls of this tool that have no plan."""
+        return tool_name in self._rules or tool_name in self._unmatched or bool(self._remembered)
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """The names of the tools that rules are about."""
+        return frozenset(self._rules) | frozenset(self._unmatched)
+
+    def decide(
+        self,
+        tool_name: str,
+        arguments: dict[str, Any],
+        plan: Plan | None,
+        *,
+        workspace: Workspace | None = None,
+        defaults: Mapping[str, Any] = _NO_DEFAULTS,
+    ) -> Verdict | None:
+        """What the rules say, or None where they leave it to the tool.
+
+        `workspace` lets path rules follow links; `defaults` are the values of arguments that the call leaves out.
+        """
+        resources = plan.resources if plan is not None else ()
+        call = Call(arguments={**defaults, **arguments}, workspace=workspace, resources=resources)
+        verdict = _strictest([*self._trusted(tool_name, call, plan), *self._tightening(tool_name, call, plan)])
+        if verdict is not None and verdict.decision == "deny":
+            return verdict
+        if self._remembers(tool_name, arguments, plan):
+            rule = memory.shown(tool_name, arguments, plan)
+            return Verdict(decision="allow", rule=rule, reason="remembered in this session", layer="session")
+        return verdict
+
+    def remember(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> None:
+        """Allow exactly this call, as it was planned, for the rest of the session; never one with full access."""
+        if not _is_full(plan):
+            self._remembered.add(memory.fingerprint(tool_name, arguments, plan))
+
+    def rule_shown(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> str:
+        """The rule that `remember` would store, as a person reads it before it is stored."""
+        if _is_full(plan):
+            return f"{tool_name} with full access is asked about every time: nothing is remembered"
+        return memory.shown(tool_name, arguments, plan)
+
+    def _remembers(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> bool:
+        if not self._remembered or _is_full(plan):
+            return False
+        return memory.fingerprint(tool_name, arguments, plan) in self._remembered
+
+    def _place(self, placed: _Placed) -> None:
+        if placed.layer == "project" and placed.rule.decision == "allow":
+            self.ignored.append(f"{placed.verdict().rule} (a project can only tighten)")
+        else:
+            self._rules.setdefault(placed.rule.tool, []).append(placed)
+
+    def _place_unmatched(self, tool: str, decision: Choice, layer: Layer) -> None:
+        rule = f"{layer} unmatched: {decision} {tool}"
+        verdict = Verdict(decision=decision, rule=rule, reason="no rule is about this call", layer=layer)
+        self._unmatched[tool] = _strictest([self._unmatched.get(tool, verdict), verdict]) or verdict
+
+    def _trusted(self, tool_name: str, call: Call, plan: Plan | None) -> Iterator[Verdict | None]:
+        """What built-in, user and settings say about each command, or about the call; None is no opinion."""
+        rules = [placed for placed in self._rules.get(tool_name, ()) if placed.layer != "project"]
+        unmatched = self._unmatched.get(tool_name)
+        commands = _commands(tool_name, plan)
+        for command in commands:
+            verdict = _strictest([placed.verdict() for placed in rules if matches(placed.rule, call, command)])
+            if verdict is not None or plan is None or command not in plan.harmless:
+                yield verdict or unmatched
+        # what is beside the commands, or asks whatever they are, no rule about words can allow
+        if plan is not None and not plan.plain and (plan.commands or plan.asks):
+            yield unmatched
+
+    def _tightening(self, tool_name: str, call: Call, plan: Plan | None) -> Iterator[Verdict]:
+        """What the project says, and what holds whatever the rules say."""
+        rules = self._rules.get(tool_name, ())
+        for placed in rules:
+            if placed.layer == "project" and any(
+                matches(placed.rule, call, command) for command in _commands(tool_name, plan)
+            ):
+                yield placed.verdict()
+        if plan is not None and plan.access == "full":
+            yield _FULL
+        if plan is None and any(placed.rule.words is not None for placed in rules):
+            yield _UNREAD
+
+
+def _commands(tool_name: str, plan: Plan | None) -> tuple[tuple[str, ...], ...]:
+    """The commands to judge one by one; for every other call a single, empty one."""
+    return (plan.commands if plan is not None and tool_name == SHELL else ()) or ((),)
+
+
+def _is_full(plan: Plan | None) -> bool:
+    return plan is not None and plan.access == "full"
+
+
+_RANK: dict[str | None, int] = {"allow": 0, None: 1, "ask": 2, "deny": 3}
+"""Strictness; None is the tool's own default."""
+
+
+def _strictest(verdicts: Sequence[Verdict | None]) -> Verdict | None:
+    """The strictest of them, the first of equals."""
+    return max(verdicts, key=lambda verdict: _RANK[verdict.decision if verdict else None], default=None)

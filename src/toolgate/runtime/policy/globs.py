@@ -1,0 +1,87 @@
+"""Patterns on text and on paths. `*` and `?` are the only wildcards, and matching takes linear time.
+
+A regular expression made from a pattern can be driven into exponential time by whoever writes the pattern, and a
+project's policy is written by strangers.
+"""
+
+import posixpath
+import re
+from collections.abc import Sequence
+
+_PATH_NAMES = frozenset({"path", "file", "dir", "directory", "cwd", "working_dir"})
+_PATH_ENDINGS = ("_path", "_file", "_dir")
+
+
+def is_path_name(argument: str) -> bool:
+    """Whether an argument of this name holds a path."""
+    return argument in _PATH_NAMES or argument.endswith(_PATH_ENDINGS)
+
+
+def normal_path(path: str) -> str:
+    """One spelling of a path, decided on the text alone."""
+    normal = posixpath.normpath(path)
+    return normal[1:] if normal.startswith("//") else normal
+
+
+class TextGlob:
+    """A pattern for a whole value: `*` is any text, `?` any one character."""
+
+    def __init__(self, pattern: str) -> None:
+        chunks = re.split(r"\*+", pattern)
+        self._lengths = [len(chunk) for chunk in chunks]
+        self._chunks = [re.compile(re.escape(chunk).replace(r"\?", "."), re.DOTALL) for chunk in chunks]
+
+    def matches(self, text: str) -> bool:
+        """Whether the whole text fits."""
+        first, *rest = self._chunks
+        if not rest:
+            return first.fullmatch(text) is not None
+        end = len(text) - self._lengths[-1]
+        start = self._lengths[0]
+        if end < start or first.match(text) is None or rest[-1].match(text, end) is None:
+            return False
+        for chunk in rest[:-1]:
+            found = chunk.search(text, start, end)
+            if found is None:
+                return False
+            start = found.end()
+        return True
+
+
+class PathGlob:
+    """A pattern for a path from the root: `**` is any number of directories, `*` and `?` stay within a name.
+
+    `docs/**` is `docs` and everything below it.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        parts = _parts(pattern)
+        self._parts: list[TextGlob | None] = [None if part == "**" else TextGlob(part) for part in parts]
+
+    def matches(self, path: str) -> bool:
+        """Whether the path (in normal form) fits."""
+        return _fits(self._parts, _parts(normal_path(path)))
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part not in ("", ".")] if not path.startswith("/") else path.split("/")
+
+
+def _fits(pattern: Sequence[TextGlob | None], parts: Sequence[str]) -> bool:
+    """Names against patterns, where None stands for any number of names; never more than len × len steps."""
+    at = place = 0
+    star, resume = -1, 0
+    while place < len(parts):
+        glob = pattern[at] if at < len(pattern) else None
+        if at < len(pattern) and glob is None:
+            star, resume = at, place
+            at += 1
+        elif glob is not None and glob.matches(parts[place]):
+            at += 1
+            place += 1
+        elif star >= 0:
+            resume += 1
+            at, place = star + 1, resume
+        else:
+            return False
+    return all(glob is None for glob in pattern[at:])

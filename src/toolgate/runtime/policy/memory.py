@@ -1,0 +1,30 @@
+"""What a session remembers: single calls, exactly as they were planned and shown, never a prefix or a pattern."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolgate.protocol.plan import Plan
+
+_LONGEST_SHOWN = 4000
+
+
+def fingerprint(tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> str:
+    """The hash of the call and, where there is one, of everything in its plan."""
+    if plan is not None:
+        return plan.fingerprint(tool_name, arguments)
+    document = json.dumps([tool_name, arguments], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(document.encode()).hexdigest()
+
+
+def shown(tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> str:
+    """The rule as a person reads it: control characters escaped, long arguments elided with counts."""
+    text = json.dumps(arguments, sort_keys=True)
+    if len(text) > _LONGEST_SHOWN:
+        half = _LONGEST_SHOWN // 2
+        text = f"{text[:half]} […{len(text) - 2 * half} characters…] {text[-half:]}"
+    exact = fingerprint(tool_name, arguments, plan)[:16]
+    return f"session: allow exactly {tool_name} {text}, planned as now (sha256 {exact}…)"
