@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from toolgate.protocol.envelope import ToolResponse
@@ -10,6 +9,7 @@ from toolgate.protocol.fast import trusted
 from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.runtime.run import Run
 from toolgate.tools.context import ToolContext
+from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
     from toolgate.runtime.truncator import Truncator
@@ -48,9 +48,15 @@ class OutputLimits:
         if self._truncator is None:
             from toolgate.runtime.truncator import Truncator
 
-            self._truncator = Truncator(self._context.settings.tool_output, self._context.workspace)
+            self._truncator = Truncator(
+                self._context.settings.tool_output, self._context.workspace, self._context.clock
+            )
         truncator = self._truncator
         if not truncator.needs_cut(response, output):
             return response, output
         keep = run.entry.tool.keep if run.entry is not None else "head"
-        return await asyncio.to_thread(truncator.cut, run.call.name, keep, response, output)
+
+        def cut(stop: Stop) -> tuple[ToolResponse, str]:
+            return truncator.cut(run.call.name, keep, response, output, stop)
+
+        return await in_thread(cut)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
 
 from toolgate.log import logger
 from toolgate.protocol.approval import Approval, ApprovalRequest
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
 def weigh(run: Run, policy: Policy) -> Decision:
     """Allow, ask or deny, and why; nobody is asked yet."""
     tool, plan = run.tool, run.plan
-    verdict = policy.decide(tool.name, run.arguments, plan)
+    defaults = vars(run.params) if run.params is not None else {}
+    verdict = policy.decide(tool.name, run.arguments, plan, workspace=run.context.workspace, defaults=defaults)
     if verdict is not None and verdict.decision == "deny":
         return Decision(decision="deny", gate="policy", rule=verdict.rule, reason=verdict.reason)
     if plan is not None and plan.access == "full":
@@ -34,6 +38,15 @@ def weigh(run: Run, policy: Policy) -> Decision:
     if tool.needs_permission(run.params, run.context) is not False:
         return Decision(decision="ask", gate="permission", reason=f"{tool.name} needs permission")
     return Decision(decision="allow", gate="permission", reason="no rule and no permission needed")
+
+
+@functools.cache
+def _defaults(params: type[BaseModel] | None) -> dict[str, Any]:
+    """What an argument is that the call leaves out, so that a rule about it sees it too."""
+    fields = params.model_fields if params is not None else {}
+    return {
+        name: field.default for name, field in fields.items() if not field.is_required() and not field.default_factory
+    }
 
 
 async def authorise(run: Run, policy: Policy) -> ToolResponse | None:
