@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import json
-from typing import TYPE_CHECKING, Any
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING
 
 from toolgate.log import logger
 from toolgate.protocol.approval import Approval, ApprovalRequest
@@ -38,15 +35,6 @@ def weigh(run: Run, policy: Policy) -> Decision:
     if tool.needs_permission(run.params, run.context) is not False:
         return Decision(decision="ask", gate="permission", reason=f"{tool.name} needs permission")
     return Decision(decision="allow", gate="permission", reason="no rule and no permission needed")
-
-
-@functools.cache
-def _defaults(params: type[BaseModel] | None) -> dict[str, Any]:
-    """What an argument is that the call leaves out, so that a rule about it sees it too."""
-    fields = params.model_fields if params is not None else {}
-    return {
-        name: field.default for name, field in fields.items() if not field.is_required() and not field.default_factory
-    }
 
 
 async def authorise(run: Run, policy: Policy) -> ToolResponse | None:
