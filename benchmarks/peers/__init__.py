@@ -5,6 +5,7 @@ a dict there holds variants. It imports its packages inside the functions only: 
 """
 
 import importlib
+import os
 import shutil
 import subprocess
 import sys
@@ -57,7 +58,10 @@ def _environment(name: str) -> str | None:
         return str(python)
     base = _interpreter(peer.python)
     if base is None:
-        print(f"{name}: needs Python {peer.python[0]}.{peer.python[1]} on PATH, left out", file=sys.stderr)
+        print(
+            f"{name}: left out, it needs Python {peer.python[0]}.{peer.python[1]} (TOOLGATE_BENCH_PYTHON names one)",
+            file=sys.stderr,
+        )
         return None
     print(f"{name}: installing {' '.join(peer.packages)}", file=sys.stderr)
     try:
@@ -71,11 +75,11 @@ def _environment(name: str) -> str | None:
 
 
 def _interpreter(oldest: tuple[int, int]) -> str | None:
-    """This Python if it is new enough, else the first newer one on PATH that starts."""
+    """This Python if it is new enough, else TOOLGATE_BENCH_PYTHON, else the first on PATH that starts."""
     if sys.version_info[:2] >= oldest:
         return sys.executable
-    for minor in range(oldest[1], oldest[1] + 3):
-        path = shutil.which(f"python3.{minor}")
+    named = os.environ.get("TOOLGATE_BENCH_PYTHON")
+    for path in [named] if named else [shutil.which(f"python3.{oldest[1] + more}") for more in range(3)]:
         if path and subprocess.run([path, "--version"], capture_output=True, check=False).returncode == 0:
             return path
     return None
