@@ -93,23 +93,20 @@ def _write_envelope(file: BinaryIO, response: ToolResponse) -> None:
     """The envelope's keys, one a line."""
     for position, (key, value) in enumerate(response.to_dict().items()):
         file.write(b",\n" if position else b"")
-        _write_string(file, key)
-        file.write(b": ")
-        if key == "data":
-            _write_object(file, value)
-        else:
-            file.write(_ENCODER.encode(value).encode())
+        _write_member(file, key, value)
 
 
-def _write_object(file: BinaryIO, members: dict[str, Any]) -> None:
-    """An object, whose strings may be very long."""
-    file.write(b"{")
-    for position, (key, value) in enumerate(members.items()):
-        file.write(b"," if position else b"")
-        _write_string(file, key)
-        file.write(b":")
-        if isinstance(value, str):
-            _write_string(file, value)
-        else:
-            file.write(_ENCODER.encode(value).encode())
-    file.write(b"}")
+def _write_member(file: BinaryIO, key: str, value: Any) -> None:
+    """A key and its value; strings, which may be very long, are not copied whole."""
+    _write_string(file, key)
+    file.write(b": ")
+    if isinstance(value, str):
+        _write_string(file, value)
+    elif isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        file.write(b"{")
+        for position, (name, member) in enumerate(value.items()):
+            file.write(b", " if position else b"")
+            _write_member(file, name, member)
+        file.write(b"}")
+    else:
+        file.write(_ENCODER.encode(value).encode())

@@ -14,10 +14,13 @@ def read_config(path: Path) -> str | None:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
-    with os.fdopen(fd, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise ValueError("it is not a regular file")
-        content = file.read(LARGEST_CONFIG + 1)
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            content = file.read(LARGEST_CONFIG + 1)
+    finally:
+        os.close(fd)
     if len(content) > LARGEST_CONFIG:
         raise ValueError(f"it is larger than {LARGEST_CONFIG} bytes")
     try:

@@ -1,0 +1,74 @@
+"""The shape of the files that hold whole outputs."""
+
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.runtime.spill import write
+from toolgate.workspace import Stop, Stopped
+
+RESPONSE = ToolResponse.success(
+    {"stdout": 'a "b"\n', "n": [1, {"x": None}], "data": {"deep": {}, "list": []}}, "Ran.", context={"cwd": "."}
+)
+
+
+def spilled(output: str, response: ToolResponse = RESPONSE) -> tuple[str, int | None]:
+    file = io.BytesIO()
+    pieces_at = write(file, response, output, Stop())
+    return file.getvalue().decode(), pieces_at
+
+
+def test_the_document_is_the_envelope_and_the_lines_of_the_output() -> None:
+    text, _ = spilled("one\ntwo\n")
+    assert json.loads(text) == {"output": ["one", "two", ""], **RESPONSE.to_dict()}
+
+
+def test_an_error_is_kept_with_its_error() -> None:
+    response = ToolResponse.failure(ErrorCode.NOT_FOUND, "gone")
+    assert json.loads(spilled("x", response)[0]) == {"output": ["x"], **response.to_dict()}
+
+
+def test_line_n_of_the_output_is_line_n_plus_two_of_the_file() -> None:
+    text, _ = spilled('one\n"two"\nthré')
+    assert text.split("\n")[:6] == ["{", '"output": [', '"one",', '"\\"two\\"",', '"thré"', "],"]
+
+
+def test_long_lines_are_there_again_in_pieces_that_read_file_shows_whole() -> None:
+    line = "".join(chr(0x4E00 + number % 500) for number in range(4000)) + "\x01" * 1000
+    text, pieces_at = spilled(f"short\n{line}\n{'y' * 1901}")
+    lines = text.split("\n")
+    assert pieces_at == 8
+    first = json.loads(lines[pieces_at - 1].removesuffix(","))
+    assert first == {"line": 2, "from": 1, "text": line[:1500]}
+    pieces = json.loads(text)["long_lines"]
+    assert "".join(piece["text"] for piece in pieces if piece["line"] == 2) == line
+    assert "".join(piece["text"] for piece in pieces if piece["line"] == 3) == "y" * 1901
+    assert max(len(shown) for shown in lines[pieces_at - 1 : pieces_at - 1 + len(pieces)]) < 2000
+
+
+def test_pieces_are_bounded() -> None:
+    text, _ = spilled("x" * 5_000_000)
+    pieces = json.loads(text)["long_lines"]
+    assert sum(len(piece["text"]) for piece in pieces) == 1_048_576 // 1500 * 1500 + 1500
+
+
+def test_an_envelope_that_json_cannot_say_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="Out of range"):
+        spilled("x", ToolResponse.success({"n": [float("nan")]}, "Ran."))
+
+
+def test_a_stopped_call_stops_the_writing() -> None:
+    stop = Stop()
+    stop.set()
+    with pytest.raises(Stopped):
+        write(io.BytesIO(), RESPONSE, "a\nb", stop)
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300))
+def test_joining_the_lines_gives_the_output_back(output: str) -> None:
+    assert "\n".join(json.loads(spilled(output)[0])["output"]) == output
