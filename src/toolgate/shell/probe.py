@@ -4,8 +4,6 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-_SYS_LANDLOCK_CREATE_RULESET = 444  # the same on every Linux architecture that has a unified table
-_LANDLOCK_CREATE_RULESET_VERSION = 1
 _PATIENCE = 10.0
 
 
@@ -45,18 +43,3 @@ def user_namespaces() -> Finding:
         return Finding(works=False, detail="cannot be tried without bubblewrap")
     tried = program(path, "--unshare-user", "--ro-bind", "/", "/", "true")
     return Finding(works=tried.works, detail="allowed" if tried.works else tried.detail)
-
-
-def landlock_abi() -> int:
-    """The version of Landlock that the kernel has; 0 without."""
-    import ctypes
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.syscall.restype = ctypes.c_long
-    version: int = libc.syscall(
-        ctypes.c_long(_SYS_LANDLOCK_CREATE_RULESET),
-        None,
-        ctypes.c_size_t(0),
-        ctypes.c_uint32(_LANDLOCK_CREATE_RULESET_VERSION),
-    )
-    return max(version, 0)
