@@ -15,6 +15,7 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.upper().startswith(("SESSION_", "TOOL_OUTPUT_", "TOOLGATE_")) and name != "TOOLGATE_TORTURE":
             monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")  # nor is their policy
 
 
 def _allowed() -> Iterator[str]:

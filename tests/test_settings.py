@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from toolgate.settings import AREAS, GatewaySettings, Settings, ToolOutputSettings, explain, variables
+from toolgate.settings import AREAS, GatewaySettings, Settings, ToolOutputSettings, explain, users_policy, variables
 
 DOCS = Path(__file__).parent.parent / "docs" / "settings.md"
 
@@ -64,6 +64,15 @@ def test_a_variable_sets_its_field(
     monkeypatch.setenv(name, value)
 
     assert getattr(getattr(Settings(), area), field) == expected
+
+
+def test_the_users_policy_is_in_the_config_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert users_policy({"XDG_CONFIG_HOME": "/c", "HOME": "/h"}) == Path("/c/toolgate/policy.toml")
+    assert users_policy({"XDG_CONFIG_HOME": "relative", "HOME": "/h"}) == Path("/h/.config/toolgate/policy.toml")
+    assert users_policy({}) is None
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/c")
+    assert Settings().policy_file == Path("/c/toolgate/policy.toml")
+    assert Settings.defaults().policy_file is None
 
 
 def test_the_policy_file_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:

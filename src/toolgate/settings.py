@@ -4,6 +4,8 @@ Only the composition root and the CLI read them; everything else is handed a `Se
 environment, `Settings.defaults()` reads nothing.
 """
 
+import os
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
@@ -169,6 +171,14 @@ class _PolicyFile(BaseSettings):
         return value
 
 
+def users_policy(environ: Mapping[str, str]) -> Path | None:
+    """`toolgate/policy.toml` in the user's config directory; None where nobody knows which that is."""
+    configured, home = environ.get("XDG_CONFIG_HOME", ""), environ.get("HOME", "")
+    if configured.startswith("/"):
+        return Path(configured, "toolgate", "policy.toml")
+    return Path(home, ".config", "toolgate", "policy.toml") if home.startswith("/") else None
+
+
 AREAS: dict[str, type[BaseSettings]] = {
     "session": SessionSettings,
     "tool_output": ToolOutputSettings,
@@ -195,7 +205,7 @@ class Settings(BaseModel):
     shell: ShellSettings = Field(default_factory=ShellSettings)
     database: DatabaseSettings = Field(default_factory=DatabaseSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)
-    policy_file: Path | None = Field(default_factory=lambda: _PolicyFile().policy_file)
+    policy_file: Path | None = Field(default_factory=lambda: _PolicyFile().policy_file or users_policy(os.environ))
     """The user's policy; unset, `toolgate/policy.toml` in the user's config directory."""
 
     @classmethod

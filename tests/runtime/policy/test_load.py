@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from toolgate.errors import PolicyError
-from toolgate.runtime.policy import Policy, Rule, default_user_file, parse_policy
+from toolgate.runtime.policy import Policy, Rule, parse_policy
 
 
 def test_the_rule_of_the_design() -> None:
@@ -153,9 +153,3 @@ def test_an_invalid_project_file_is_named() -> None:
 def test_an_unreadable_user_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match=r"cannot be read: it is not a regular file\. Make it a readable TOML file"):
         Policy.load(user_file=tmp_path)
-
-
-def test_the_users_file_is_in_the_configuration_directory() -> None:
-    assert default_user_file({"XDG_CONFIG_HOME": "/c", "HOME": "/h"}) == Path("/c/toolgate/policy.toml")
-    assert default_user_file({"XDG_CONFIG_HOME": "relative", "HOME": "/h"}) == Path("/h/.config/toolgate/policy.toml")
-    assert default_user_file({}) is None

@@ -25,15 +25,6 @@ class Document:
     """Tool → what to decide about calls that no rule of a trusted layer is about."""
 
 
-def default_user_file(environ: Mapping[str, str]) -> Path | None:
-    """`toolgate/policy.toml` in the user's configuration directory; None where nobody knows which that is."""
-    configured = environ.get("XDG_CONFIG_HOME", "")
-    if configured.startswith("/"):
-        return Path(configured, "toolgate", "policy.toml")
-    home = environ.get("HOME", "")
-    return Path(home, ".config", "toolgate", "policy.toml") if home.startswith("/") else None
-
-
 def read_user_file(path: Path) -> Document:
     """The user's rules; a file that is not there has none."""
     from toolgate.workspace.config import read_config
