@@ -23,7 +23,9 @@ def test_defaults_are_the_documented_ones() -> None:
     }
 
 
-def test_defaults_equal_what_an_empty_environment_gives() -> None:
+def test_defaults_equal_what_an_empty_environment_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
     assert Settings.defaults() == Settings()
 
 
