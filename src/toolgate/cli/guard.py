@@ -48,9 +48,8 @@ def _explain(command: str, error: Exception) -> int:
         return _complain(command, [f"{error.message} {error.next_step}".strip()], 2)
     if isinstance(error, ToolgateError):
         return _complain(command, [str(error)], 2)
-    if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return _complain(command, [f"{where}{error.strerror}"], 1)
+    if isinstance(error, OSError) and error.strerror and error.filename:  # the root, or a file that was named
+        return _complain(command, [f"{error.filename}: {error.strerror}"], 2)
     again = f"python -X dev -m toolgate {command} … shows where"
     return _complain(command, [f"unexpected {type(error).__name__}: {error} ({again})"], 1)
 
