@@ -1,12 +1,13 @@
 """The one envelope that every tool answers in."""
 
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
 
 from toolgate.protocol.codes import ErrorCode
-from toolgate.protocol.jsontext import encode
+from toolgate.protocol.fast import trusted
+from toolgate.protocol.jsontext import dump
 
 
 class Status(StrEnum):
@@ -27,6 +28,11 @@ class ErrorInfo(BaseModel):
 
     code: ErrorCode
     message: str = Field(min_length=1)
+
+
+_STATUS = {status: status.value for status in Status}
+
+R = TypeVar("R", bound="ToolResponse")
 
 
 class ToolResponse(BaseModel):
@@ -50,12 +56,8 @@ class ToolResponse(BaseModel):
     def _consistent(self) -> Self:
         if (self.error is not None) != (self.status is Status.error):
             raise ValueError("'error' must be present exactly when status is 'error'")
-        if self.status is Status.success:
-            data = self.data
-            if data.get("truncated") is True or data.get("applied") is False or "fallback" in data:
-                raise ValueError(
-                    "status 'success' forbids truncated=true, applied=false and fallback: use 'partial'"
-                )
+        if self.status is Status.success and _is_discounted(self.data):
+            raise ValueError("status 'success' forbids truncated=true, applied=false and fallback: use 'partial'")
         return self
 
     @model_serializer(mode="wrap")
@@ -75,6 +77,8 @@ class ToolResponse(BaseModel):
         context: dict[str, Any] | None = None,
     ) -> Self:
         """The whole result, as asked for."""
+        if type(data) is dict and type(text) is str and not stats and not context and not _is_discounted(data):
+            return _simple(cls, Status.success, data, text, None)
         return cls(status=Status.success, data=data, text=text, stats=stats or {}, context=context or {})
 
     @classmethod
@@ -102,10 +106,15 @@ class ToolResponse(BaseModel):
         context: dict[str, Any] | None = None,
     ) -> Self:
         """No usable result; `text` defaults to the message and the next step."""
+        if text is None:
+            text = f"{message} {next_step}".strip()
+        if type(code) is ErrorCode and type(message) is str and message and not data and not stats and not context:
+            error = trusted(ErrorInfo, {"code": code, "message": message})
+            return _simple(cls, Status.error, {}, text, error)
         return cls(
             status=Status.error,
             data=data or {},
-            text=text if text is not None else f"{message} {next_step}".strip(),
+            text=text,
             error=ErrorInfo(code=code, message=message),
             stats=stats or {},
             context=context or {},
@@ -113,13 +122,31 @@ class ToolResponse(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """The envelope as plain JSON values; the key `error` exists exactly for errors."""
-        document: dict[str, Any] = {"status": self.status.value, "data": self.data, "text": self.text}
-        if self.error is not None:
-            document["error"] = {"code": self.error.code.value, "message": self.error.message}
-        document["stats"] = self.stats
-        document["context"] = self.context
+        fields = self.__dict__
+        document: dict[str, Any] = {"status": _STATUS[fields["status"]], "data": fields["data"], "text": fields["text"]}
+        error = fields["error"]
+        if error is not None:
+            document["error"] = {"code": error.code.value, "message": error.message}
+        document["stats"] = fields["stats"]
+        document["context"] = fields["context"]
         return document
 
     def to_json(self) -> str:
         """The envelope as strict, compact JSON."""
-        return encode(self.to_dict())
+        return dump(self.to_dict())
+
+
+def _is_discounted(data: dict[str, Any]) -> bool:
+    """Whether the payload itself says that the result is not whole."""
+    return data.get("truncated") is True or data.get("applied") is False or "fallback" in data
+
+
+def _simple(cls: type[R], status: Status, data: dict[str, Any], text: str, error: ErrorInfo | None) -> R:
+    """An envelope whose parts have been checked, without stats and context yet."""
+    fields = {"status": status, "data": data, "text": text, "error": error, "stats": {}, "context": {}}
+    return trusted(cls, fields)
+
+
+def plain_result(value: Any, text: str) -> ToolResponse:
+    """The envelope of a value that is no envelope."""
+    return _simple(ToolResponse, Status.success, {"result": value}, text, None)

@@ -6,14 +6,24 @@ from pydantic import BaseModel
 
 M = TypeVar("M", bound=BaseModel)
 
-_set = object.__setattr__
+_new = object.__new__
+_set_dict = BaseModel.__dict__["__dict__"].__set__
+_set_names = BaseModel.__dict__["__pydantic_fields_set__"].__set__
+_set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
+_set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
 def trusted(model: type[M], fields: dict[str, Any]) -> M:
-    """An instance of `model` with exactly these fields. MUST NOT be used with anything from outside."""
-    instance = model.__new__(model)
-    _set(instance, "__dict__", fields)
-    _set(instance, "__pydantic_fields_set__", set(fields))
-    _set(instance, "__pydantic_extra__", None)
-    _set(instance, "__pydantic_private__", None)
+    """An instance of `model` with exactly these fields. MUST NOT be used with anything from outside.
+
+    `fields` MUST hold every field of the model.
+    """
+    instance = _new(model)
+    _set_dict(instance, fields)
+    _set_names(instance, _names.get(model) or _names.setdefault(model, set(model.model_fields)))
+    _set_extra(instance, None)
+    _set_private(instance, None)
     return instance
+
+
+_names: dict[type[BaseModel], set[str]] = {}

@@ -39,8 +39,8 @@ class Plan(BaseModel):
     harmless: tuple[tuple[str, ...], ...] = ()
     """Those of `commands` that need no rule to be allowed."""
     plain: bool = False
-    """`commands` is all that there is to it, without redirection, assignment or anything unresolved: only then may rules
-    that allow each of them allow the whole."""
+    """`commands` is all that there is to it, without redirection, assignment or anything unresolved: only then may
+    rules that allow each of them allow the whole."""
     asks: bool = False
     """The analysis wants a person to decide, whatever the tool's default is."""
     reason: str = ""

@@ -17,6 +17,11 @@ class Breaker:
         self._open_until: dict[str, float] = {}
         self._trying: set[str] = set()
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no tool has broken lately: then every call may run and there is nothing to forget."""
+        return not self._failures
+
     def is_open(self, name: str) -> bool:
         """Whether the tool rests, or is being tried by another call; it is hidden while it is."""
         until = self._open_until.get(name)

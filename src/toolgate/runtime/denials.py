@@ -32,14 +32,20 @@ def unknown_tool(name: str, available: Sequence[str]) -> ToolResponse:
     return ToolResponse.failure(ErrorCode.TOOL_NOT_FOUND, message)
 
 
-def denied(name: str, call_id: str, mode: ToolMode, allowed: frozenset[ToolMode], *, coding_enabled: bool) -> ToolDenied:
+def denied(
+    name: str, call_id: str, mode: ToolMode, allowed: frozenset[ToolMode], *, coding_enabled: bool
+) -> ToolDenied:
     """What a mode denial says; the same call always gets the same words."""
     if not allowed:
         message = f"Tool '{name}' is not enabled in any mode."
         action = "Continue without this tool."
     elif ToolMode.coding in allowed:
         message = f"Tool '{name}' is not allowed in {mode.value} mode: it needs coding mode."
-        action = "Start a new session in coding mode." if coding_enabled else "Coding mode is not enabled here; continue without this tool."
+        action = (
+            "Start a new session in coding mode."
+            if coding_enabled
+            else "Coding mode is not enabled here; continue without this tool."
+        )
     else:
         message = f"Tool '{name}' is not allowed in {mode.value} mode."
         action = "Continue without this tool."

@@ -10,32 +10,33 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.runtime.failures import failure_of, internal
 from toolgate.runtime.pending import PendingResult
-from toolgate.runtime.run import Run
+from toolgate.runtime.run import Entry, Run
 from toolgate.tools.foreign import ForeignTool, to_response
 
 
-async def execute(run: Run, pending: PendingResult) -> ToolResponse:
+async def execute(run: Run, entry: Entry, pending: PendingResult) -> ToolResponse:
     """The tool's response, or the failure that it ended with; only cancellation is raised."""
-    tool = run.tool
+    tool = entry.tool
     run.executed = True
+    response: object
     try:
-        if tool.timeout is None:
-            return await _call(run, pending)
-        return await _within(tool.timeout, run, pending)
+        if tool.timeout is not None:
+            response = await _within(tool.timeout, run, entry, pending)
+        elif entry.foreign is not None:
+            response = await _call_foreign(entry.foreign, run.arguments, pending)
+        else:
+            response = await tool.execute(run.params, run.context)
     except (asyncio.CancelledError, GeneratorExit):
         raise
-    except BaseException as error:  # whatever a tool does, the runtime lives and the call is answered
+    except BaseException as error:  # noqa: BLE001 - whatever a tool does, the runtime lives and the call is answered
         return failure_of(error, tool.name, _path(run.arguments))
+    return _checked(response, tool.name)
 
 
-async def _call(run: Run, pending: PendingResult) -> ToolResponse:
-    assert run.entry is not None
-    if run.entry.foreign is not None:
-        return await _call_foreign(run.entry.foreign, run.arguments, pending)
-    response = await run.entry.tool.execute(run.params, run.context)
+def _checked(response: object, tool_name: str) -> ToolResponse:
     if isinstance(response, ToolResponse):
         return response
-    return internal(run.tool.name, f"returned {type(response).__name__} instead of a ToolResponse")
+    return internal(tool_name, f"returned {type(response).__name__} instead of a ToolResponse")
 
 
 async def _call_foreign(tool: ForeignTool, arguments: dict[str, Any], pending: PendingResult) -> ToolResponse:
@@ -48,16 +49,19 @@ async def _call_foreign(tool: ForeignTool, arguments: dict[str, Any], pending: P
     return to_response(tool.name, value)
 
 
-async def _within(seconds: float, run: Run, pending: PendingResult) -> ToolResponse:
+async def _within(seconds: float, run: Run, entry: Entry, pending: PendingResult) -> ToolResponse:
     try:
         async with asyncio.timeout(seconds) as deadline:
-            return await _call(run, pending)
+            if entry.foreign is not None:
+                return await _call_foreign(entry.foreign, run.arguments, pending)
+            response: ToolResponse = await entry.tool.execute(run.params, run.context)
+            return response
     except TimeoutError:
         if not deadline.expired():
             raise
         return ToolResponse.failure(
             ErrorCode.TIMEOUT,
-            f"Tool '{run.tool.name}' did not finish within {seconds:g} s and was stopped.",
+            f"Tool '{entry.tool.name}' did not finish within {seconds:g} s and was stopped.",
             next_step="Ask for less in one call.",
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolgate.protocol.calls import ToolResult
 from toolgate.protocol.codes import FAILURE_CATEGORY, ErrorCode
-from toolgate.protocol.envelope import Status, ToolResponse
+from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.fast import trusted
 from toolgate.protocol.jsontext import encode, is_unicode, scrub
 from toolgate.runtime.failures import internal
@@ -16,37 +16,32 @@ from toolgate.runtime.run import Run
 
 def complete(run: Run, response: ToolResponse) -> ToolResponse:
     """The envelope with the fields that every envelope has."""
-    time_ms = round((perf_counter() - run.started) * 1000, 3)
-    return trusted(
-        ToolResponse,
-        {
-            "status": response.status,
-            "data": response.data,
-            "text": response.text,
-            "error": response.error,
-            "stats": {**response.stats, "time_ms": time_ms},
-            "context": {"cwd": ".", **response.context, "params_input": run.arguments},
-        },
-    )
+    given = response.__dict__
+    stats: dict[str, Any] = {"time_ms": round((perf_counter() - run.started) * 1000, 3)}
+    context: dict[str, Any] = {"cwd": ".", "params_input": run.arguments}
+    if given["stats"]:
+        stats = given["stats"] | stats
+    if given["context"]:
+        context = {"cwd": "."} | given["context"] | {"params_input": run.arguments}
+    return trusted(ToolResponse, {**given, "stats": stats, "context": context})
 
 
 def rendered(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
     """The completed envelope and what the model reads; a tool that returned what JSON cannot say is broken."""
-    name = run.call.name
     try:
         completed = complete(run, response)
         output = _output(run, completed)
-        if run.entry is None or not run.entry.plain_render:
+        if run.entry is not None and not run.entry.plain_render:
             encode(response.data)
         if response.context or response.stats:
             encode([response.stats, response.context])
     except (ValueError, TypeError, RecursionError) as error:
         return _broken(run, f"returned what JSON cannot say ({type(error).__name__})")
-    except Exception as error:  # a tool's own render: its fault is reported like any other of the tool
+    except Exception as error:  # noqa: BLE001 - a tool's own render: its fault is reported like any other of the tool
         return _broken(run, f"could not render its result ({type(error).__name__})")
     if not isinstance(output, str):
         return _broken(run, f"rendered {type(output).__name__} instead of text")
-    if not is_unicode(output) or not is_unicode(name):
+    if not output.isascii() and not is_unicode(output):
         fields = {**completed.__dict__, "data": scrub(completed.data), "text": scrub(completed.text)}
         fields["context"] = scrub(completed.context)
         return trusted(ToolResponse, fields), scrub(output)
@@ -58,7 +53,7 @@ def _broken(run: Run, what: str) -> tuple[ToolResponse, str]:
     return completed, completed.text
 
 
-def _output(run: Run, response: ToolResponse) -> str:
+def _output(run: Run, response: ToolResponse) -> object:
     if response.error is not None and response.error.code is ErrorCode.MODE_DENIED and "next_action" in response.data:
         return encode({"ok": False, **response.data})
     return run.render(response)
@@ -74,7 +69,7 @@ def result_of(run: Run, response: ToolResponse, output: str) -> ToolResult:
         ToolResult,
         {
             "tool_call_id": run.call.id,
-            "is_error": response.status is Status.error,
+            "is_error": error is not None,
             "output": output,
             "message": response.text if error is None else error.message,
             "extras": extras,

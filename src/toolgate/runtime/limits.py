@@ -21,18 +21,13 @@ class OutputLimits:
     def __init__(self, context: ToolContext) -> None:
         self._context = context
         output = context.settings.tool_output
-        self._surely_fits = min(output.max_lines, output.max_bytes // 4)
-        self._secrets = secrets_of(context.settings)
+        self.surely_fits = min(output.max_lines, output.max_bytes // 4)
+        """An output of at most so many characters needs no measuring."""
+        self.secrets = secrets_of(context.settings)
         self._truncator: Truncator | None = None
-
-    def may_exceed(self, output: str) -> bool:
-        """Whether the output is worth measuring; short ones are not."""
-        return len(output) > self._surely_fits
 
     def masked(self, response: ToolResponse) -> ToolResponse:
         """The response without the runtime's own secrets."""
-        if not self._secrets:
-            return response
         return trusted(ToolResponse, {name: self._mask(name, value) for name, value in response.__dict__.items()})
 
     def _mask(self, name: str, value: object) -> object:
@@ -40,8 +35,8 @@ class OutputLimits:
             from toolgate.protocol.envelope import ErrorInfo
 
             assert isinstance(value, ErrorInfo)
-            return trusted(ErrorInfo, {"code": value.code, "message": mask(value.message, self._secrets)})
-        return value if name == "status" else mask(value, self._secrets)
+            return trusted(ErrorInfo, {"code": value.code, "message": mask(value.message, self.secrets)})
+        return value if name == "status" else mask(value, self.secrets)
 
     async def cut(self, run: Run, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
         """The response and its output, within the limits."""

@@ -19,10 +19,19 @@ class WriterLock:
         self._outer: WriterLock | None = None
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    async def acquire(self) -> bool:
-        """Wait for the turn. False: an outer call holds the lock already and nothing is to be released."""
-        if _held.get() is self:
+    def holds(self) -> bool:
+        """Whether the current call is made inside a call that has the lock: then there is nothing to wait for."""
+        return _held.get() is self
+
+    def try_acquire(self) -> bool:
+        """Take the lock if it is free."""
+        if self._busy or self._waiting:
             return False
+        self._take()
+        return True
+
+    async def acquire(self) -> None:
+        """Wait for the turn."""
         if self._busy or self._waiting:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(waiter)
@@ -34,10 +43,12 @@ class WriterLock:
                 elif waiter in self._waiting:
                     self._waiting.remove(waiter)
                 raise
+        self._take()
+
+    def _take(self) -> None:
         self._busy = True
         self._outer = _held.get()
         _held.set(self)
-        return True
 
     def release(self) -> None:
         """Let the next one in."""

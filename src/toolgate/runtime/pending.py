@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import CancelledError, Task
 from collections.abc import Callable, Coroutine, Generator
+from time import perf_counter
 from typing import Any, Protocol
 
 from toolgate.log import logger
@@ -21,7 +22,7 @@ class Work(Protocol):
         """Handle the call; MUST let `CancelledError` through."""
         ...
 
-    def cancelled(self, call: ToolCall) -> Coroutine[Any, Any, ToolResult]:
+    def cancelled(self, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
         """Record and build the result of a call that was taken back; MUST NOT wait for anything but the record."""
         ...
 
@@ -33,21 +34,18 @@ class PendingResult:
     by the loop's next turn is run in the background.
     """
 
-    __slots__ = (
-        "_background",
-        "_cancelled",
-        "_driver",
-        "_hook",
-        "_loop",
-        "_owed",
-        "_result",
-        "_started",
-        "_throw",
-        "_unstarted",
-        "_waiters",
-        "_work",
-        "call",
-    )
+    _result: ToolResult | None = None
+    _started = False
+    _cancelled = False
+    _throw = False
+    _hook: Callable[[], object] | None = None
+    _driver: Task[Any] | None = None
+    _background: Task[Any] | None = None
+    _waiters: list[asyncio.Future[None]] | None = None
+    _owed = 0
+    """Cancellations of the driving task that were ours, to be taken back."""
+    started_at = 0.0
+    """When the call began, by the performance counter."""
 
     def __init__(
         self, work: Work, call: ToolCall, loop: asyncio.AbstractEventLoop, unstarted: list[PendingResult]
@@ -56,16 +54,6 @@ class PendingResult:
         self._work = work
         self._loop = loop
         self._unstarted = unstarted
-        self._result: ToolResult | None = None
-        self._started = False
-        self._cancelled = False
-        self._hook: Callable[[], object] | None = None
-        self._driver: Task[Any] | None = None
-        self._background: Task[Any] | None = None
-        self._waiters: list[asyncio.Future[None]] | None = None
-        self._owed = 0
-        """Cancellations of the driving task that were ours, to be taken back."""
-        self._throw = False
 
     @property
     def tool_call_id(self) -> str:
@@ -112,52 +100,71 @@ class PendingResult:
     def _drive(self) -> Generator[Any, None, ToolResult]:
         """Run the call in the current task, step by step, so that it can be stopped without stopping the task."""
         self._started = True
+        if self._cancelled:
+            return (yield from self._take_back())
+        self.started_at = perf_counter()
+        work = self._work.run(self.call, self)
+        try:
+            waited = work.send(None)
+        except StopIteration as stop:
+            self._result = stop.value
+            return self._result
+        except CancelledError:  # raised by the tool: nobody was cancelled
+            return (yield from self._take_back())
+        return (yield from self._drive_on(work, waited))
+
+    def _drive_on(self, work: Coroutine[Any, Any, ToolResult], waited: Any) -> Generator[Any, None, ToolResult]:
+        """Go on with a call that has to wait for something."""
         task = self._driver = asyncio.current_task()
         before = task.cancelling() if task is not None else 0
         result: ToolResult | None = None
         cancelled: CancelledError | None = None
-        if not self._cancelled:
-            try:
-                result = yield from self._steps(self._work.run(self.call, self))
-            except CancelledError as error:
-                cancelled = error
+        try:
+            result = yield from self._steps(work, waited)
+        except CancelledError as error:
+            cancelled = error
         genuine = False
         if task is not None:
             for _ in range(self._owed):
                 task.uncancel()
             genuine = task.cancelling() > before
         if result is None or self._cancelled:
-            result = yield from self._work.cancelled(self.call).__await__()
+            result = yield from self._take_back()
         self._settle(result)
         if cancelled is not None and genuine:
             raise cancelled
         return result
 
-    def _steps(self, work: Coroutine[Any, Any, ToolResult]) -> Generator[Any, None, ToolResult | None]:
+    def _take_back(self) -> Generator[Any, None, ToolResult]:
+        result = yield from self._work.cancelled(self).__await__()
+        self._settle(result)
+        return result
+
+    def _steps(self, work: Coroutine[Any, Any, ToolResult], waited: Any) -> Generator[Any, None, ToolResult | None]:
         """Drive `work` to its end; None if it had to be left behind."""
         error: BaseException | None = None
         timer: asyncio.TimerHandle | None = None
         try:
             while True:
+                if self._throw:
+                    self._throw, error = False, CancelledError()
+                else:
+                    try:
+                        yield waited
+                        error = None
+                    except CancelledError as cancelled:
+                        if timer is not None and self._loop.time() >= timer.when():
+                            self._abandon(work)
+                            return None
+                        if timer is None:
+                            self._call_hook()
+                            timer = self._loop.call_later(GRACE, self._interrupt)
+                        error = cancelled
                 try:
                     waited = work.send(None) if error is None else work.throw(error)
                 except StopIteration as stop:
                     value: ToolResult = stop.value
                     return value
-                if self._throw:
-                    self._throw, error = False, CancelledError()
-                    continue
-                try:
-                    yield waited
-                    error = None
-                except CancelledError as cancelled:
-                    if timer is not None and self._loop.time() >= timer.when():
-                        self._abandon(work)
-                        return None
-                    if timer is None:
-                        self._call_hook()
-                        timer = self._loop.call_later(GRACE, self._interrupt)
-                    error = cancelled
         except GeneratorExit:
             work.close()
             raise
@@ -186,12 +193,17 @@ class PendingResult:
             return
         try:
             hook()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the call is settled whatever the tool's own cancel does
             logger("pipeline").warning("tool_cancel_raised", tool_name=self.call.name, error=type(error).__name__)
 
     def _interrupt(self) -> None:
         """Raise `CancelledError` where the call waits; the driving task itself is not cancelled by it."""
-        if self._result is not None or self._driver is None or self._driver.done():
+        if self._result is not None:
+            return
+        if self._driver is None:
+            self._throw = True
+            return
+        if self._driver.done():
             return
         if self._driver is asyncio.current_task():
             self._throw = True
@@ -237,4 +249,4 @@ class _Driven:
         self._pending = pending
 
     def __await__(self) -> Generator[Any, None, ToolResult]:
-        return self._pending._drive()
+        return self._pending._drive()  # noqa: SLF001 - one object in two classes

@@ -12,7 +12,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.plan import Plan
-from toolgate.protocol.record import Decision
+from toolgate.protocol.record import Decision, Verdict
 from toolgate.runtime.run import Run
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ async def authorise(run: Run, policy: Policy) -> ToolResponse | None:
         return None
     if run.decision.decision == "deny":
         rule = f" (rule: {run.decision.rule})" if run.decision.rule else ""
-        return _refused(run, f"The policy denies this call: {run.decision.reason}{rule}.")
+        return _refused(f"The policy denies this call: {run.decision.reason}{rule}.")
     return await _ask(run, policy)
 
 
@@ -65,10 +65,10 @@ async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
     approval = await _answer(run, request)
     if approval.allowed and plan.fingerprint(name, run.arguments) != request.fingerprint:
         approval = Approval(allowed=False, message="the call changed after it was shown")
-    verdict = "allow" if approval.allowed else "deny"
+    verdict: Verdict = "allow" if approval.allowed else "deny"
     run.decision = Decision(decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict)
     if not approval.allowed:
-        return _refused(run, f"This call was not approved: {approval.message or 'denied'}.")
+        return _refused(f"This call was not approved: {approval.message or 'denied'}.")
     if approval.remember:
         policy.remember(name, run.arguments, run.plan)
     return None
@@ -80,10 +80,10 @@ async def _answer(run: Run, request: ApprovalRequest) -> Approval:
     if approver is None:
         return Approval(allowed=False, message="it needs permission and nobody can be asked here")
     try:
-        approval = await approver.decide(request)
+        approval: object = await approver.decide(request)
     except asyncio.CancelledError:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a question that breaks is answered with no
         logger("permission").error("approver_failed", error=type(error).__name__)
         return Approval(allowed=False, message="the question could not be asked")
     if not isinstance(approval, Approval):
@@ -101,7 +101,7 @@ def _unplanned(run: Run) -> Plan:
     )
 
 
-def _refused(run: Run, message: str) -> ToolResponse:
+def _refused(message: str) -> ToolResponse:
     return ToolResponse.failure(
         ErrorCode.APPROVAL_DENIED,
         message.replace("..", "."),

@@ -1,7 +1,7 @@
 """The one path of every call.
 
-    resolve → mode gate → breaker → arguments → prepare → permission → gates again → lock → record started →
-    execute → envelope → truncate → record finished
+resolve → mode gate → breaker → arguments → prepare → permission → gates again → lock → record started →
+execute → envelope → truncate → record finished
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from toolgate.runtime.permission import authorise, weigh
 from toolgate.runtime.policy_source import policy_of
 from toolgate.runtime.redaction import stored
 from toolgate.runtime.registry import ToolRegistry
-from toolgate.runtime.repair import problems_of, repair_message, unknown_keys
+from toolgate.runtime.repair import example_of, problems_of, repair_message, unknown_keys
 from toolgate.runtime.run import Entry, Run
 from toolgate.tools.context import ToolContext
 
@@ -50,17 +50,23 @@ class Pipeline:
 
     async def run(self, call: ToolCall, pending: PendingResult) -> ToolResult:
         """Handle one call; raises nothing but cancellation."""
-        run = Run(call, self._context, perf_counter())
+        run = Run(call, self._context, pending.started_at)
         response = self._admit(run)
         if response is None:
             response = await self._perform(run, pending)
-        return await self._finish(run, response)
+        response, output = self._rendered(run, response)
+        if len(output) > self._limits.surely_fits or self._context.recorder is not None:
+            response, output = await self._cut_and_record(run, response, output)
+        return result_of(run, response, output)
 
-    async def cancelled(self, call: ToolCall) -> ToolResult:
+    async def cancelled(self, pending: PendingResult) -> ToolResult:
         """The result of a call that was taken back."""
-        run = Run(call, self._context, perf_counter())
-        response = ToolResponse.failure(ErrorCode.CANCELLED, "The call was cancelled.", next_step="It may be made again.")
-        return await self._finish(run, response)
+        run = Run(pending.call, self._context, pending.started_at or perf_counter())
+        response = ToolResponse.failure(
+            ErrorCode.CANCELLED, "The call was cancelled.", next_step="It may be made again."
+        )
+        response, output = await self._cut_and_record(run, *self._rendered(run, response))
+        return result_of(run, response, output)
 
     async def explain(self, call: ToolCall) -> Decision:
         """What would be decided about a call, executing and asking nothing."""
@@ -68,11 +74,12 @@ class Pipeline:
         refusal = self._admit(run) or await self._prepare(run)
         if refusal is None:
             return weigh(run, self._policy)
-        return run.decision or _refusal("prepare", refusal)
+        return _refusal(*(run.refused or ("prepare", refusal)))
 
     def available(self) -> list[str]:
         """The names that this caller may use now."""
-        return [name for name in self._registry.names() if self._allowed(name) and not self.breaker.is_open(name)]
+        names = self._registry.names()
+        return [name for name in names if self._allowed(self._resolve(name)) and not self.breaker.is_open(name)]
 
     def _resolve(self, name: str) -> Entry | None:
         tool = self._registry.get(name)
@@ -83,24 +90,21 @@ class Pipeline:
             entry = self._entries[name] = Entry(tool)
         return entry
 
-    def _allowed(self, name: str) -> bool:
+    def _allowed(self, entry: Entry | None) -> bool:
         """Both gates: what is shown and what may run."""
-        tool = self._registry.get(name)
-        if getattr(tool, "ungated", False):
-            return True
-        return self._registry.check_mode(name, self._context.mode)
+        if entry is None:
+            return False
+        return entry.ungated or self._registry.check_mode(entry.tool.name, self._context.mode)
 
-    def _gates(self, run: Run) -> ToolResponse | None:
+    def _gates(self, run: Run, entry: Entry) -> ToolResponse | None:
         """The mode gate and the breaker; asked when a call arrives and again before it runs."""
-        name = run.tool.name
-        if self._registry.get(name) is not run.tool:
-            return self._refuse(run, "resolve", denials.unknown_tool(name, self.available()))
-        if not self._allowed(name):
+        name = entry.tool.name
+        if not self._allowed(entry):
             modes = self._registry.get_effective_modes(name)
             enabled = self._context.settings.session.coding_enabled
             denial = denials.denied(name, run.call.id, self._context.mode, modes, coding_enabled=enabled)
             return self._refuse(run, "mode", denials.mode_denied(denial))
-        if self.breaker.is_open(name):
+        if not self.breaker.is_quiet and self.breaker.is_open(name):
             return self._refuse(run, "breaker", denials.circuit_open(name, self.breaker.remaining(name)))
         return None
 
@@ -108,21 +112,23 @@ class Pipeline:
         entry = run.entry = self._resolve(run.call.name)
         if entry is None:
             return self._refuse(run, "resolve", denials.unknown_tool(run.call.name, self.available()))
-        return self._gates(run) or self._read_arguments(run, entry)
+        return self._gates(run, entry) or self._read_arguments(run, entry)
 
     def _read_arguments(self, run: Run, entry: Entry) -> ToolResponse | None:
         name, text = run.call.name, run.call.arguments
         try:
-            arguments = run.arguments = parse_arguments(text)
-            problems = _validate(run, entry, text if arguments else "{}")
+            run.arguments = parse_arguments(text)
         except ArgumentsError as error:
             problems = {"arguments": str(error)}
-            run.extras["parseError"] = str(error)
-        if problems is None:
-            return None
-        run.extras["failureCategory"] = "invalid_usage"
-        run.extras["toolName"] = name
-        message = repair_message(name, problems, entry.tool.tool_definition.parameters)
+            run.extras = {"failureCategory": "invalid_usage", "toolName": name, "parseError": str(error)}
+        else:
+            problems = _validate(run, entry, text if run.arguments else "{}")
+            if not problems:
+                return None
+            run.extras = {"failureCategory": "invalid_usage", "toolName": name}
+        if entry.example is None:
+            entry.example = example_of(entry.tool.parameters)
+        message = repair_message(name, problems, entry.example)
         return self._refuse(run, "arguments", ToolResponse.failure(ErrorCode.INVALID_PARAM, message))
 
     async def _prepare(self, run: Run) -> ToolResponse | None:
@@ -131,10 +137,10 @@ class Pipeline:
             return None
         run.context = run.context.derive(call_id=run.call.id)
         try:
-            plan = await run.tool.prepare(run.params, run.context)
+            plan: object = await run.tool.prepare(run.params, run.context)
         except (asyncio.CancelledError, GeneratorExit):
             raise
-        except BaseException as error:  # whatever a tool does, the runtime lives and the call is answered
+        except BaseException as error:  # noqa: BLE001 - whatever a tool does, the runtime lives and the call is answered
             return self._refuse(run, "prepare", failure_of(error, run.tool.name, run.arguments.get("path")))
         if isinstance(plan, ToolResponse):
             return self._refuse(run, "prepare", plan)
@@ -143,45 +149,58 @@ class Pipeline:
         run.plan = run.context.plan = plan
         return None
 
-    async def _authorise(self, run: Run) -> ToolResponse | None:
-        assert run.entry is not None
-        if run.plan is None and not run.entry.asks and self._policy.is_empty:
-            return None
+    async def _permit(self, run: Run, entry: Entry) -> ToolResponse | None:
+        """Plan, decide, ask, and look at the gates again: a person may have thought for a long time."""
+        refusal = await self._prepare(run)
+        if refusal is not None:
+            return refusal
         try:
             refusal = await authorise(run, self._policy)
         except (asyncio.CancelledError, GeneratorExit):
             raise
-        except BaseException as error:  # a gate that breaks is a closed gate
+        except BaseException as error:  # noqa: BLE001 - a gate that breaks is a closed gate
             return failure_of(error, run.tool.name)
-        return refusal or self._gates(run)
+        if refusal is not None:
+            return refusal
+        if self._registry.get(run.tool.name) is not run.tool:
+            return self._refuse(run, "resolve", denials.unknown_tool(run.tool.name, self.available()))
+        return self._gates(run, entry)
 
     async def _perform(self, run: Run, pending: PendingResult) -> ToolResponse:
         entry = run.entry
         assert entry is not None
-        refusal = (await self._prepare(run) if entry.prepares else None) or await self._authorise(run)
-        if refusal is not None:
-            return refusal
-        held = entry.writes and await self._writers.acquire()
+        name = entry.tool.name
+        if entry.prepares or entry.asks or self._policy.concerns(name):
+            refusal = await self._permit(run, entry)
+            if refusal is not None:
+                return refusal
+        held = entry.writes and not self._writers.holds()
+        if held and not self._writers.try_acquire():
+            await self._writers.acquire()
         broken: bool | None = None
         try:
-            if not self.breaker.begin(entry.tool.name):
-                return denials.circuit_open(entry.tool.name, self.breaker.remaining(entry.tool.name))
-            response = self._changed_since(run) or await self._start(run)
-            if response is None:
-                response = await execute(run, pending)
-                broken = response.error is not None and response.error.code is ErrorCode.INTERNAL_ERROR
+            if not self.breaker.is_quiet and not self.breaker.begin(name):
+                return denials.circuit_open(name, self.breaker.remaining(name))
+            obstacle = self._changed_since(run.plan) if run.plan is not None else None
+            if obstacle is None and self._context.recorder is not None:
+                obstacle = await self._start(run)
+            if obstacle is not None:
+                return obstacle
+            response = await execute(run, entry, pending)
+            broken = response.error is not None and response.error.code is ErrorCode.INTERNAL_ERROR
             return response
         finally:
             if held:
                 self._writers.release()
-            self.breaker.end(entry.tool.name, broken=broken)
+            if broken or not self.breaker.is_quiet:
+                self.breaker.end(name, broken=broken)
 
-    def _changed_since(self, run: Run) -> ToolResponse | None:
+    def _changed_since(self, plan: Plan) -> ToolResponse | None:
         """The conflict, if what the plan was made for is no longer so."""
-        if run.plan is None or not run.plan.preconditions:
+        if not plan.preconditions:
             return None
         workspace = self._context.require_workspace()
-        changed = [item.resource for item in run.plan.preconditions if workspace.state(item.resource) != item.state]
+        changed = [item.resource for item in plan.preconditions if workspace.state(item.resource) != item.state]
         if not changed:
             return None
         return ToolResponse.failure(
@@ -192,13 +211,11 @@ class Pipeline:
 
     async def _start(self, run: Run) -> ToolResponse | None:
         """Record that the call runs; a call that cannot be recorded does not run."""
-        if self._context.recorder is None:
-            return None
         verdict = run.decision or Decision(decision="allow", gate="permission", reason="no permission needed")
         try:
             await self._record(run, "decision", verdict.model_dump())
             await self._record(run, "started", {"arguments": stored(run.arguments)})
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a recorder may fail in any way; the call then does not run
             logger("pipeline").error("record_failed", error=type(error).__name__)
             return ToolResponse.failure(
                 ErrorCode.EXECUTION_ERROR,
@@ -207,13 +224,15 @@ class Pipeline:
             )
         return None
 
-    async def _finish(self, run: Run, response: ToolResponse) -> ToolResult:
-        response, output = rendered(run, self._limits.masked(response))
-        if self._limits.may_exceed(output):
+    def _rendered(self, run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
+        return rendered(run, self._limits.masked(response) if self._limits.secrets else response)
+
+    async def _cut_and_record(self, run: Run, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
+        if len(output) > self._limits.surely_fits:
             response, output = await self._limits.cut(run, response, output)
         if self._context.recorder is not None:
             await self._record_end(run, response)
-        return result_of(run, response, output)
+        return response, output
 
     async def _record_end(self, run: Run, response: ToolResponse) -> None:
         payload = {
@@ -222,10 +241,12 @@ class Pipeline:
             "arguments": stored(run.arguments),
         }
         try:
-            if not run.executed and run.decision is not None:
-                await self._record(run, "decision", run.decision.model_dump())
+            if not run.executed:
+                verdict = run.decision if run.refused is None else _refusal(*run.refused)
+                if verdict is not None:
+                    await self._record(run, "decision", verdict.model_dump())
             await self._record(run, "finished", payload)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the call has run: its result is not lost with the record
             logger("pipeline").error("record_failed", error=type(error).__name__)
 
     async def _record(self, run: Run, kind: Any, payload: dict[str, Any]) -> None:
@@ -242,7 +263,7 @@ class Pipeline:
         )
 
     def _refuse(self, run: Run, gate: Gate, response: ToolResponse) -> ToolResponse:
-        run.decision = _refusal(gate, response)
+        run.refused = gate, response
         return response
 
 
@@ -250,20 +271,19 @@ def _refusal(gate: Gate, response: ToolResponse) -> Decision:
     return Decision(decision="deny", gate=gate, reason=response.error.message if response.error else response.text)
 
 
-def _validate(run: Run, entry: Entry, text: str) -> dict[str, str] | None:
-    """Every offending key with what was expected, or None; the validated parameters are kept in the run."""
-    schema = entry.tool.tool_definition.parameters
+def _validate(run: Run, entry: Entry, text: str) -> dict[str, str]:
+    """Every offending key with what was expected; the validated parameters are kept in the run."""
     arguments: dict[str, Any] = run.arguments
     if entry.foreign is not None:
-        return _validate_foreign(entry.foreign.validator, arguments) or None
+        return _validate_foreign(entry.foreign.validator, arguments)
     problems: dict[str, str] = {}
     if entry.keys is not None and not arguments.keys() <= entry.keys:
-        problems = unknown_keys(sorted(arguments.keys() - entry.keys), schema)
+        problems = unknown_keys(sorted(arguments.keys() - entry.keys), entry.tool.parameters)
     try:
         run.params = entry.validate(text, strict=True)
     except ValidationError as error:
-        problems |= problems_of(error, schema)
-    return problems or None
+        problems |= problems_of(error, entry.tool.parameters)
+    return problems
 
 
 def _validate_foreign(validator: Any, arguments: dict[str, Any]) -> dict[str, str]:

@@ -12,7 +12,9 @@ MARK = "[redacted]"
 LONGEST = 2_000
 """Characters of one argument that are kept in the record."""
 
-_SECRET_KEY = re.compile(r"pass(word|wd|phrase)|secret|token|api_?key|authorization|credential|private_?key", re.IGNORECASE)
+_SECRET_KEY = re.compile(
+    r"pass(word|wd|phrase)|secret|token|api_?key|authorization|credential|private_?key", re.IGNORECASE
+)
 
 
 def stored(value: Any, *, depth: int = 6) -> Any:
@@ -22,7 +24,9 @@ def stored(value: Any, *, depth: int = 6) -> Any:
     if isinstance(value, dict):
         if depth == 0:
             return "…"
-        return {key: MARK if _SECRET_KEY.search(str(key)) else stored(item, depth=depth - 1) for key, item in value.items()}
+        return {
+            key: MARK if _SECRET_KEY.search(str(key)) else stored(item, depth=depth - 1) for key, item in value.items()
+        }
     if isinstance(value, list):
         if depth == 0:
             return "…"

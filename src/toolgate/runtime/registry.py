@@ -79,12 +79,19 @@ class ToolRegistry:
         tool = self.get(name)
         if tool is None:
             return frozenset()
+        override = self._overridden(name)
         declared = frozenset(tool.allowed_modes)
-        return declared & self._override(name, declared)
+        return declared if override is None else declared & override
 
     def check_mode(self, name: str, mode: ToolMode) -> bool:
         """Whether a tool may be seen and run in `mode`. Both gates ask this and nothing else."""
-        return require_mode(mode) in self.get_effective_modes(name)
+        if type(mode) is not ToolMode:
+            require_mode(mode)
+        tool = self.get(name)
+        if tool is None or mode not in tool.allowed_modes:
+            return False
+        override = self._overridden(name)
+        return override is None or mode in override
 
     def set_mode_override(self, name: str, modes: Iterable[ToolMode]) -> None:
         """Tighten a tool's modes, at once and for every toolset; the last override wins."""
@@ -93,9 +100,7 @@ class ToolRegistry:
             raise KeyError(f"no tool named {name!r} is registered")
         wanted = frozenset(require_mode(mode) for mode in modes)
         if extra := wanted - tool.allowed_modes:
-            raise ValueError(
-                f"an override can only tighten: {name!r} does not declare {', '.join(sorted(extra))}"
-            )
+            raise ValueError(f"an override can only tighten: {name!r} does not declare {', '.join(sorted(extra))}")
         self._overrides[name] = wanted
 
     def list_tools(self, mode: ToolMode) -> list[Tool[Any]]:
@@ -105,9 +110,7 @@ class ToolRegistry:
 
     def get_tools_schema(self, mode: ToolMode) -> list[dict[str, Any]]:
         """The tools that `mode` allows, in OpenAI's function format."""
-        return [
-            {"type": "function", "function": tool.tool_definition.model_dump()} for tool in self.list_tools(mode)
-        ]
+        return [{"type": "function", "function": tool.tool_definition.model_dump()} for tool in self.list_tools(mode)]
 
     def toolset(self, mode: ToolMode, context: ToolContext) -> CallableToolset:
         """The tools of `mode` behind both gates; `mode` wins over the context's."""
@@ -115,8 +118,8 @@ class ToolRegistry:
 
         return CallableToolset(self, context.derive(mode=require_mode(mode)))
 
-    def _override(self, name: str, declared: frozenset[ToolMode]) -> frozenset[ToolMode]:
-        return self._overrides.get(name, declared)
+    def _overridden(self, name: str) -> frozenset[ToolMode] | None:
+        return self._overrides.get(name)
 
 
 class RegistryView(ToolRegistry):
@@ -137,8 +140,8 @@ class RegistryView(ToolRegistry):
         """The names that this view shows, in the parent's order."""
         return [name for name in self._parent.names() if name in self._visible]
 
-    def _override(self, name: str, declared: frozenset[ToolMode]) -> frozenset[ToolMode]:
-        return self._parent._override(name, declared)
+    def _overridden(self, name: str) -> frozenset[ToolMode] | None:
+        return self._parent._overridden(name)  # noqa: SLF001 - the same class
 
     def register(self, tool: Tool[Any] | CallableTool, *, modes: Iterable[ToolMode] | None = None) -> None:
         """Refused: a view cannot be changed."""

@@ -52,13 +52,13 @@ def describe(schema: dict[str, Any]) -> str:
     return words if upper is None else f"{words} of at most {upper}"
 
 
-def repair_message(name: str, problems: dict[str, str], schema: dict[str, Any]) -> str:
+def repair_message(name: str, problems: dict[str, str], example: str) -> str:
     """`Invalid parameters …`, all problems, and a corrected example."""
-    listed = "; ".join(f"{key}: {problem}" for key, problem in problems.items())
-    return f"Invalid parameters for {name}: {listed}. CORRECTION: call {name} with {example(schema)}"
+    listed = "; ".join([f"{key}: {problem}" for key, problem in problems.items()])
+    return f"Invalid parameters for {name}: {listed}. CORRECTION: call {name} with {example}"
 
 
-def example(schema: dict[str, Any]) -> str:
+def example_of(schema: dict[str, Any]) -> str:
     """Arguments that fit the schema: every required key with a value of its type."""
     properties = schema.get("properties", {})
     return json.dumps({key: _sample(properties.get(key, {})) for key in schema.get("required", [])}, ensure_ascii=False)

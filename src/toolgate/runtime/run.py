@@ -7,7 +7,7 @@ from typing import Any
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.plan import Plan
-from toolgate.protocol.record import Decision
+from toolgate.protocol.record import Decision, Gate
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.foreign import ForeignTool
@@ -17,16 +17,30 @@ from toolgate.tools.render import render_response
 class Entry:
     """A tool with what is looked up on every call, looked up once."""
 
-    __slots__ = ("asks", "foreign", "keys", "plain_render", "prepares", "tool", "validate", "writes")
+    __slots__ = (
+        "asks",
+        "example",
+        "foreign",
+        "keys",
+        "plain_render",
+        "prepares",
+        "tool",
+        "ungated",
+        "validate",
+        "writes",
+    )
 
     def __init__(self, tool: Tool[Any]) -> None:
         kind = type(tool)
         self.tool = tool
         self.foreign = tool if isinstance(tool, ForeignTool) else None
+        self.ungated = self.foreign is not None and self.foreign.ungated
         self.prepares = kind.prepare is not Tool.prepare
         self.asks = tool.requires_permission or kind.needs_permission is not Tool.needs_permission
         self.plain_render = kind.render is Tool.render
         self.writes = not tool.read_only and tool.exclusive
+        self.example: str | None = None
+        """Arguments that fit, once someone needed to see them."""
         self.validate: Any = None
         self.keys: frozenset[str] | None = None
         if self.foreign is None:
@@ -40,7 +54,19 @@ class Entry:
 class Run:
     """The state of one call on its way through the pipeline."""
 
-    __slots__ = ("arguments", "call", "context", "decision", "entry", "executed", "extras", "params", "plan", "started")
+    __slots__ = (
+        "arguments",
+        "call",
+        "context",
+        "decision",
+        "entry",
+        "executed",
+        "extras",
+        "params",
+        "plan",
+        "refused",
+        "started",
+    )
 
     def __init__(self, call: ToolCall, context: ToolContext, started: float) -> None:
         self.call = call
@@ -53,6 +79,8 @@ class Run:
         self.plan: Plan | None = None
         self.decision: Decision | None = None
         """The verdict that ended the deciding, for the record."""
+        self.refused: tuple[Gate, ToolResponse] | None = None
+        """The gate that refused, with its words."""
         self.executed = False
         self.extras: dict[str, Any] = {}
 

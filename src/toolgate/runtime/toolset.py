@@ -24,7 +24,9 @@ class CallableToolset:
     handed over deliberately.
     """
 
-    def __init__(self, tools: ToolRegistry | Iterable[Tool[Any] | CallableTool], context: ToolContext | None = None) -> None:
+    def __init__(
+        self, tools: ToolRegistry | Iterable[Tool[Any] | CallableTool], context: ToolContext | None = None
+    ) -> None:
         self.context = context if context is not None else ToolContext()
         self.registry = tools if isinstance(tools, ToolRegistry) else _registry_of(tools)
         self._pipeline = Pipeline(self.registry, self.context)

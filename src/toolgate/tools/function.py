@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints, overloa
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
-from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.envelope import ToolResponse, plain_result
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
@@ -31,6 +31,7 @@ class FunctionTool(Tool[BaseModel]):
         self.name = options.pop("name") or function.__name__  # type: ignore[misc]  # a class attribute on hand-written tools
         self.description = options.pop("description") or summary or self.name  # type: ignore[misc]  # as above
         self.Params, self._context_name = params_of(function, self.name, documented)  # type: ignore[misc]  # as above
+        self._said = f"{self.name} returned a result."
         self._is_async = inspect.iscoroutinefunction(function)
         for option, value in options.items():
             setattr(self, option, value)
@@ -41,9 +42,9 @@ class FunctionTool(Tool[BaseModel]):
 
     async def execute(self, params: BaseModel, context: ToolContext) -> ToolResponse:
         """Call the function with the validated values; a synchronous one runs in a thread."""
-        arguments = {name: getattr(params, name) for name in type(params).model_fields}
+        arguments = params.__dict__
         if self._context_name:
-            arguments[self._context_name] = context
+            arguments = {**arguments, self._context_name: context}
         if self._is_async:
             value = await self.function(**arguments)
         else:
@@ -52,7 +53,7 @@ class FunctionTool(Tool[BaseModel]):
                 value = await value
         if isinstance(value, ToolResponse):
             return value
-        return ToolResponse.success({"result": value}, f"{self.name} returned a result.")
+        return plain_result(value, self._said)
 
 
 def params_of(

@@ -1,0 +1,30 @@
+"""Sentences that `glob` and `grep` share about what they did not look at."""
+
+from collections.abc import Sequence
+
+from toolgate.workspace.oserrors import quote
+
+_MOST = 5
+
+
+def named(paths: Sequence[str]) -> str:
+    """The first few of some paths, and how many more there are."""
+    shown = ", ".join(quote(path) for path in sorted(paths)[:_MOST])
+    return f"{shown} and {len(paths) - _MOST} more" if len(paths) > _MOST else shown
+
+
+def ignored_note(verb: str, directories: Sequence[str]) -> str:
+    """That ignored files were left out, and how to include them."""
+    among = f" (among them {named(directories)})" if directories else ""
+    return f"Files that .gitignore excludes{among} were not {verb}; pass include_ignored=true to include them."
+
+
+def unreadable_note(directories: Sequence[str], too_deep: bool) -> list[str]:
+    """That some directories could not be entered."""
+    notes = []
+    if directories:
+        count = len(directories)
+        notes.append(f"{count} {'directory' if count == 1 else 'directories'} could not be read: {named(directories)}.")
+    if too_deep:
+        notes.append("The tree is nested too deeply to be walked to its end.")
+    return notes
