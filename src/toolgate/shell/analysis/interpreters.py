@@ -1,0 +1,180 @@
+"""Programs that run code: shells, whose code is analysed, and others, whose code is searched for what destroys."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from toolgate.shell.analysis.known import names
+from toolgate.shell.analysis.scope import Scope
+from toolgate.shell.words import Word
+
+SHELLS = names("sh bash dash zsh ksh ash rbash mksh")
+_SHELL_VALUED = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
+_CODE_OPTIONS = {
+    "python": "-c",
+    "node": "-e -p --eval --print",
+    "nodejs": "-e -p --eval --print",
+    "deno": "eval",
+    "bun": "-e --eval",
+    "perl": "-e -E",
+    "ruby": "-e",
+    "php": "-r",
+    "lua": "-e",
+    "Rscript": "-e",
+    "osascript": "-e",
+    "tclsh": "",
+    "julia": "-e",
+    "ocaml": "-e",
+    "guile": "-c",
+}
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
+_DESTROYS = re.compile(
+    r"rmtree|unlink|\brmdir|removedirs|os\.remove|\.remove\(|\btruncate|rmSync|\brm\(|\.rm\b|FileUtils|File\.delete|Dir\.delete"
+    r"|os\.kill|process\.kill|\bkillpg|Process\.kill|\bkill\b"
+    r"|os\.system|subprocess|\bsystem\b|popen|\bexec[lv]p?e?\b|child_process|execSync|spawn|\bexec\b|shell_exec|passthru"
+    r"|Open3|%x|\bqx\b|`|__import__|ctypes|pty\."
+)
+_SQL = re.compile(r"\b(?:drop|delete|truncate)\b", re.IGNORECASE)
+
+
+def is_interpreter(name: str) -> bool:
+    """Whether the program runs code that it is given."""
+    return name in _CODE_OPTIONS or _PYTHON.fullmatch(name) is not None
+
+
+def shell(scope: Scope, words: Sequence[Word]) -> None:
+    """`sh`, `bash` and their kin: `-c` code, a script, or commands from standard input."""
+    name = words[0].text
+    reads_code, at = False, 1
+    while at < len(words):
+        word = words[at]
+        if not word.known:
+            scope.found.unclear(f"what '{name}' runs is only known when it runs")
+            return
+        if not word.text.startswith(("-", "+")) or word.text in ("-", "--"):
+            break
+        reads_code = reads_code or (not word.text.startswith("--") and "c" in word.text[1:] and word.text[0] == "-")
+        if word.text in ("--version", "--help"):
+            return
+        at += 2 if word.text in _SHELL_VALUED else 1
+    at += at < len(words) and words[at].text in ("-", "--")
+    rest = words[at:]
+    if reads_code:
+        _code(scope, name, rest[:1])
+    elif rest and not any(word.text.startswith("-") and "s" in word.text for word in words[1:at]):
+        scope.script(rest[0])
+        if not rest[0].known:
+            scope.found.unclear(f"the script of '{name}' is only known when it runs")
+    else:
+        _from_stdin(scope, name, scope.code)
+
+
+def _code(scope: Scope, name: str, code: Sequence[Word]) -> None:
+    if not code:
+        return
+    if not code[0].known:
+        scope.found.unclear(f"part of the code that '{name}' runs is only known when it runs")
+    scope.code(code[0].text)
+
+
+def _from_stdin(scope: Scope, name: str, use: Callable[[str], None]) -> None:
+    stdin = scope.stdin
+    if stdin is None:
+        return
+    if stdin.kind == "text":
+        if not stdin.word.known:
+            scope.found.unclear(f"part of the code that '{name}' reads is only known when it runs")
+        use(stdin.word.text)
+    elif stdin.kind == "file" and stdin.word.known:
+        scope.script(stdin.word)
+    else:
+        scope.found.unclear(f"'{name}' runs what it reads from a pipe")
+
+
+def evaluate(scope: Scope, words: Sequence[Word]) -> None:
+    """`eval`: its words, joined, are code."""
+    if all(word.known for word in words[1:]):
+        scope.found.changes = True
+    else:
+        scope.found.unclear("part of what 'eval' runs is only known when it runs")
+    scope.code(" ".join(word.text for word in words[1:]), here=True)
+
+
+def source(scope: Scope, words: Sequence[Word]) -> None:
+    """`.` and `source`: a script that runs in this very shell."""
+    for word in words[1:2]:
+        scope.script(word)
+        if not word.known:
+            scope.found.unclear("the file that 'source' runs is only known when it runs")
+
+
+def trap(scope: Scope, words: Sequence[Word]) -> None:
+    """`trap`: code for later."""
+    if len(words) > 2 and words[1].text not in ("-", "", "-l", "-p", "--"):
+        _code(scope, "trap", words[1:2])
+    elif len(words) > 3 and words[1].text == "--":
+        _code(scope, "trap", words[2:3])
+
+
+def alias(scope: Scope, words: Sequence[Word]) -> None:
+    """`alias name=code`: code for later."""
+    for word in words[1:]:
+        _, equals, code = word.text.partition("=")
+        if equals:
+            _code(scope, "alias", [word._replace(text=code)])
+
+
+def interpreter(scope: Scope, words: Sequence[Word]) -> None:
+    """Python, node, perl, ruby …: opaque code is searched, a script is noted, code from a pipe is asked about."""
+    name = words[0].text
+    options = _CODE_OPTIONS.get(name, "-c").split()
+    for at, word in enumerate(words[1:], 1):
+        flag = next((option for option in options if _is_option(word.text, option)), "")
+        if flag:
+            attached = (
+                word.text[2:] if not flag.startswith("--") and len(word.text) > 2 and flag == word.text[:2] else ""
+            )
+            code = [word._replace(text=attached)] if attached else words[at + 1 : at + 2]
+            _opaque(scope, name, code)
+            return
+        if word.text in ("-m", "-V", "-v", "--version", "--help", "-h"):
+            return
+        if not word.text.startswith("-"):
+            if name not in ("deno", "bun"):
+                scope.script(word)
+            return
+    _from_stdin(scope, name, lambda code: _search(scope, name, code))
+
+
+def _is_option(text: str, option: str) -> bool:
+    """`-e`, also inside a cluster such as `-ne`, or with the code attached."""
+    if option.startswith("--") or not option.startswith("-"):
+        return text == option
+    return text.startswith("-") and not text.startswith("--") and option[1] in text[1:4]
+
+
+def _opaque(scope: Scope, name: str, code: Sequence[Word]) -> None:
+    for word in code:
+        _search(scope, name, word.text)
+
+
+def _search(scope: Scope, name: str, code: str) -> None:
+    match = _DESTROYS.search(code)
+    if match:
+        scope.found.unclear(f"the code that '{name}' runs mentions '{match.group().strip()}'")
+
+
+def awk(scope: Scope, words: Sequence[Word]) -> None:
+    """`awk`: a program that can run commands and write files."""
+    for word in words[1:]:
+        if re.search(
+            r"system\s*\(|\|&?\s*(?:getline|\")|\"\s*\||getline|print[^;}]*>", word.text
+        ) and not word.text.startswith("-"):
+            scope.found.unclear(f"its '{words[0].text}' program runs commands or writes files")
+
+
+def sql(scope: Scope, words: Sequence[Word]) -> None:
+    """Database clients: statements that remove data."""
+    texts = [word.text for word in words[1:]] + ([scope.stdin.word.text] if scope.stdin else [])
+    for text in texts:
+        if _SQL.search(text) and " " in text:
+            scope.found.danger("it removes data from a database")

@@ -1,0 +1,86 @@
+"""Where a path leads: beneath the root, to a private place that may be used freely, or outside."""
+
+import posixpath
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import NamedTuple
+
+from toolgate.shell.analysis.plan import Surroundings
+from toolgate.shell.words import UNRESOLVED
+
+_DEVICES = frozenset(
+    f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty")
+)
+_DESCRIPTORS = "/dev/fd/"
+
+
+class Where(Enum):
+    """On which side of the root's border a path is."""
+
+    inside = auto()
+    free = auto()
+    """Devices that swallow or produce, and scratch directories."""
+    outside = auto()
+    unknown = auto()
+
+
+class Place(NamedTuple):
+    """A path, judged."""
+
+    where: Where
+    paths: tuple[str, ...] = ()
+    """Relative to the root, one for every directory that it may be resolved from."""
+
+
+_OUTSIDE = Place(Where.outside)
+_FREE = Place(Where.free)
+_UNKNOWN = Place(Where.unknown)
+
+
+def locate(text: str, cwds: Sequence[str | None], around: Surroundings) -> Place:
+    """Judge `text` as a path typed in one of the directories `cwds`."""
+    if text.startswith("~"):
+        text = around.home + text[1:] if around.home and text[1:2] in ("", "/") else "/~"
+    if text.startswith("/"):
+        return _absolute(text, around)
+    if text.startswith(UNRESOLVED):
+        return _UNKNOWN
+    found: dict[str, None] = {}
+    for cwd in cwds:
+        if cwd is None:
+            place = _OUTSIDE if ".." in text.split("/") else _UNKNOWN
+        elif cwd.startswith("/"):
+            place = _absolute(f"{cwd}/{text}", around)
+        else:
+            place = _relative(posixpath.normpath(f"{cwd}/{text}"))
+        if place.where is not Where.inside:
+            return place
+        found.update(dict.fromkeys(place.paths))
+    if UNRESOLVED in text:
+        return _UNKNOWN
+    return Place(Where.inside, tuple(found))
+
+
+def _relative(normal: str) -> Place:
+    return _OUTSIDE if normal == ".." or normal.startswith("../") else Place(Where.inside, (normal,))
+
+
+def _absolute(text: str, around: Surroundings) -> Place:
+    normal = posixpath.normpath(text)
+    if normal.startswith("//"):
+        normal = normal[1:]
+    if normal in _DEVICES or normal.startswith(_DESCRIPTORS):
+        return _FREE
+    relative = _beneath(normal, around.root)
+    if relative is not None:
+        return _UNKNOWN if UNRESOLVED in relative else Place(Where.inside, (relative,))
+    if any(_beneath(normal, directory) is not None for directory in around.scratch):
+        return _FREE
+    return _OUTSIDE
+
+
+def _beneath(normal: str, directory: str) -> str | None:
+    if normal == directory:
+        return "."
+    prefix = directory if directory.endswith("/") else directory + "/"
+    return normal[len(prefix) :] if normal.startswith(prefix) else None

@@ -1,0 +1,92 @@
+"""What the analysis of a command line says, and what it has to be told."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+Kind = Literal["absent", "file", "directory"]
+"""What a path leads to; anything that is neither absent nor a directory counts as a file."""
+
+
+def _nothing(_: str) -> Kind:
+    return "absent"
+
+
+def _unshadowed(_: str) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """The state of the shell and of the root that a command line is judged in."""
+
+    root: str = "/"
+    """The root's absolute path, as the command sees it."""
+    cwd: str = "."
+    """The shell's directory, relative to the root."""
+    home: str = ""
+    """What `~` and `$HOME` stand for; empty: somewhere outside the root."""
+    scratch: tuple[str, ...] = ("/tmp",)
+    """Private directories outside the root that may be used freely."""
+    kind: Callable[[str], Kind] = _nothing
+    """What a path (relative to the root, normal form) leads to."""
+    functions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """The shell's functions: name to definition."""
+    aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """The shell's aliases: name to replacement."""
+    shadows: Callable[[str], str | None] = _unshadowed
+    """The file inside the root that `PATH` finds first for a command word, if there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redirection:
+    """A file that a redirection, or an option that amounts to one, opens for writing."""
+
+    target: str
+    append: bool = False
+    outside: bool = False
+    """Not beneath the root."""
+    existing: bool = False
+    """There is a file now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """A variable that the command line sets."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandPlan:
+    """Everything that a command line may run, and what a person should know about it.
+
+    `commands` holds the words of every simple command, of a wrapper as well as of what it wraps. What is no command
+    but matters as much is in it as one, so that a rule has to allow it too: `(">", file)` and `(">>", file)` for a
+    file that is written, `("=", name, value)` for a variable that is set, `("..", path)` for a path outside the root,
+    and `UNRESOLVED` alone for something that could not be understood.
+    """
+
+    text: str
+    commands: tuple[tuple[str, ...], ...]
+    redirections: tuple[Redirection, ...] = ()
+    assignments: tuple[Assignment, ...] = ()
+    dangers: tuple[str, ...] = ()
+    """Why it is potentially dangerous; a person is asked if there is any reason."""
+    scripts: tuple[str, ...] = ()
+    """Files inside the root (relative to it) whose content is run."""
+    heredocs: tuple[str, ...] = ()
+    read_only: bool = False
+    """Every command is known to change nothing."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether a person should decide."""
+        return bool(self.dangers)
+
+    @property
+    def reason(self) -> str:
+        """Why, in one line."""
+        return "; ".join(self.dangers)

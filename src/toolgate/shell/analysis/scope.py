@@ -1,0 +1,185 @@
+"""What is known at one point of a command line, and what has been found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from toolgate.shell.analysis.paths import Place, Where, locate
+from toolgate.shell.analysis.plan import Assignment, CommandPlan, Redirection, Surroundings
+from toolgate.shell.words import UNRESOLVED, Word
+
+MAX_DEPTH = 40
+"""How deep substitutions, wrappers, functions and code in code may be nested."""
+
+
+class Stdin(NamedTuple):
+    """Where a command's standard input comes from, if not from the end of a file."""
+
+    kind: str
+    """`pipe`, `file` or `text`."""
+    word: Word = Word("")
+    """The file, or the text of a heredoc or herestring."""
+
+
+class Findings:
+    """Everything that has been found, in the order in which it was."""
+
+    def __init__(self) -> None:
+        self.commands: dict[tuple[str, ...], None] = {}
+        self.redirections: list[Redirection] = []
+        self.assignments: list[Assignment] = []
+        self.dangers: dict[str, None] = {}
+        self.scripts: dict[str, None] = {}
+        self.heredocs: list[str] = []
+        self.changes = False
+
+    def danger(self, reason: str) -> None:
+        """A reason to ask."""
+        self.dangers[reason] = None
+
+    def unclear(self, reason: str) -> None:
+        """A reason to ask that no rule can answer: what runs is not known."""
+        self.dangers[reason] = None
+        self.commands[(UNRESOLVED,)] = None
+        self.changes = True
+
+    def plan(self, text: str) -> CommandPlan:
+        """The result."""
+        return CommandPlan(
+            text=text,
+            commands=tuple(self.commands),
+            redirections=tuple(self.redirections),
+            assignments=tuple(self.assignments),
+            dangers=tuple(self.dangers),
+            scripts=tuple(self.scripts),
+            heredocs=tuple(self.heredocs),
+            read_only=not self.changes,
+        )
+
+
+class Scope:
+    """The walk's position: possible directories, standard input, depth. Findings are shared by all scopes."""
+
+    __slots__ = (
+        "_code",
+        "_run",
+        "around",
+        "cwds",
+        "depth",
+        "expanding",
+        "fallback",
+        "found",
+        "made",
+        "path_changed",
+        "stdin",
+    )
+
+    def __init__(
+        self,
+        around: Surroundings,
+        run: Callable[[Scope, Sequence[Word]], None],
+        code: Callable[[Scope, str], None],
+    ) -> None:
+        self.around = around
+        self.found = Findings()
+        self.cwds: tuple[str | None, ...] = (around.cwd,)
+        """The directories that the next command may run in; None is an unknown one."""
+        self.fallback: tuple[str | None, ...] = ()
+        """Where it would be if the last `cd` had failed."""
+        self.made: set[str] = set()
+        """Directories that the command line itself makes."""
+        self.path_changed = False
+        self.stdin: Stdin | None = None
+        self.depth = 0
+        self.expanding: frozenset[str] = frozenset()
+        """Functions and aliases that are being followed."""
+        self._run = run
+        self._code = code
+
+    def run(self, words: Sequence[Word]) -> None:
+        """Look at a command that some other one runs."""
+        if words and self.descend():
+            self._run(self, words)
+            self.depth -= 1
+
+    def code(self, text: str, *, here: bool = False) -> None:
+        """Look at shell code that some command runs, in a shell of its own or (`here`) in this one."""
+        if not self.descend():
+            return
+        if here:
+            self._code(self, text)
+        else:
+            outside = self.save()
+            self.stdin = None
+            self._code(self, text)
+            self.restore(outside)
+        self.depth -= 1
+
+    def descend(self) -> bool:
+        """One level down, if that can still be followed; the caller comes up again by `depth -= 1`."""
+        if self.depth >= MAX_DEPTH:
+            self.found.unclear("it is nested too deeply to follow")
+            return False
+        self.depth += 1
+        return True
+
+    def save(self) -> tuple[Any, ...]:
+        """What a subshell must not change outside; hand it to `restore`."""
+        return self.cwds, self.fallback, self.stdin, self.path_changed
+
+    def restore(self, saved: tuple[Any, ...]) -> None:
+        """Leave a subshell."""
+        self.cwds, self.fallback, self.stdin, self.path_changed = saved
+
+    def enter(self, directories: tuple[str | None, ...], certain: bool) -> None:
+        """Change the directory; `certain` if that cannot fail."""
+        self.fallback = () if certain else (*self.fallback, *self.cwds)
+        self.cwds = directories
+
+    def settle(self) -> None:
+        """What follows runs whether the last `cd` worked or not."""
+        if self.fallback:
+            self.cwds = tuple(dict.fromkeys((*self.cwds, *self.fallback)))
+            self.fallback = ()
+
+    def place(self, text: str) -> Place:
+        """Where a path leads from here."""
+        return locate(text, self.cwds, self.around)
+
+    def path(self, text: str) -> Place:
+        """`place`, and a path outside the root is noted."""
+        place = self.place(text)
+        if place.where is Where.outside:
+            self.outside(text)
+        return place
+
+    def outside(self, text: str) -> None:
+        """Note a path outside the root."""
+        self.found.commands[("..", text)] = None
+        self.found.danger(f"'{text}' is outside the root")
+
+    def write(self, word: Word, append: bool = False) -> None:
+        """Note a file that is written."""
+        place = self.path(word.text)
+        if place.where is Where.free:
+            return
+        existing = place.where is Where.inside and any(self.around.kind(path) == "file" for path in place.paths)
+        unknown = place.where is Where.unknown or not word.known
+        self.found.changes = True
+        self.found.commands[(">>" if append else ">", word.text)] = None
+        outside = place.where is Where.outside
+        self.found.redirections.append(Redirection(target=word.text, append=append, outside=outside, existing=existing))
+        if append or outside:
+            return
+        if existing:
+            self.found.danger(f"it overwrites '{word.text}', which exists")
+        elif unknown:
+            self.found.danger(f"it writes to '{word.raw or word.text}', which is only known when it runs")
+
+    def script(self, word: Word) -> None:
+        """Note a file whose content is run."""
+        place = self.path(word.text)
+        if place.where is Where.inside and word.known:
+            for path in place.paths:
+                self.found.scripts[path] = None

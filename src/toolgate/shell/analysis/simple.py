@@ -1,0 +1,204 @@
+"""One simple command: what it is, what it runs, what it touches."""
+
+import posixpath
+import re
+from collections.abc import Callable, Sequence
+
+from toolgate.shell.analysis import dangers, files, interpreters
+from toolgate.shell.analysis.git import git
+from toolgate.shell.analysis.known import NO_PATHS, PATTERN_FIRST, PATTERN_OPTIONS, READ_ONLY, WELL_KNOWN
+from toolgate.shell.analysis.scope import Scope
+from toolgate.shell.analysis.sed import sed
+from toolgate.shell.analysis.unwrap import unwrap
+from toolgate.shell.analysis.variables import assign
+from toolgate.shell.analysis.wrappers import WRAPPERS
+from toolgate.shell.words import UNRESOLVED, Word
+
+_SYSTEM = re.compile(r"/(?:usr/(?:local/)?)?s?bin/([^/]+)")
+_HIDDEN = re.compile(r"`|\$\(|\$\{|[<>]\(")
+
+
+def run(scope: Scope, words: Sequence[Word]) -> None:
+    """Look at one simple command."""
+    found = scope.found
+    head = words[0]
+    if not head.known:
+        found.commands[tuple(word.text for word in words)] = None
+        found.unclear(f"the command word '{head.raw or head.text}' is only known when it runs")
+        return
+    system = _SYSTEM.fullmatch(head.text)
+    if system:
+        words = [head._replace(text=system.group(1)), *words[1:]]
+    elif "/" in head.text:
+        _program(scope, words)
+        return
+    name = words[0].text
+    if not system and _redefined(scope, words):
+        return
+    handler = _HANDLERS.get(name)
+    if handler is not git:
+        found.commands[tuple(word.text for word in words)] = None
+    if name not in READ_ONLY:
+        found.changes = True
+    if handler is not None:
+        handler(scope, words)
+    elif name in WRAPPERS:
+        unwrap(scope, words, WRAPPERS[name])
+    elif interpreters.is_interpreter(name):
+        interpreters.interpreter(scope, words)
+    dangers.judge(scope, words)
+    if name not in NO_PATHS and handler not in _OWN_PATHS:
+        _paths(scope, words)
+
+
+def _program(scope: Scope, words: Sequence[Word]) -> None:
+    """A program that is named by its path: the project's own, or one from outside the root."""
+    found = scope.found
+    found.changes = True
+    found.commands[tuple(word.text for word in words)] = None
+    base = posixpath.basename(words[0].text)
+    if base in WELL_KNOWN or base in dangers.ALWAYS:
+        found.commands[(base, *(word.text for word in words[1:]))] = None
+    scope.script(words[0])
+    if base in WRAPPERS or base in interpreters.SHELLS or interpreters.is_interpreter(base):
+        scope.run([words[0]._replace(text=base), *words[1:]])
+    else:
+        _paths(scope, words)
+
+
+def _redefined(scope: Scope, words: Sequence[Word]) -> bool:
+    """Whether the shell's state gives the word another meaning; it then counts as what it may run."""
+    name, around = words[0].text, scope.around
+    if name in scope.expanding:
+        return False
+    before = scope.expanding
+    scope.expanding = before | {name}
+    try:
+        if name in around.aliases and not words[0].quoted:
+            rest = " ".join(word.raw or word.text for word in words[1:])
+            scope.found.changes = True
+            scope.code(f"{around.aliases[name]} {rest}", here=True)
+            return True
+        if name in around.functions:
+            scope.found.changes = True
+            scope.found.commands[tuple(word.text for word in words)] = None
+            scope.code(around.functions[name], here=True)
+            return True
+    finally:
+        scope.expanding = before
+    return _shadowed(scope, words)
+
+
+def _shadowed(scope: Scope, words: Sequence[Word]) -> bool:
+    name = words[0].text
+    file = scope.around.shadows(name)
+    if file is not None:
+        scope.found.scripts[file] = None
+        scope.found.commands[(f"./{file}", *(word.text for word in words[1:]))] = None
+        scope.found.changes = True
+        if name in WELL_KNOWN:
+            scope.found.danger(f"'{name}' is '{file}' here, because 'PATH' finds that first")
+    elif scope.path_changed and name in WELL_KNOWN and name not in NO_PATHS:
+        scope.found.danger(f"'PATH' is changed before '{name}', which may then be another program")
+    return False
+
+
+def _paths(scope: Scope, words: Sequence[Word]) -> None:
+    """Note every word that is a path outside the root."""
+    pattern = words[0].text in PATTERN_FIRST and not any(
+        word.text in ("-e", "-f", "--regexp", "--file", "--expression") for word in words
+    )
+    skip = False
+    for word in words[1:]:
+        text = word.text
+        if skip:
+            skip = False
+            continue
+        if text.startswith("-"):
+            skip = text in PATTERN_OPTIONS
+            _, equals, text = text.partition("=")
+            if not equals:
+                continue
+        elif pattern:
+            pattern = False
+            continue
+        for piece in _pieces(text):
+            if piece.startswith(("/", "~")) or ".." in piece.split("/"):
+                scope.path(piece)
+
+
+def _pieces(text: str) -> list[str]:
+    """The text as a path, what stands behind its first `=`, and the alternatives of a brace expansion."""
+    pieces = [text]
+    if "=" in text and "://" not in text:
+        pieces.append(text.partition("=")[2])
+    if "{" in text and "," in text:
+        pieces.extend(re.split(r"[{},]", text))
+    return pieces
+
+
+def _names(scope: Scope, words: Sequence[Word]) -> None:
+    """`read`, `mapfile`, `printf -v`, `let` …: words that are variables, or even code in a subscript."""
+    for at, word in enumerate(words[1:], 1):
+        if _HIDDEN.search(word.text) and words[0].text not in ("printf", "echo"):
+            scope.found.unclear(f"'{words[0].text}' evaluates '{word.raw or word.text}'")
+        if words[0].text == "printf":
+            if words[at - 1].text == "-v":
+                _named(scope, word)
+        elif not word.text.startswith("-"):
+            _named(scope, word)
+        elif word.text in ("-C", "-c") and words[0].text in ("mapfile", "readarray") and at + 1 < len(words):
+            scope.code(words[at + 1].text)
+
+
+def _named(scope: Scope, word: Word) -> None:
+    name = re.split(r"[=\[+]", word.text, maxsplit=1)[0]
+    if _HIDDEN.search(word.text):
+        scope.found.unclear(f"it evaluates '{word.raw or word.text}'")
+    if name.isidentifier() and name.isupper():
+        assign(scope, name, Word(UNRESOLVED, False), None)
+
+
+def _declares(scope: Scope, words: Sequence[Word]) -> None:
+    """`export`, `declare` …: values are noted where they are read; here only code in a subscript and functions."""
+    for word in words[1:]:
+        name = word.text.partition("=")[0]
+        if "[" in name and _HIDDEN.search(name):
+            scope.found.unclear(f"'{words[0].text}' evaluates '{word.raw or word.text}'")
+        elif not word.known and not name.isidentifier() and not word.raw.startswith(("-", name)):
+            scope.found.unclear(f"'{words[0].text}' sets a variable that is only known when it runs")
+
+
+_Handler = Callable[[Scope, Sequence[Word]], None]
+_HANDLERS: dict[str, _Handler] = {
+    **dict.fromkeys(interpreters.SHELLS, interpreters.shell),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), interpreters.awk),
+    **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3", "mongosh", "duckdb"), interpreters.sql),
+    **dict.fromkeys(("cp", "mv", "install", "ln"), files.copy),
+    **dict.fromkeys(("read", "mapfile", "readarray", "let", "printf", "unset", "getopts", "wait"), _names),
+    **dict.fromkeys(("export", "declare", "typeset", "local", "readonly"), _declares),
+    "eval": interpreters.evaluate,
+    ".": interpreters.source,
+    "source": interpreters.source,
+    "trap": interpreters.trap,
+    "alias": interpreters.alias,
+    "git": git,
+    "sed": sed,
+    "gsed": sed,
+    "tee": files.tee,
+    "sponge": files.tee,
+    "dd": files.dd,
+    "sort": files.sort,
+    "mkdir": files.mkdir,
+    "cd": files.change_directory,
+    "pushd": files.change_directory,
+    "popd": files.pop_directory,
+    "find": files.find,
+    "gfind": files.find,
+    "fd": files.fd,
+    "fdfind": files.fd,
+    "rg": files.ripgrep,
+    "tar": files.tar,
+    "split": files.split,
+}
+_OWN_PATHS: frozenset[_Handler | None] = frozenset({git, files.change_directory, files.find, interpreters.evaluate})

@@ -1,0 +1,99 @@
+"""Finding the command that a wrapper runs."""
+
+from collections.abc import Iterator, Sequence
+
+from toolgate.shell.analysis.scope import Scope
+from toolgate.shell.analysis.variables import assign
+from toolgate.shell.analysis.wrappers import Wrapper
+from toolgate.shell.words import UNRESOLVED, Word
+
+
+def unwrap(scope: Scope, words: Sequence[Word], shape: Wrapper) -> None:
+    """Look at the command that `words` wrap, in every place where it may begin."""
+    words = list(words)
+    if words[0].text == "command" and len(words) > 1 and words[1].text in ("-v", "-V"):
+        return
+    if shape.verb:
+        at = next((i for i, word in enumerate(words[1:], 1) if not word.text.startswith("-")), len(words))
+        if at == len(words) or words[at].text not in shape.verb:
+            return
+        words = words[at:]
+    for start in _starts(scope, words, shape):
+        inner = words[start:]
+        if shape.joins and inner:
+            _joined(scope, words[0].text, inner)
+        else:
+            _inner(scope, words, inner, shape)
+
+
+def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], shape: Wrapper) -> None:
+    marks = _replaced(words, shape)
+    for mark in marks:
+        inner = [w._replace(text=w.text.replace(mark, UNRESOLVED), known=w.known and mark not in w.text) for w in inner]
+    if shape.appends and inner and not marks:
+        inner = [*inner, Word(UNRESOLVED, False)]
+    scope.run(inner)
+
+
+def _replaced(words: Sequence[Word], shape: Wrapper) -> list[str]:
+    """The marks that `xargs -I` and `parallel` replace by words that are not known."""
+    if not shape.appends:
+        return []
+    marks = ["{}"] if words[0].text == "parallel" else []
+    for at, word in enumerate(words):
+        if word.text in ("-I", "--replace") and at + 1 < len(words):
+            marks.append(words[at + 1].text)
+        elif word.text.startswith("-I") and len(word.text) > 2:
+            marks.append(word.text[2:])
+        elif word.text == "-i":
+            marks.append("{}")
+    return [mark for mark in marks if mark]
+
+
+def _joined(scope: Scope, name: str, inner: Sequence[Word]) -> None:
+    if not all(word.known for word in inner):
+        scope.found.unclear(f"part of what '{name}' runs is only known when it runs")
+    scope.code(" ".join(word.text for word in inner))
+
+
+def _starts(scope: Scope, words: Sequence[Word], shape: Wrapper) -> Iterator[int]:
+    """Where the wrapped command may begin; an unknown option may or may not have a value."""
+    at, skip = 1, shape.skip
+    guesses: set[int] = set()
+    while at < len(words):
+        word = words[at]
+        text = word.text
+        if text == "--":
+            at += 1
+            break
+        name, equals, value = text.partition("=")
+        if text in shape.code or (equals and name in shape.code):
+            code = word._replace(text=value) if equals else (words[at + 1] if at + 1 < len(words) else Word(""))
+            _joined(scope, words[0].text, [code])
+            at += 1 if equals else 2
+        elif shape.sets and equals and name.isidentifier():
+            assign(scope, name, word._replace(text=value), words[at + 1 :])
+            at += 1
+        elif text in shape.valued:
+            at += 2
+        elif (text.startswith("-") and len(text) > 1) or text in shape.flags:
+            if not _is_flag(text, shape) and not equals:
+                guesses.add(at + 2)
+            at += 1
+        elif skip:
+            skip -= 1
+            at += 1
+        else:
+            break
+    yield at + skip if skip and shape.skip < 9 and at < len(words) else at
+    later = {*guesses, *(guess + shape.skip for guess in guesses)}
+    yield from sorted(guess for guess in later if at < guess < len(words))
+
+
+def _is_flag(text: str, shape: Wrapper) -> bool:
+    """Whether an option is known to have no value: a flag, a cluster of flags, or a value attached to its letter."""
+    if text in shape.flags:
+        return True
+    if text.startswith("--") or text[:2] not in shape.valued:
+        return not text.startswith("--") and all(f"-{letter}" in shape.flags for letter in text[1:])
+    return True
