@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Toolgate
 
+from tests.cli.conftest import Toolgate
 from toolgate import __version__
 from toolgate.cli import COMMANDS
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from tests.cli.conftest import Toolgate
 
+from tests.cli.conftest import Toolgate
 from toolgate import ErrorCode, ToolResponse
 from toolgate.protocol.schema import envelope_schema
 

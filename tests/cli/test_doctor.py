@@ -1,0 +1,122 @@
+"""`toolgate doctor`: finds what is there, says what to do about what is not, and fails only for what is essential."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Toolgate
+
+
+def _checks(out: str) -> dict[str, dict[str, Any]]:
+    return {check["name"]: check for check in json.loads(out)}
+
+
+def test_it_looks_at_everything(toolgate: Toolgate) -> None:
+    code, out, err = toolgate("doctor", "--json")
+
+    names = {name for name in _checks(out) if not name.startswith("extra")}
+    assert (code, err) == (0, "")
+    assert names >= {
+        "python",
+        "system",
+        "settings",
+        "root",
+        "openat2",
+        "policy",
+        "ripgrep",
+        "bubblewrap",
+        "user namespaces",
+        "landlock",
+    }
+
+
+def test_it_reads_well(toolgate: Toolgate) -> None:
+    code, out, _ = toolgate("doctor")
+
+    assert code == 0
+    assert out.startswith("ok  python ")
+    assert out.splitlines()[-1].startswith("Everything")
+
+
+def test_what_is_missing_comes_with_what_to_do(toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLGATE_SHELL_RIPGREP", "/no/such/rg")
+
+    code, out, _ = toolgate("doctor", "--json")
+
+    check = _checks(out)["ripgrep"]
+    assert (code, check["state"], check["finding"]) == (0, "missing", "/no/such/rg cannot be run")
+    assert "TOOLGATE_SHELL_RIPGREP=" in check["advice"]
+
+
+def test_without_bubblewrap_it_says_how_to_get_it(
+    toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    code, out, _ = toolgate("doctor", "--json")
+
+    check = _checks(out)["bubblewrap"]
+    assert (code, check["state"], check["finding"]) == (0, "missing", "not installed")
+    assert "apt-get install bubblewrap" in check["advice"]
+
+
+def test_a_bubblewrap_that_does_not_work_is_not_called_working(
+    toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'bwrap: no permissions' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    check = _checks(toolgate("doctor", "--json").out)["bubblewrap"]
+
+    assert (check["state"], "no permissions" in check["finding"]) == ("missing", True)
+
+
+@pytest.mark.parametrize("name", ["SESSION_DEFAULT_MODE", "TOOL_OUTPUT_MAX_LINES"])
+def test_an_invalid_setting_is_broken(toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "0")
+
+    code, out, _ = toolgate("doctor", "--json")
+
+    check = _checks(out)["settings"]
+    assert (code, check["state"], check["finding"].split(":")[0]) == (1, "broken", name)
+
+
+def test_a_misspelt_setting_is_noticed(toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLGATE_SHEL_SANDBOX", "off")
+
+    code, out, _ = toolgate("doctor", "--json")
+
+    assert (code, _checks(out)["settings"]["finding"]) == (0, "TOOLGATE_SHEL_SANDBOX is not a setting")
+
+
+def test_an_invalid_policy_is_broken(toolgate: Toolgate, project: Path) -> None:
+    (project / ".toolgate").mkdir()
+    (project / ".toolgate" / "policy.toml").write_text("no toml")
+
+    code, out, _ = toolgate("doctor", "--json")
+
+    assert (code, _checks(out)["policy"]["state"]) == (1, "broken")
+
+
+def test_a_root_that_is_not_there_is_broken(toolgate: Toolgate) -> None:
+    code, out, _ = toolgate("doctor", "--json", "--root", "/no/such/directory")
+
+    assert (code, _checks(out)["root"]["state"]) == (1, "broken")
+
+
+def test_a_sandbox_that_is_switched_off_is_said(toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLGATE_SHELL_SANDBOX", "off")
+
+    assert _checks(toolgate("doctor", "--json").out)["sandbox"]["finding"] == "switched off"
+
+
+def test_a_broken_machine_is_said_in_the_last_line(toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SESSION_DEFAULT_MODE", "coding")
+
+    code, out, _ = toolgate("doctor")
+
+    assert (code, out.splitlines()[-1]) == (1, "1 broken: Toolgate cannot work properly here until that is mended.")

@@ -1,0 +1,60 @@
+"""`toolgate policy explain`: the gate, the rule and the reason, and nothing happens."""
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Toolgate
+
+RULE = """
+[[rule]]
+tool = "write_file"
+args = { path = "docs/**" }
+decision = "deny"
+reason = "the docs are written by hand"
+"""
+
+
+def _rule(project: Path) -> None:
+    (project / ".toolgate").mkdir()
+    (project / ".toolgate" / "policy.toml").write_text(RULE)
+
+
+def test_a_rule_is_named_with_its_reason(toolgate: Toolgate, project: Path) -> None:
+    _rule(project)
+
+    code, out, err = toolgate("policy", "explain", "write_file", '{"path": "docs/a.md", "content": ""}', "--json")
+
+    decision = json.loads(out)
+    assert (code, err, decision["decision"], decision["gate"]) == (0, "", "deny", "policy")
+    assert "the docs are written by hand" in decision["reason"]
+    assert decision["rule"]
+
+
+def test_without_a_rule_the_tool_s_own_default_decides(toolgate: Toolgate, project: Path) -> None:
+    code, out, _ = toolgate("policy", "explain", "write_file", '{"path": "a.md", "content": ""}')
+
+    assert (code, out.splitlines()[0]) == (0, "ask")
+    assert not (project / "a.md").exists()
+
+
+def test_a_reading_tool_is_allowed(toolgate: Toolgate) -> None:
+    assert toolgate("policy", "explain", "read_file", '{"path": "a.txt"}').out.splitlines()[0] == "allow"
+
+
+def test_the_mode_gate_answers_first(toolgate: Toolgate) -> None:
+    out = toolgate("policy", "explain", "--mode", "chat_safe", "read_file", '{"path": "a.txt"}', "--json").out
+
+    decision = json.loads(out)
+    assert (decision["decision"], decision["gate"]) == ("deny", "mode")
+
+
+def test_an_unknown_tool_is_denied_by_resolve(toolgate: Toolgate) -> None:
+    decision = json.loads(toolgate("policy", "explain", "nope", "--json").out)
+
+    assert (decision["decision"], decision["gate"]) == ("deny", "resolve")
+
+
+def test_arguments_that_do_not_fit_are_denied(toolgate: Toolgate) -> None:
+    decision = json.loads(toolgate("policy", "explain", "read_file", '{"pth": 1}', "--json").out)
+
+    assert (decision["decision"], decision["gate"]) == ("deny", "arguments")
