@@ -1,8 +1,8 @@
 """Opening beneath a directory, decided by the kernel on descriptors and never on strings.
 
 Two implementations give the same answers: `openat2(RESOLVE_BENEATH)` where the kernel has it, and a walk by `dir_fd`
-with `O_NOFOLLOW`, one component at a time. Relative links that stay beneath the root are followed; absolute links, links
-that climb out and magic links are `EXDEV` or `ELOOP`, whether or not their target exists.
+with `O_NOFOLLOW`, one component at a time. Relative links that stay beneath the root are followed; absolute links,
+links that climb out and magic links are `EXDEV` or `ELOOP`, whether or not their target exists.
 """
 
 import errno
@@ -32,8 +32,8 @@ _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 class Opener(Protocol):
     """Opens a path beneath a directory.
 
-    MUST NOT leave the directory, whatever is renamed meanwhile. MUST raise `OSError`: `EXDEV` or `ELOOP` for a path that
-    leads out. With `links=False` every link is `ELOOP`.
+    MUST NOT leave the directory, whatever is renamed meanwhile. MUST raise `OSError`, which is `EXDEV` or `ELOOP` for a
+    path that leads out. With `links=False` every link is `ELOOP`.
     """
 
     def __call__(self, root_fd: int, path: str, flags: int, *, links: bool = True) -> int:

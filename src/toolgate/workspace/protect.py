@@ -24,10 +24,7 @@ def is_protected(parts: Sequence[str]) -> bool:
     names = [name.casefold() for name in parts]
     if RUNTIME in names:
         return True
-    for position, name in enumerate(names):
-        if name == _GIT and _runs_code(names[position + 1 :]):
-            return True
-    return False
+    return any(name == _GIT and _runs_code(names[position + 1 :]) for position, name in enumerate(names))
 
 
 def _runs_code(below: list[str]) -> bool:

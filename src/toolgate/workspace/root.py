@@ -7,13 +7,19 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace import paths, protect
 from toolgate.workspace.confine import Confinement, Place, Walk, choose_opener
+from toolgate.workspace.lines import LineIndexes
 from toolgate.workspace.oserrors import from_os_error, quote
+
+if TYPE_CHECKING:
+    from toolgate.workspace.journal import Journal
 
 ABSENT = "absent"
 """The state of a path where nothing is."""
@@ -66,6 +72,17 @@ class Workspace:
         self.root = Path(real)
         """For the operator; never part of a result."""
         self._names = (real, given) if given != real else (real,)
+        self.line_indexes = LineIndexes()
+        """Where lines begin in the files that were read."""
+        self.swept: set[tuple[int, int]] = set()
+        """Directories in which the leftovers of killed writers were removed."""
+
+    @cached_property
+    def journal(self) -> "Journal":
+        """The record of what was written beneath this root."""
+        from toolgate.workspace.journal import Journal
+
+        return Journal(self)
 
     def close(self) -> None:
         """Close the root; nothing can be opened afterwards."""

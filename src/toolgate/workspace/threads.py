@@ -80,7 +80,7 @@ def _work(loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", job: C
     failure: BaseException | None = None
     try:
         outcome = job()
-    except BaseException as error:  # handed over to the task that waits, whatever it is
+    except BaseException as error:  # noqa: BLE001 - handed over to the task that waits, whatever it is
         failure = error
     try:
         loop.call_soon_threadsafe(_settle, future, outcome, failure)

@@ -1,0 +1,109 @@
+"""`read_file`: a window of lines of a text file."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.modes import ToolMode
+from toolgate.tools.base import Tool
+from toolgate.tools.context import ToolContext
+from toolgate.tools.text import load_text
+from toolgate.workspace import Stop, Workspace, in_thread
+from toolgate.workspace.known import KnownFiles
+from toolgate.workspace.oserrors import quote
+from toolgate.workspace.read import PATIENCE, Window, read_window
+
+WINDOW_FACTOR = 8
+"""A window holds this many times TOOL_OUTPUT_MAX_BYTES: it pages by itself, and a page should not be cut twice."""
+_LARGEST_WINDOW = 900_000
+_MOST_LINES = 1_000_000
+
+
+class FileReadParams(BaseModel):
+    """Which lines of which file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field(description="The file, relative to the project root.")
+    start_line: int = Field(default=1, ge=1, description="The first line to return; lines count from 1.")
+    limit: int = Field(default=2000, ge=1, description="How many lines to return at the most.")
+
+
+class FileReadTool(Tool[FileReadParams]):
+    """Reads a text file page by page."""
+
+    name = "read_file"
+    description = load_text(__file__)
+    Params = FileReadParams
+    allowed_modes = frozenset({ToolMode.coding})
+    read_only = True
+    idempotent = True
+
+    async def execute(self, params: FileReadParams, context: ToolContext) -> ToolResponse:
+        """Read the window and remember what was seen."""
+        budget = min(WINDOW_FACTOR * context.settings.tool_output.max_bytes, _LARGEST_WINDOW)
+        known = KnownFiles.of(context.shared)
+        window = await in_thread(_read, context.require_workspace(), known, params, budget)
+        data = {"content": window.numbered(), "truncated": _is_partial(window)}
+        stats: dict[str, int | float | str] = {"lines": len(window.lines), "file_bytes": window.stat.st_size}
+        if window.total_lines is not None:
+            stats["total_lines"] = window.total_lines
+        place = {
+            "path_resolved": window.path,
+            "encoding": window.encoding,
+            "line_ends": "crlf" if window.crlf else "lf",
+            "truncation_skip": True,
+        }
+        build = ToolResponse.partial if data["truncated"] else ToolResponse.success
+        return build(data, _text(window, params), stats=stats, context=place)
+
+    def render(self, response: ToolResponse) -> str:
+        """The lines as they are, behind what there is to say about them."""
+        content = response.data.get("content")
+        return f"{response.text}\n{content}" if content else response.text
+
+
+def _read(stop: Stop, workspace: Workspace, known: KnownFiles, params: FileReadParams, budget: int) -> Window:
+    window = read_window(stop, workspace, params.path, params.start_line, min(params.limit, _MOST_LINES), budget)
+    known.remember(workspace.locate(params.path).parts, window.stat, window.digest)
+    return window
+
+
+def _is_partial(window: Window) -> bool:
+    return window.more or bool(window.clipped) or window.searched is not None or window.hole is not None
+
+
+def _text(window: Window, params: FileReadParams) -> str:
+    path = quote(params.path)
+    if window.searched is not None:
+        return (
+            f"Line {window.start_line} of {path} was not reached within {PATIENCE:g} s: {window.searched} lines lie "
+            "before the place where the search ended. Repeat the call: it goes on from there."
+        )
+    sentences = [_what(window, path)]
+    if window.clipped:
+        lines = ", ".join(map(str, window.clipped[:10])) + (", …" if len(window.clipped) > 10 else "")
+        sentences.append(f"Over-long lines were clipped ({lines}); use a command such as 'cut -c' to see them whole.")
+    if window.more:
+        following = window.start_line + len(window.lines)
+        sentences.append(f"More lines follow: use start_line={following} to read on.")
+    elif window.hole is not None:
+        sentences.append(
+            f"The file has a hole at byte {window.hole} (nothing was ever written there), and reading ends at it: "
+            f"the file is {window.stat.st_size} bytes long. Use a command such as 'tail -c' for what lies behind."
+        )
+    return " ".join(sentences)
+
+
+def _what(window: Window, path: str) -> str:
+    total = window.total_lines
+    if not window.lines:
+        if total == 0:
+            return f"{path} is empty."
+        if total is None:
+            return f"{path} has nothing to show at line {window.start_line}."
+        return f"{path} has {total} lines; line {window.start_line} is past its end, so there is nothing to show."
+    last = window.start_line + len(window.lines) - 1
+    if window.start_line == 1 and last == total:
+        return f"Read all {total} lines of {path}."
+    known = f" (of {total})" if total is not None else ""
+    return f"Read lines {window.start_line}-{last}{known} of {path}."

@@ -1,0 +1,94 @@
+"""`write_file`: creates a file or replaces all of one."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.plan import Plan, Precondition
+from toolgate.tools.base import Tool
+from toolgate.tools.context import ToolContext
+from toolgate.tools.text import load_text
+from toolgate.workspace import in_thread
+from toolgate.workspace.entries import Origin
+from toolgate.workspace.known import KnownFiles
+from toolgate.workspace.oserrors import quote
+from toolgate.workspace.overwrite import Overwrite, plan_write
+from toolgate.workspace.write import commit
+
+LONGEST_SHOWN_DIFF = 16_000
+"""Characters of a diff that the model gets back; the person who is asked sees up to 1 MiB."""
+DRY_RUN = "Dry-run only, no actual write performed."
+
+
+class FileWriteParams(BaseModel):
+    """A file and what it shall contain."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field(description="The file, relative to the project root; missing directories are made.")
+    content: str = Field(description="The whole new content, exactly as it shall be.")
+    dry_run: bool = Field(default=False, description="Only show what would change.")
+
+
+class FileWriteTool(Tool[FileWriteParams]):
+    """Writes whole files, atomically and journalled."""
+
+    name = "write_file"
+    description = load_text(__file__)
+    Params = FileWriteParams
+    allowed_modes = frozenset({ToolMode.coding})
+    requires_permission = True
+
+    def needs_permission(self, params: FileWriteParams, context: ToolContext) -> bool:
+        """A dry run never asks."""
+        return not params.dry_run
+
+    async def prepare(self, params: FileWriteParams, context: ToolContext) -> Plan:
+        """The diff, and the state of the file that it was made for."""
+        known = KnownFiles.of(context.shared)
+        planned = await in_thread(plan_write, context.require_workspace(), params.path, params.content, known)
+        change, path = planned.change, quote(params.path)
+        verb = "Create" if planned.created else "Overwrite"
+        return Plan(
+            summary=f"{verb} {path} (+{planned.diff.added} -{planned.diff.removed} lines)",
+            detail=planned.note or planned.diff.text or f"{path} stays as it is.",
+            access="write",
+            resources=(change.target.path,),
+            preconditions=(Precondition(resource=change.target.path, state=change.before),),
+            asks=not planned.seen and not params.dry_run,
+            reason="" if planned.seen else "overwrites a file that this session has not read",
+            payload=planned,
+        )
+
+    async def execute(self, params: FileWriteParams, context: ToolContext) -> ToolResponse:
+        """Write what was planned."""
+        plan = context.plan or await self.prepare(params, context)
+        planned: Overwrite = plan.payload
+        place = {"path_resolved": planned.change.target.path, "encoding": planned.encoding}
+        diff = planned.diff.shorter(LONGEST_SHOWN_DIFF)
+        if params.dry_run:
+            text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to write it."
+            return ToolResponse.partial({"applied": False, "diff": diff}, text, context=place)
+        if planned.unchanged:
+            text = f"{quote(params.path)} has exactly this content already: nothing had to be written."
+            return ToolResponse.success({"applied": True, "diff": ""}, text, context=place)
+        written = await in_thread(commit, context.require_workspace(), planned.change, origin_of(context, self.name))
+        KnownFiles.of(context.shared).remember(written.parts, written.stat, written.digest)
+        stats: dict[str, int | float | str] = {"bytes": written.stat.st_size}
+        return ToolResponse.success(
+            {"applied": True, "diff": diff}, _text(planned, params, written.stat.st_size), stats=stats, context=place
+        )
+
+
+def origin_of(context: ToolContext, tool: str) -> Origin:
+    """Which call a change belongs to, for the journal."""
+    return Origin(session_id=context.session_id or "", turn_id=context.turn_id, call_id=context.call_id, tool=tool)
+
+
+def _text(planned: Overwrite, params: FileWriteParams, size: int) -> str:
+    path, diff = quote(params.path), planned.diff
+    if planned.created:
+        return f"Created {path} ({diff.added} lines, {size} bytes)."
+    if planned.note:
+        return f"Overwrote {path} ({size} bytes). {planned.note}"
+    return f"Overwrote {path} (+{diff.added} -{diff.removed} lines, now {size} bytes)."

@@ -1,0 +1,169 @@
+"""Unified diffs in bounded time: lines that occur once on both sides hold the two together."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+CONTEXT = 3
+_NO_NEWLINE = "\\ No newline at end of file"
+_SMALL = 40_000
+"""Product of line counts up to which `difflib` may compare everything with everything."""
+
+Opcode = tuple[int, int, int, int]
+"""Lines a..b of the old text were replaced by lines c..d of the new one."""
+
+
+@dataclass(slots=True)
+class Diff:
+    """A diff that is being written, up to a limit."""
+
+    path: str
+    most: int
+    """Characters after which the rest is only counted."""
+    created: bool = False
+    added: int = 0
+    removed: int = 0
+    hidden: int = 0
+    """Lines that were left out."""
+    _lines: list[str] = field(default_factory=list)
+    _size: int = 0
+
+    @property
+    def text(self) -> str:
+        """The diff; if it was cut, its last line says so."""
+        if not self._lines:
+            return ""
+        old = "/dev/null" if self.created else f"a/{self.path}"
+        cut = [f"… diff cut here: {self.hidden} more lines"] if self.hidden else []
+        return "\n".join([f"--- {old}", f"+++ b/{self.path}", *self._lines, *cut]) + "\n"
+
+    def shorter(self, most: int) -> str:
+        """The diff cut to about `most` characters, at a line."""
+        whole = self.text
+        if len(whole) <= most:
+            return whole
+        shown = whole[: whole.rfind("\n", 0, most) + 1]
+        rest = whole.count("\n") - shown.count("\n") + self.hidden
+        return f"{shown}… diff cut here: {rest} more lines\n"
+
+    def compare(self, old: str, new: str, old_start: int = 1, new_start: int = 1) -> None:
+        """Add the hunks between two texts that begin at these line numbers."""
+        before, after = split_lines(old), split_lines(new)
+        for group in _grouped(opcodes(before, after)):
+            self._hunk(before, after, group, old_start, new_start)
+
+    def _hunk(self, old: list[str], new: list[str], group: list[Opcode], old_start: int, new_start: int) -> None:
+        first, last = group[0], group[-1]
+        a, b = max(0, first[0] - CONTEXT), min(len(old), last[1] + CONTEXT)
+        c, d = max(0, first[2] - CONTEXT), min(len(new), last[3] + CONTEXT)
+        self._add(f"@@ -{_range(a, b, old_start)} +{_range(c, d, new_start)} @@")
+        position = a
+        for old_first, old_last, new_first, new_last in group:
+            self._add_all(" ", old[position:old_first])
+            self._add_all("-", old[old_first:old_last])
+            self._add_all("+", new[new_first:new_last])
+            self.removed += old_last - old_first
+            self.added += new_last - new_first
+            position = old_last
+        self._add_all(" ", old[position:b])
+
+    def _add_all(self, mark: str, lines: list[str]) -> None:
+        for line in lines:
+            if line.endswith("\n"):
+                self._add(mark + line[:-1])
+            else:
+                self._add(f"{mark}{line}\n{_NO_NEWLINE}")
+
+    def _add(self, line: str) -> None:
+        if self._size > self.most:
+            self.hidden += 1
+            return
+        self._size += len(line) + 1
+        self._lines.append(line)
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their newline; only `\\n` ends a line."""
+    lines = text.split("\n")
+    last = lines.pop()
+    return [f"{line}\n" for line in lines] + ([last] if last else [])
+
+
+def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
+    """What was replaced by what, in order."""
+    found: list[Opcode] = []
+    pending = [(0, len(old), 0, len(new))]
+    while pending:
+        a, b, c, d = _trim(old, new, *pending.pop())
+        if a == b and c == d:
+            continue
+        anchors = [] if a == b or c == d else _anchors(old[a:b], new[c:d])
+        if anchors:
+            edges = [(a - 1, c - 1), *((a + i, c + j) for i, j in anchors), (b, d)]
+            pending += [(i + 1, k, j + 1, m) for (i, j), (k, m) in pairwise(edges) if (k, m) != (i + 1, j + 1)]
+        elif 0 < (b - a) * (d - c) <= _SMALL:
+            found += _compared(old[a:b], new[c:d], a, c)
+        else:
+            found.append((a, b, c, d))
+    return sorted(found)
+
+
+def _trim(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int) -> Opcode:
+    while a < b and c < d and old[a] == new[c]:
+        a, c = a + 1, c + 1
+    while a < b and c < d and old[b - 1] == new[d - 1]:
+        b, d = b - 1, d - 1
+    return a, b, c, d
+
+
+def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """The longest run of lines, in the same order on both sides, that occur exactly once on each."""
+    once = {line for line, count in Counter(old).items() if count == 1}
+    once &= {line for line, count in Counter(new).items() if count == 1}
+    if not once:
+        return []
+    place = {line: position for position, line in enumerate(new) if line in once}
+    pairs = [(position, place[line]) for position, line in enumerate(old) if line in once]
+    tails: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for index, (_, other) in enumerate(pairs):
+        length = bisect_left(tails, other)
+        before.append(ends[length - 1] if length else -1)
+        if length == len(tails):
+            tails.append(other)
+            ends.append(index)
+        else:
+            tails[length], ends[length] = other, index
+    chain: list[tuple[int, int]] = []
+    index = ends[-1]
+    while index >= 0:
+        chain.append(pairs[index])
+        index = before[index]
+    return chain[::-1]
+
+
+def _compared(old: Sequence[str], new: Sequence[str], a: int, c: int) -> list[Opcode]:
+    import difflib
+
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    return [(a + i, a + j, c + k, c + m) for tag, i, j, k, m in matcher.get_opcodes() if tag != "equal"]
+
+
+def _grouped(codes: list[Opcode]) -> Iterator[list[Opcode]]:
+    group: list[Opcode] = []
+    for code in codes:
+        if group and code[0] - group[-1][1] > 2 * CONTEXT:
+            yield group
+            group = []
+        group.append(code)
+    if group:
+        yield group
+
+
+def _range(first: int, last: int, start: int) -> str:
+    length = last - first
+    line = start + first if length else start + first - 1
+    return f"{line}" if length == 1 else f"{line},{length}"

@@ -1,0 +1,216 @@
+"""Planning an exact replacement: found, shown and ready to be committed, with nothing changed yet."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.workspace.diff import Diff
+from toolgate.workspace.encoding import SAMPLE, Encoding, binary, detect
+from toolgate.workspace.known import KnownFiles
+from toolgate.workspace.lines import LineIndex
+from toolgate.workspace.nearest import nearest
+from toolgate.workspace.oserrors import from_os_error, quote
+from toolgate.workspace.pieces import Piece, Span, write_all
+from toolgate.workspace.regions import Replacement, apply, describe
+from toolgate.workspace.root import OpenedFile, Workspace, identity
+from toolgate.workspace.search import find_text
+from toolgate.workspace.target import target_of
+from toolgate.workspace.threads import Stop
+from toolgate.workspace.write import Change, conflict
+
+LONGEST_DIFF = 1 << 20
+"""Characters of a diff that a person can see before deciding."""
+LARGEST_FOR_SEVERAL = 32 << 20
+"""Bytes of a file that several edits in one call are made in."""
+_IN_MEMORY = 8 << 20
+_MOST_MATCHES = 100_000
+_MOST_LISTED = 50
+_COMPARED = 2 << 20
+_NEAR = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """One exact replacement."""
+
+    old: str
+    new: str
+    replace_all: bool = False
+    first_only: bool = False
+    """Take the first match, however many there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    """A planned edit."""
+
+    change: Change
+    replacements: int
+    diff: Diff
+
+
+def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit], known: KnownFiles) -> Edited:
+    """Find everything that is to be replaced; `ToolError` if one edit cannot be made, and then none is."""
+    for number, edit in enumerate(edits, 1):
+        _check(edit, number, len(edits))
+    target = target_of(workspace, path)
+    if target.missing:
+        error = from_os_error(FileNotFoundError(2, ""), path)
+        raise ToolError(error.code, error.message, "Check the path with 'ls', or create the file with 'write_file'.")
+    with workspace.open_file(target.path) as opened:
+        if known.changed(target.parts, opened):
+            raise conflict(path)
+        sample = os.pread(opened.fd, SAMPLE, 0)
+        encoding = detect(sample, path, whole=len(sample) == opened.stat.st_size)
+        diff = Diff(target.path, LONGEST_DIFF)
+        if len(edits) == 1:
+            index = workspace.line_indexes.of(opened.stat, encoding, opened.stat.st_size)
+            pieces, count = _one(stop, opened, path, edits[0], index, diff)
+        else:
+            pieces, count = _several(stop, opened, path, edits, encoding, diff)
+        change = Change(target=target, before=identity(opened.stat), pieces=pieces)
+        return Edited(change=change, replacements=count, diff=diff)
+
+
+def _check(edit: Edit, number: int, total: int) -> None:
+    which = f"Edit {number}: " if total > 1 else ""
+    if not edit.old:
+        raise ToolError(
+            ErrorCode.INVALID_PARAM,
+            f"{which}old_string is empty.",
+            "Quote the text to be replaced. To add text, quote the line beside it in both strings; "
+            "to create or replace a whole file, use 'write_file'.",
+        )
+    if edit.old == edit.new:
+        raise ToolError(
+            ErrorCode.INVALID_PARAM,
+            f"{which}old_string and new_string are the same: there is nothing to change.",
+            "Pass a new_string that differs.",
+        )
+    try:
+        (edit.old + edit.new).encode()
+    except UnicodeEncodeError:
+        raise ToolError(
+            ErrorCode.INVALID_PARAM, f"{which}the text contains a lone surrogate.", "Send valid Unicode."
+        ) from None
+
+
+def _one(
+    stop: Stop, opened: OpenedFile, path: str, edit: Edit, index: LineIndex, diff: Diff
+) -> tuple[tuple[Piece, ...], int]:
+    size = opened.stat.st_size
+    replacements = _find(stop, opened.fd, path, edit, index, "")
+    describe(stop, diff, opened.fd, index, replacements)
+    if size <= _IN_MEMORY or len(replacements) > 1000:
+        return (apply(os.pread(opened.fd, size, 0), 0, replacements),), len(replacements)
+    return tuple(_spliced(replacements, size)), len(replacements)
+
+
+def _several(
+    stop: Stop, opened: OpenedFile, path: str, edits: Sequence[Edit], encoding: Encoding, diff: Diff
+) -> tuple[tuple[Piece, ...], int]:
+    """Make the edits one after another in memory, each on the outcome of the one before."""
+    size = opened.stat.st_size
+    if size > LARGEST_FOR_SEVERAL:
+        raise ToolError(
+            ErrorCode.INVALID_PARAM,
+            f"{quote(path)} has {size} bytes; several edits in one call are made up to {LARGEST_FOR_SEVERAL}.",
+            "Make one edit a call.",
+        )
+    original = content = os.pread(opened.fd, size, 0)
+    count = 0
+    for number, edit in enumerate(edits, 1):
+        fd = os.memfd_create("edit")
+        try:
+            write_all(fd, content)
+            label = f"Edit {number} of {len(edits)} (none was made): "
+            replacements = _find(stop, fd, path, edit, LineIndex(encoding, len(content)), label)
+        finally:
+            os.close(fd)
+        content = apply(content, 0, replacements)
+        count += len(replacements)
+    if content == original:
+        raise ToolError(
+            ErrorCode.INVALID_PARAM, "The edits cancel each other out: nothing would change.", "Leave them out."
+        )
+    skip = len(encoding.bom)
+    diff.compare(original[skip:].decode(encoding.codec, "replace"), content[skip:].decode(encoding.codec, "replace"))
+    return (content,), count
+
+
+def _find(stop: Stop, fd: int, path: str, edit: Edit, index: LineIndex, label: str) -> list[Replacement]:
+    found = find_text(stop, fd, index.end, edit.old, index.encoding, 1 if edit.first_only else _MOST_MATCHES)
+    if found.has_nul:
+        raise binary(path)
+    if not found.spans:
+        raise _missed(fd, path, edit, index, label)
+    if len(found.spans) > 1 and not edit.replace_all:
+        raise _ambiguous(stop, fd, path, found.spans, index, label)
+    if len(found.spans) >= _MOST_MATCHES:
+        raise ToolError(
+            ErrorCode.INVALID_PARAM,
+            f"{label}old_string occurs {_MOST_MATCHES} times or more in {quote(path)}.",
+            "Quote more of the text, or use a command such as 'sed'.",
+        )
+    return [Replacement(a, b, _adapted(fd, edit.new, a, b, index)) for a, b in found.spans]
+
+
+def _adapted(fd: int, new: str, start: int, end: int, index: LineIndex) -> bytes:
+    """The new text with line ends as they are where it goes, unless it brings its own."""
+    encoding = index.encoding
+    if "\n" in new and "\r" not in new and _ends_crlf(fd, start, end, index):
+        new = new.replace("\n", "\r\n")
+    return encoding.encode(new)
+
+
+def _ends_crlf(fd: int, start: int, end: int, index: LineIndex) -> bool:
+    """Whether the lines at a span end with CRLF: the span's own, else the next one, else the one before."""
+    codec = index.encoding.codec
+    behind = os.pread(fd, end - start + _NEAR, start).decode(codec, "replace")
+    if "\n" in behind:
+        return behind[: behind.index("\n")].endswith("\r")
+    first = max(len(index.encoding.bom), start - _NEAR)
+    before = os.pread(fd, start - first, first).decode(codec, "replace")
+    return "\r\n" in before
+
+
+def _spliced(replacements: list[Replacement], size: int) -> list[Piece]:
+    pieces: list[Piece] = []
+    position = 0
+    for replacement in replacements:
+        pieces += [Span(position, replacement.start - position), replacement.new]
+        position = replacement.end
+    return [*pieces, Span(position, size - position)]
+
+
+def _missed(fd: int, path: str, edit: Edit, index: LineIndex, label: str) -> ToolError:
+    skip = len(index.encoding.bom)
+    text = os.pread(fd, _COMPARED, skip).decode(index.encoding.codec, "replace")
+    near = nearest(text, edit.old, edit.new)
+    message = f"{label}old_string was not found in {quote(path)}; nothing was changed."
+    if near["new_text_present"]:
+        message += " new_string is already there."
+    if "hint" in near:
+        return ToolError(ErrorCode.INVALID_PARAM, message, near["hint"], data={"nearest": near})
+    if "start_line" in near:
+        message += f" The nearest text is at lines {near['start_line']}-{near['end_line']}."
+        step = "Compare data.nearest with old_string and quote the file exactly, including spaces and indentation."
+    else:
+        step = "Read the file with 'read_file' and quote the text exactly."
+    return ToolError(ErrorCode.INVALID_PARAM, message, step, data={"nearest": near})
+
+
+def _ambiguous(stop: Stop, fd: int, path: str, spans: list[tuple[int, int]], index: LineIndex, label: str) -> ToolError:
+    lines: list[int] = []
+    for start, _ in spans[:_MOST_LISTED]:
+        index.extend(fd, stop, offset=start)
+        lines.append(index.line_at(fd, start) or 0)
+    shown = ", ".join(map(str, lines)) + (", …" if len(spans) > _MOST_LISTED else "")
+    return ToolError(
+        ErrorCode.INVALID_PARAM,
+        f"{label}old_string occurs {len(spans)} times in {quote(path)}, at lines {shown}; nothing was changed.",
+        "Quote more of the text around the one that is meant, or set replace_all to true.",
+        data={"matches": len(spans), "positions": [{"line": line} for line in lines]},
+    )

@@ -1,0 +1,94 @@
+"""What the journal keeps about a write."""
+
+import os
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+Key = tuple[int, int, int, int]
+"""Device, inode, size and modification time: these survive a rename, and any write changes them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Which call made a change."""
+
+    session_id: str = ""
+    turn_id: str = ""
+    call_id: str = ""
+    tool: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The state of a file."""
+
+    dev: int
+    ino: int
+    size: int
+    mtime_ns: int
+    mode: int
+    digest: str | None = None
+    """Hash of the content, of small files."""
+
+    @property
+    def key(self) -> Key:
+        """What the state is recognised by."""
+        return (self.dev, self.ino, self.size, self.mtime_ns)
+
+    @classmethod
+    def of(cls, info: os.stat_result, digest: str | None = None) -> "Snapshot":
+        """The state that `info` describes."""
+        return cls(
+            dev=info.st_dev,
+            ino=info.st_ino,
+            size=info.st_size,
+            mtime_ns=info.st_mtime_ns,
+            mode=info.st_mode,
+            digest=digest,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any] | None) -> "Snapshot | None":
+        """The reverse of `to_dict`."""
+        return None if document is None else cls(**document)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One write."""
+
+    id: str
+    time: float
+    origin: Origin
+    path: str
+    """Relative to the root."""
+    before: Snapshot | None
+    """None: the file did not exist."""
+    after: Snapshot
+    made: tuple[str, ...] = ()
+    """Directories that were made for it, outermost first."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> "Entry":
+        """The reverse of `to_dict`."""
+        after = Snapshot.from_dict(document["after"])
+        if after is None or not re.fullmatch(r"[0-9a-f-]{36}", document["id"]):
+            raise ValueError("not an entry of the journal")
+        return cls(
+            id=document["id"],
+            time=document["time"],
+            origin=Origin(**document["origin"]),
+            path=document["path"],
+            before=Snapshot.from_dict(document["before"]),
+            after=after,
+            made=tuple(document["made"]),
+        )

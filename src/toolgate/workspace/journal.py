@@ -1,0 +1,260 @@
+"""The journal: every write is recorded before it happens, with what was there, so that it can be taken back.
+
+It lives in `.toolgate/journal/` beneath the root, which the tools cannot write and git ignores: one JSON line a write
+in `journal.jsonl`, and the earlier content of each file in `images/` (a hard link where the file system allows it). A
+record is durable before the file changes; after a crash the files themselves show whether a recorded write took place.
+"""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from toolgate.errors import ToolError
+from toolgate.log import logger
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.ids import uuid7
+from toolgate.workspace.entries import Entry, Key, Origin, Snapshot
+from toolgate.workspace.oserrors import from_os_error
+from toolgate.workspace.root import Workspace
+from toolgate.workspace.threads import Stop
+
+if TYPE_CHECKING:
+    from toolgate.workspace.undo import Last, Undone
+
+DIRECTORY = ".toolgate/journal"
+"""Where the journal is, relative to the root."""
+MOST_ENTRIES = 2_000
+"""Writes that can be taken back; older ones are forgotten."""
+MOST_BYTES = 512 << 20
+"""Bytes of earlier contents that are kept; the newest is kept whatever its size."""
+_LOCK_PATIENCE = 10.0
+_PRUNE_EVERY = 100
+_FILE = "journal.jsonl"
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Journal:
+    """The record of one root. `open` takes the lock that all writers of the root share, in every process."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._writes = 0
+
+    @contextmanager
+    def open(self, stop: Stop) -> Iterator["OpenJournal"]:
+        """The journal, locked for one change."""
+        try:
+            fd = self._enter()
+        except OSError as error:
+            raise from_os_error(error, DIRECTORY) from None
+        try:
+            with _locked(fd, stop):
+                opened = OpenJournal(fd)
+                try:
+                    yield opened
+                finally:
+                    opened.close()
+        finally:
+            os.close(fd)
+
+    def undo(self, last: "Last" = "call", *, session_id: str | None = None) -> "list[Undone]":
+        """Take back the last call, turn or session that wrote; see `toolgate.workspace.undo`."""
+        from toolgate.workspace.undo import undo
+
+        return undo(self._workspace, last, session_id=session_id)
+
+    def prune_sometimes(self, opened: "OpenJournal") -> None:
+        """Forget old entries at the first write and then every now and then."""
+        if self._writes % _PRUNE_EVERY == 0:
+            opened.prune(MOST_ENTRIES, MOST_BYTES)
+        self._writes += 1
+
+    def _enter(self) -> int:
+        fd = self._workspace.open_dir(".")
+        for name, mode in ((".toolgate", 0o755), ("journal", 0o700)):
+            try:
+                with suppress(FileExistsError):
+                    os.mkdir(name, mode, dir_fd=fd)
+                child = os.open(name, _ENTER, dir_fd=fd)
+            finally:
+                os.close(fd)
+            fd = child
+        try:
+            with suppress(FileExistsError):
+                os.mkdir("images", 0o700, dir_fd=fd)
+                ignore = os.open(".gitignore", _NEW, 0o600, dir_fd=fd)
+                os.write(ignore, b"*\n")
+                os.close(ignore)
+        except OSError:
+            os.close(fd)
+            raise
+        return fd
+
+
+class OpenJournal:
+    """The journal while its lock is held."""
+
+    def __init__(self, directory: int) -> None:
+        self._directory = directory
+        self._images = os.open("images", _ENTER, dir_fd=directory)
+
+    def close(self) -> None:
+        """Close what was opened."""
+        os.close(self._images)
+
+    def record(
+        self,
+        origin: Origin,
+        path: str,
+        before: Snapshot | None,
+        after: Snapshot,
+        made: tuple[str, ...],
+        kept: tuple[int, str] | None,
+    ) -> None:
+        """Record a write that is about to happen; `kept` is the directory and name of the file that it replaces."""
+        entry = Entry(id=uuid7(), time=time.time(), origin=origin, path=path, before=before, after=after, made=made)
+        if kept is not None:
+            self._keep(entry.id, *kept)
+        self._append(entry.to_dict())
+
+    def record_undone(self, entry: Entry, restored: Snapshot | None) -> None:
+        """Record that an entry was taken back; its image is no longer needed."""
+        self._append({"undone": entry.id, "restored": restored.to_dict() if restored else None})
+        with suppress(FileNotFoundError):
+            os.unlink(entry.id, dir_fd=self._images)
+
+    def image(self, entry: Entry) -> tuple[int, str]:
+        """The directory and name of the content that an entry replaced."""
+        return self._images, entry.id
+
+    def entries(self) -> tuple[list[Entry], dict[Key, Key]]:
+        """All entries that were not taken back, oldest first; and restored copies with what they are a copy of."""
+        entries: dict[str, Entry] = {}
+        aliases: dict[Key, Key] = {}
+        for document in self._documents():
+            if "undone" in document:
+                undone = entries.pop(document["undone"], None)
+                restored = Snapshot.from_dict(document.get("restored"))
+                if undone is not None and undone.before is not None and restored is not None:
+                    aliases[restored.key] = undone.before.key
+            else:
+                try:
+                    entry = Entry.from_dict(document)
+                except (KeyError, TypeError, ValueError) as error:
+                    logger("workspace").warning("journal_entry_unreadable", error=type(error).__name__)
+                    continue
+                entries[entry.id] = entry
+        return list(entries.values()), aliases
+
+    def prune(self, most_entries: int, most_bytes: int) -> None:
+        """Forget the oldest entries over the limits, and images that no entry names."""
+        entries, _ = self.entries()
+        kept: list[Entry] = []
+        size = 0
+        for entry in reversed(entries[-most_entries:]):
+            size += entry.before.size if entry.before else 0
+            if kept and size > most_bytes:
+                break
+            kept.append(entry)
+        names = {entry.id for entry in kept}
+        if len(kept) < len(entries):
+            self._rewrite([entry.to_dict() for entry in reversed(kept)])
+        for name in os.listdir(self._images):
+            if name not in names:
+                with suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=self._images)
+
+    def _keep(self, image: str, directory: int, name: str) -> None:
+        try:
+            os.link(name, image, src_dir_fd=directory, dst_dir_fd=self._images, follow_symlinks=False)
+        except OSError:  # another device, or a file system or a rule that knows no hard links here
+            copy_file(directory, name, self._images, image)
+
+    def _append(self, document: dict[str, Any]) -> None:
+        line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
+        fd = os.open(
+            _FILE, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=self._directory
+        )
+        try:
+            size = os.fstat(fd).st_size
+            if size and os.pread(fd, 1, size - 1) != b"\n":
+                line = b"\n" + line  # a writer was killed in the middle of its line
+            os.write(fd, line)
+            os.fdatasync(fd)
+        finally:
+            os.close(fd)
+
+    def _documents(self) -> Iterator[dict[str, Any]]:
+        try:
+            fd = os.open(_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._directory)
+        except FileNotFoundError:
+            return
+        with os.fdopen(fd, "rb") as file:
+            for line in file:
+                try:
+                    document = json.loads(line)
+                except ValueError:  # the line that a killed writer did not finish
+                    continue
+                if isinstance(document, dict):
+                    yield document
+
+    def _rewrite(self, documents: list[dict[str, Any]]) -> None:
+        content = b"".join(json.dumps(document, separators=(",", ":")).encode() + b"\n" for document in documents)
+        with suppress(FileNotFoundError):
+            os.unlink(f"{_FILE}.new", dir_fd=self._directory)
+        fd = os.open(f"{_FILE}.new", _NEW, 0o600, dir_fd=self._directory)
+        try:
+            os.write(fd, content)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.rename(f"{_FILE}.new", _FILE, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+
+
+def copy_file(source_directory: int, source: str, directory: int, name: str) -> None:
+    """Copy a regular file, sharing its blocks where the file system can."""
+    from_fd = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=source_directory)
+    try:
+        info = os.fstat(from_fd)
+        to_fd = os.open(name, _NEW, 0o600, dir_fd=directory)
+        try:
+            position = 0
+            while data := os.pread(from_fd, 1 << 20, position):
+                os.write(to_fd, data)
+                position += len(data)
+            os.utime(to_fd, ns=(info.st_atime_ns, info.st_mtime_ns))
+            os.fsync(to_fd)
+        finally:
+            os.close(to_fd)
+    finally:
+        os.close(from_fd)
+
+
+@contextmanager
+def _locked(directory: int, stop: Stop) -> Iterator[None]:
+    fd = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=directory)
+    try:
+        deadline = time.monotonic() + _LOCK_PATIENCE
+        pause = 0.0005
+        while True:
+            stop.check()
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise ToolError(
+                        ErrorCode.EXECUTION_ERROR,
+                        f"Another process has been writing in this workspace for {_LOCK_PATIENCE:g} s.",
+                        "Try again in a moment.",
+                    ) from None
+                time.sleep(pause)
+                pause = min(pause * 2, 0.02)
+        yield
+    finally:
+        os.close(fd)

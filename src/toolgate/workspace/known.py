@@ -1,0 +1,71 @@
+"""What a session has seen of the files: an edit of something that changed since is a conflict."""
+
+import hashlib
+import os
+import time
+from collections import OrderedDict
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolgate.workspace.root import OpenedFile, identity
+
+HASHED = 1 << 20
+"""Bytes up to which a file that is read is remembered by its content; beyond, by its identity alone."""
+_SETTLED_NS = 50_000_000
+_MOST_FILES = 4096
+
+
+def digest_of(content: bytes) -> str:
+    """The hash that a content is remembered by."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def digest_file(fd: int, info: os.stat_result, most: int = HASHED) -> str | None:
+    """The hash of an open file, or None where it is too large to be worth it."""
+    return digest_of(os.pread(fd, info.st_size, 0)) if info.st_size <= most else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    identity: str
+    digest: str | None
+    settled: bool
+    """The file was at rest when it was seen: an equal identity means an equal content."""
+
+
+class KnownFiles:
+    """The files that one session has read or written, by their real place."""
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[tuple[str, ...], _Seen] = OrderedDict()
+
+    @classmethod
+    def of(cls, shared: MutableMapping[str, Any]) -> "KnownFiles":
+        """The one of a session, kept in the state that its contexts share."""
+        known: KnownFiles = shared.setdefault("known_files", cls())
+        return known
+
+    def remember(self, parts: tuple[str, ...], info: os.stat_result, digest: str | None) -> None:
+        """This is what the session saw at this place."""
+        settled = time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _SETTLED_NS
+        self._seen.pop(parts, None)
+        self._seen[parts] = _Seen(identity=identity(info), digest=digest, settled=settled)
+        while len(self._seen) > _MOST_FILES:
+            self._seen.popitem(last=False)
+
+    def has(self, parts: tuple[str, ...]) -> bool:
+        """Whether the session has seen a file at this place."""
+        return parts in self._seen
+
+    def changed(self, parts: tuple[str, ...], opened: OpenedFile | None) -> bool:
+        """Whether the file is no longer what the session saw; a file that was never seen has not changed."""
+        seen = self._seen.get(parts)
+        if seen is None:
+            return False
+        if opened is None:
+            return True
+        same = identity(opened.stat) == seen.identity
+        if seen.digest is None or (same and seen.settled):
+            return not same
+        return digest_file(opened.fd, opened.stat) != seen.digest

@@ -1,0 +1,141 @@
+"""Finding lines by number in files of any size, in flat memory.
+
+A sparse index keeps how many lines begin before every block of a file, as far as it has been read. It is kept by the
+file's identity, so that a later window of an unchanged file is found without reading what lies before it.
+"""
+
+import io
+import os
+import threading
+import time
+from array import array
+from bisect import bisect_left
+from collections import OrderedDict, deque
+from itertools import islice
+
+from toolgate.workspace.encoding import Encoding
+from toolgate.workspace.threads import Stop
+
+BLOCK = 1 << 17
+"""Bytes between two entries of the index."""
+_DENSE = 32
+"""Bytes in an average line, below which counting characters is faster than splitting lines."""
+_SETTLED_NS = 50_000_000
+"""A file that changed less than this ago may change again without a new time stamp."""
+_MOST_FILES = 64
+
+
+class LineIndex:
+    """How many newlines lie before each block of one unchanging file."""
+
+    __slots__ = ("_counts", "_dense", "_lock", "complete", "encoding", "end")
+
+    def __init__(self, encoding: Encoding, end: int) -> None:
+        self.encoding = encoding
+        self.end = end
+        """The offset behind the last byte to be read."""
+        self.complete = end == 0
+        self._counts = array("Q", [0])
+        self._dense = True
+        self._lock = threading.Lock()
+
+    @property
+    def newlines(self) -> int:
+        """Newlines found so far."""
+        return self._counts[-1]
+
+    @property
+    def position(self) -> int:
+        """How far the file has been read."""
+        return min((len(self._counts) - 1) * BLOCK, self.end)
+
+    def extend(
+        self,
+        fd: int,
+        stop: Stop,
+        *,
+        newlines: int | None = None,
+        offset: int | None = None,
+        deadline: float | None = None,
+    ) -> bool:
+        """Read on until so many newlines or an offset are reached (None: to the end); False if the deadline was."""
+        while not self.complete and (newlines is None or self._counts[-1] < newlines):
+            if offset is not None and self.position >= offset:
+                break
+            stop.check()
+            if deadline is not None and time.monotonic() > deadline:
+                return False
+            with self._lock:
+                position = self.position
+                block = os.pread(fd, min(BLOCK, self.end - position), position)
+                self._counts.append(self._counts[-1] + self._count(block))
+                self.complete = position + len(block) >= self.end or not block
+        return True
+
+    def find(self, fd: int, line: int) -> int | None:
+        """The offset at which a line (from 1) begins; None where the part that was read does not have it."""
+        if line == 1:
+            return len(self.encoding.bom)
+        wanted = line - 1
+        if wanted > self._counts[-1]:
+            return None
+        block = bisect_left(self._counts, wanted) - 1
+        position = block * BLOCK
+        data = os.pread(fd, min(BLOCK, self.end - position), position)
+        return position + _after_newline(data, wanted - self._counts[block], self.encoding)
+
+    def line_at(self, fd: int, offset: int) -> int | None:
+        """The number of the line that a byte offset lies in; None where the file was not read that far."""
+        block = offset // BLOCK
+        if block >= len(self._counts) - 1 and not self.complete:
+            return None
+        block = min(block, len(self._counts) - 1)
+        data = os.pread(fd, offset - block * BLOCK, block * BLOCK)
+        return self._counts[block] + self._count(data) + 1
+
+    def _count(self, block: bytes) -> int:
+        if self.encoding.width > 1:
+            return block.decode(self.encoding.codec, "replace").count("\n")
+        if self._dense:
+            count = block.count(b"\n")
+        else:
+            # much faster than `count` for lines of ordinary length, and bounded by the block
+            lines = io.BytesIO(block).readlines()
+            count = len(lines) - (not block.endswith(b"\n")) if lines else 0
+        self._dense = count * _DENSE > len(block)
+        return count
+
+
+def _after_newline(data: bytes, number: int, encoding: Encoding) -> int:
+    """The offset behind the newline with this number (from 1)."""
+    if encoding.width == 1:
+        stream = io.BytesIO(data)
+        deque(islice(stream, number), maxlen=0)
+        return stream.tell()
+    newline, position = encoding.encode("\n"), -1
+    while number:
+        position = data.index(newline, position + 1)
+        number -= position % encoding.width == 0
+    return position + encoding.width
+
+
+class LineIndexes:
+    """The indexes of the files that were read last, by identity."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[object, ...], LineIndex] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, info: os.stat_result, encoding: Encoding, end: int) -> LineIndex:
+        """The index of a file that is in this state."""
+        key = (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns, end)
+        with self._lock:
+            index = self._kept.pop(key, None)
+            if index is None:
+                index = LineIndex(encoding, end)
+                if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) < _SETTLED_NS:
+                    return index
+            self._kept[key] = index
+            while len(self._kept) > _MOST_FILES:
+                self._kept.popitem(last=False)
+            return index

@@ -1,0 +1,75 @@
+"""How close a text that was not found came: a proposal, never applied."""
+
+import difflib
+import re
+import time
+from collections import Counter
+from typing import Any
+
+_MOST_LINES = 200_000
+_PATIENCE = 0.3
+_SHOWN = 40
+"""Lines of the nearest span that are shown."""
+_NUMBERED = re.compile(r" *\d+\t")
+
+
+def nearest(text: str, old: str, new: str) -> dict[str, Any]:
+    """The span of `text` that is most like `old`, where they differ first, and whether `new` is already there."""
+    text, old, new = (value.replace("\r\n", "\n") for value in (text, old, new))
+    answer: dict[str, Any] = {"new_text_present": bool(new) and new in text}
+    wanted = old.strip("\n").split("\n")
+    if all(_NUMBERED.match(line) for line in wanted):
+        answer["hint"] = "old_string carries line numbers; leave out the number and the tab before each line."
+        wanted = [_NUMBERED.sub("", line, count=1) for line in wanted]
+    lines = text.split("\n", _MOST_LINES)[:_MOST_LINES]
+    start = _best_start(lines, wanted)
+    if start is None:
+        return answer
+    span = lines[start : start + len(wanted)]
+    shown = "\n".join(span[:_SHOWN]) + ("\n…" if len(span) > _SHOWN else "")
+    answer |= {"text": shown, "start_line": start + 1, "end_line": start + len(span)}
+    for number, expected in enumerate(wanted):
+        actual = span[number] if number < len(span) else None
+        if actual != expected:
+            answer["first_difference"] = {"line": start + number + 1, "expected": expected, "actual": actual}
+            break
+    return answer
+
+
+def _best_start(lines: list[str], wanted: list[str]) -> int | None:
+    """Where most of the wanted lines are in their places, leaving out of account how they are indented."""
+    bare = [line.strip() for line in wanted]
+    places: dict[str, list[int]] = {line: [] for line in bare if line}
+    for position, line in enumerate(lines):
+        places.get(line.strip(), []).append(position)
+    votes: Counter[int] = Counter()
+    for number, line in enumerate(bare):
+        here = places.get(line, []) if line else []
+        weight = 1000 // (len(here) or 1)  # a line that occurs everywhere says little
+        for position in here[:1000]:
+            if position >= number:
+                votes[position - number] += weight + 1
+    if votes:
+        return max(votes.items(), key=lambda item: (item[1], -item[0]))[0]
+    return _most_similar(lines, bare)
+
+
+def _most_similar(lines: list[str], bare: list[str]) -> int | None:
+    """The line most like the longest wanted one, found in bounded time."""
+    number = max(range(len(bare)), key=lambda position: len(bare[position]))
+    key = bare[number][:300]
+    if len(key) < 3:
+        return None
+    matcher = difflib.SequenceMatcher(autojunk=False)
+    matcher.set_seq2(key)
+    best, best_ratio = None, 0.6
+    deadline = time.monotonic() + _PATIENCE
+    for position, line in enumerate(lines):
+        if position % 64 == 0 and time.monotonic() > deadline:
+            break
+        matcher.set_seq1(line.strip()[:300])
+        if matcher.real_quick_ratio() > best_ratio and matcher.quick_ratio() > best_ratio:
+            ratio = matcher.ratio()
+            if ratio > best_ratio:
+                best, best_ratio = position, ratio
+    return None if best is None else max(0, best - number)

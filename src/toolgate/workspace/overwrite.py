@@ -1,0 +1,87 @@
+"""Planning to write a whole file: shown as a diff and ready to be committed, with nothing changed yet."""
+
+import os
+from dataclasses import dataclass
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.workspace.diff import Diff
+from toolgate.workspace.edit import LONGEST_DIFF
+from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, detect
+from toolgate.workspace.known import KnownFiles
+from toolgate.workspace.root import OpenedFile, Workspace
+from toolgate.workspace.target import state_of, target_of
+from toolgate.workspace.threads import Stop
+from toolgate.workspace.write import Change, conflict
+
+_COMPARED = 8 << 20
+"""Bytes of an existing file up to which it is compared line by line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overwrite:
+    """A planned write of a whole file."""
+
+    change: Change
+    diff: Diff
+    note: str
+    """What the diff cannot show."""
+    created: bool
+    unchanged: bool
+    seen: bool
+    """The session has read what it is going to replace."""
+    encoding: str
+
+
+def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, known: KnownFiles) -> Overwrite:
+    """What writing `content` would change; a file keeps its encoding and byte order mark."""
+    target = target_of(workspace, path)
+    opened = target.open(workspace)
+    try:
+        if known.changed(target.parts, opened):
+            raise conflict(path)
+        diff = Diff(target.path, LONGEST_DIFF, created=opened is None)
+        encoding, old, note = _existing(opened, path)
+        data = _encoded(content, encoding)
+        stop.check()
+        if not note:
+            diff.compare(old.decode(encoding.codec, "replace"), data[len(encoding.bom) :].decode(encoding.codec))
+        return Overwrite(
+            change=Change(target=target, before=state_of(opened), pieces=(data,)),
+            diff=diff,
+            note=note,
+            created=opened is None,
+            unchanged=opened is not None and not note and encoding.bom + old == data,
+            seen=opened is None or known.has(target.parts),
+            encoding=encoding.name,
+        )
+    finally:
+        if opened is not None:
+            opened.close()
+
+
+def _existing(opened: OpenedFile | None, path: str) -> tuple[Encoding, bytes, str]:
+    """The encoding to write in, the old text as bytes, and a note where it cannot be shown."""
+    if opened is None:
+        return UTF_8, b"", ""
+    size = opened.stat.st_size
+    sample = os.pread(opened.fd, SAMPLE, 0)
+    try:
+        encoding = detect(sample, path, whole=len(sample) == size)
+    except ToolError as error:
+        kind = "binary content" if error.code is ErrorCode.BINARY_FILE else "text in another encoding"
+        return UTF_8, b"", f"Replaces {size} bytes of {kind}, which a diff cannot show."
+    if size > _COMPARED:
+        return encoding, b"", f"Replaces {size} bytes, which is too much to be shown as a diff."
+    return encoding, os.pread(opened.fd, size, 0)[len(encoding.bom) :], ""
+
+
+def _encoded(content: str, encoding: Encoding) -> bytes:
+    try:
+        return encoding.bom + encoding.encode(content.removeprefix("\ufeff") if encoding.bom else content)
+    except UnicodeEncodeError:
+        raise ToolError(
+            ErrorCode.INVALID_PARAM,
+            "The content contains a lone surrogate and is not valid Unicode.",
+            "Send valid Unicode.",
+        ) from None

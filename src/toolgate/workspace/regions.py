@@ -1,0 +1,114 @@
+"""Showing a change in a file of any size: only the lines around it are read."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolgate.workspace.diff import CONTEXT, Diff
+from toolgate.workspace.encoding import Encoding
+from toolgate.workspace.lines import LineIndex
+from toolgate.workspace.threads import Stop
+
+_REACH = 1 << 14
+"""Bytes before and after a change that are looked at for the ends of lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """New bytes for a span of a file."""
+
+    start: int
+    end: int
+    new: bytes
+
+
+@dataclass(slots=True)
+class _Region:
+    start: int
+    end: int
+    cut_before: bool
+    cut_after: bool
+    replacements: list[Replacement]
+
+
+def describe(stop: Stop, diff: Diff, fd: int, index: LineIndex, replacements: Sequence[Replacement]) -> None:
+    """Add the hunks of all replacements, which are in order and do not overlap."""
+    shift = 0
+    for region in _regions(fd, index, replacements):
+        if diff.hidden:
+            diff.hidden += len(region.replacements)
+            continue
+        index.extend(fd, stop, offset=region.start)
+        line = index.line_at(fd, region.start) or 1
+        old = os.pread(fd, region.end - region.start, region.start)
+        new = apply(old, region.start, region.replacements)
+        before, after = _text(old, region, index.encoding), _text(new, region, index.encoding)
+        diff.compare(before, after, line, line + shift)
+        shift += after.count("\n") - before.count("\n")
+
+
+def apply(content: bytes, offset: int, replacements: Sequence[Replacement]) -> bytes:
+    """`content`, which begins at `offset` of the file, with the replacements made."""
+    pieces: list[bytes] = []
+    position = 0
+    for replacement in replacements:
+        pieces += [content[position : replacement.start - offset], replacement.new]
+        position = replacement.end - offset
+    return b"".join([*pieces, content[position:]])
+
+
+def _text(content: bytes, region: _Region, encoding: Encoding) -> str:
+    text = content.decode(encoding.codec, "replace")
+    return ("…" if region.cut_before else "") + text + ("…\n" if region.cut_after else "")
+
+
+def _regions(fd: int, index: LineIndex, replacements: Sequence[Replacement]) -> list[_Region]:
+    regions: list[_Region] = []
+    for replacement in replacements:
+        region = _around(fd, index, replacement)
+        if regions and region.start <= regions[-1].end:
+            last = regions[-1]
+            last.end, last.cut_after = max(last.end, region.end), region.cut_after
+            last.replacements.append(replacement)
+        else:
+            regions.append(region)
+    return regions
+
+
+def _around(fd: int, index: LineIndex, replacement: Replacement) -> _Region:
+    first = max(len(index.encoding.bom), replacement.start - _REACH)
+    before = os.pread(fd, replacement.start - first, first)
+    start = _back(before, CONTEXT + 1, index.encoding)
+    cut_before = start is None and first > len(index.encoding.bom)
+    behind = os.pread(fd, min(_REACH, index.end - replacement.end), replacement.end)
+    end = _forward(behind, CONTEXT + 1, index.encoding)
+    last = replacement.end + (len(behind) if end is None else end)
+    return _Region(
+        start=first + (start or 0),
+        end=last,
+        cut_before=cut_before,
+        cut_after=end is None and last < index.end,
+        replacements=[replacement],
+    )
+
+
+def _back(data: bytes, newlines: int, encoding: Encoding) -> int | None:
+    """The offset behind the newline with this number, counted from the end."""
+    newline, position = encoding.encode("\n"), len(data)
+    while newlines:
+        position = data.rfind(newline, 0, position)
+        if position < 0:
+            return None
+        newlines -= position % encoding.width == 0
+    return position + len(newline)
+
+
+def _forward(data: bytes, newlines: int, encoding: Encoding) -> int | None:
+    """The offset behind the newline with this number."""
+    newline, position = encoding.encode("\n"), -1
+    while newlines:
+        position = data.find(newline, position + 1)
+        if position < 0:
+            return None
+        newlines -= position % encoding.width == 0
+    return position + len(newline)

@@ -1,0 +1,100 @@
+"""A new file that appears under its name complete or not at all."""
+
+import errno
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+TEMPORARY = ".toolgate-tmp-"
+"""How the names of unfinished files begin; listings leave them out."""
+_UNSUPPORTED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.EPERM)
+
+
+class Temporary:
+    """An unfinished file in the directory that it is meant for. It holds a lock for as long as its writer lives."""
+
+    def __init__(self, directory: int, mode: int) -> None:
+        self._directory = directory
+        self._name: str | None = None
+        self.fd = self._open(mode)
+        fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _open(self, mode: int) -> int:
+        try:
+            return os.open(".", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, mode, dir_fd=self._directory)
+        except OSError as error:
+            if error.errno not in _UNSUPPORTED:
+                raise
+        self._name = _new_name()
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(self._name, flags, mode, dir_fd=self._directory)
+
+    def replace(self, name: str) -> None:
+        """Put the file in the place of what is there."""
+        temporary = self._name or _new_name()
+        if self._name is None:
+            self._link(temporary)
+            self._name = temporary
+        os.rename(temporary, name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+        self._name = None
+
+    def create(self, name: str) -> None:
+        """Give the file its name; `FileExistsError` if something has it already."""
+        if self._name is None:
+            self._link(name)
+        else:
+            os.link(self._name, name, src_dir_fd=self._directory, dst_dir_fd=self._directory, follow_symlinks=False)
+            os.unlink(self._name, dir_fd=self._directory)
+            self._name = None
+
+    def _link(self, name: str) -> None:
+        os.link(f"/proc/self/fd/{self.fd}", name, dst_dir_fd=self._directory, follow_symlinks=True)
+
+    def close(self) -> None:
+        """Drop the file unless it has got its name."""
+        if self._name is not None:
+            with suppress(FileNotFoundError):
+                os.unlink(self._name, dir_fd=self._directory)
+        os.close(self.fd)
+
+
+def _new_name() -> str:
+    return f"{TEMPORARY}{secrets.token_hex(8)}"
+
+
+@contextmanager
+def temporary_in(directory: int, mode: int) -> Iterator[Temporary]:
+    """An unfinished file, dropped unless it was given its name."""
+    temporary = Temporary(directory, mode)
+    try:
+        yield temporary
+    finally:
+        temporary.close()
+
+
+def sweep(directory: int) -> int:
+    """Remove what writers left behind that were killed; returns how many files that were."""
+    removed = 0
+    for name in os.listdir(directory):
+        if name.startswith(TEMPORARY) and _is_abandoned(directory, name):
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=directory)
+                removed += 1
+    return removed
+
+
+def _is_abandoned(directory: int, name: str) -> bool:
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        fd = os.open(name, flags, dir_fd=directory)
+    except OSError:  # gone, or not ours to look at
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # its writer lives
+        return False
+    finally:
+        os.close(fd)
+    return True

@@ -1,0 +1,162 @@
+"""Taking back what the journal recorded: the last call, turn or session."""
+
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from toolgate.errors import UndoRefused
+from toolgate.workspace.entries import Entry, Key, Snapshot
+from toolgate.workspace.journal import OpenJournal, copy_file
+from toolgate.workspace.known import digest_file
+from toolgate.workspace.oserrors import quote
+from toolgate.workspace.root import Workspace
+from toolgate.workspace.temporary import TEMPORARY
+from toolgate.workspace.threads import Stop
+
+Last = Literal["call", "turn", "session"]
+"""How much is taken back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """One write that was taken back."""
+
+    path: str
+    action: Literal["restored", "removed", "unchanged"]
+    """`unchanged`: the write had been recorded, and its writer was killed before it took place."""
+
+
+def undo(workspace: Workspace, last: Last = "call", *, session_id: str | None = None) -> list[Undone]:
+    """Take back the last call, turn or session that wrote, newest write first.
+
+    All files are checked before the first one is touched: where somebody else has changed one since, `UndoRefused`
+    names it and nothing happens. Each file is restored atomically; `[]` means that there was nothing to take back.
+    """
+    with workspace.journal.open(Stop()) as journal:
+        entries, aliases = journal.entries()
+        chosen = _choose(entries, last, session_id)
+        steps = _check(workspace, journal, chosen, aliases)
+        return [_take_back(workspace, journal, entry, applied=applied) for entry, applied in steps]
+
+
+def _choose(entries: list[Entry], last: Last, session_id: str | None) -> list[Entry]:
+    mine = [entry for entry in entries if session_id is None or entry.origin.session_id == session_id]
+    if not mine:
+        return []
+    newest = mine[-1].origin
+
+    def same(entry: Entry) -> bool:
+        origin = entry.origin
+        if origin.session_id != newest.session_id:
+            return False
+        if last == "session":
+            return True
+        if last == "turn" and newest.turn_id:
+            return origin.turn_id == newest.turn_id
+        return (origin.turn_id, origin.call_id) == (newest.turn_id, newest.call_id)
+
+    return [entry for entry in reversed(mine) if same(entry)]
+
+
+def _check(
+    workspace: Workspace, journal: OpenJournal, chosen: list[Entry], aliases: dict[Key, Key]
+) -> list[tuple[Entry, bool]]:
+    """The entries, newest first, with whether each took place; `UndoRefused` if one cannot be taken back safely."""
+    expected: dict[str, Key | None] = {}
+    steps: list[tuple[Entry, bool]] = []
+    changed: list[str] = []
+    for entry in chosen:
+        if entry.path not in expected:
+            expected[entry.path] = _current(workspace, entry, aliases)
+        now, before = expected[entry.path], entry.before.key if entry.before else None
+        applied = now == entry.after.key
+        if not _image_is_whole(journal, entry) if applied else now != before:
+            changed.append(entry.path)
+        expected[entry.path] = before
+        steps.append((entry, applied))
+    if changed:
+        names = ", ".join(quote(path) for path in dict.fromkeys(changed))
+        raise UndoRefused(f"Nothing was taken back: changed by someone else since: {names}.")
+    return steps
+
+
+def _current(workspace: Workspace, entry: Entry, aliases: dict[Key, Key]) -> Key | None:
+    """What the file is now; a state that no entry has if its content is not what was recorded."""
+    parts = tuple(entry.path.split("/"))
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with workspace.directory(parts[:-1]) as directory:
+            info = os.stat(parts[-1], dir_fd=directory, follow_symlinks=False)
+            key = Snapshot.of(info).key
+            key = aliases.get(key, key)
+            if key == entry.after.key and entry.after.digest is not None and stat.S_ISREG(info.st_mode):
+                fd = os.open(parts[-1], flags, dir_fd=directory)
+                try:
+                    if digest_file(fd, os.fstat(fd)) != entry.after.digest:
+                        return (0, 0, 0, 0)
+                finally:
+                    os.close(fd)
+            return key
+    except FileNotFoundError:
+        return None
+    except OSError:  # a directory became a file or a link
+        return (0, 0, 0, 0)
+
+
+def _image_is_whole(journal: OpenJournal, entry: Entry) -> bool:
+    if entry.before is None:
+        return True
+    directory, name = journal.image(entry)
+    try:
+        info = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return (info.st_size, info.st_mtime_ns) == (entry.before.size, entry.before.mtime_ns)
+
+
+def _take_back(workspace: Workspace, journal: OpenJournal, entry: Entry, *, applied: bool) -> Undone:
+    parts = tuple(entry.path.split("/"))
+    restored: Snapshot | None = None
+    action: Literal["restored", "removed", "unchanged"] = "unchanged"
+    if applied:
+        with workspace.directory(parts[:-1]) as directory:
+            if entry.before is None:
+                os.unlink(parts[-1], dir_fd=directory)
+                action = "removed"
+            else:
+                restored = _restore(journal, entry, directory, parts[-1])
+                action = "restored"
+            os.fsync(directory)
+    if entry.before is None:
+        _remove_made(workspace, entry)
+    journal.record_undone(entry, restored)
+    return Undone(path=entry.path, action=action)
+
+
+def _restore(journal: OpenJournal, entry: Entry, directory: int, name: str) -> Snapshot:
+    images, image = journal.image(entry)
+    temporary = f"{TEMPORARY}{entry.id}"
+    with suppress(FileNotFoundError):
+        os.unlink(temporary, dir_fd=directory)
+    try:
+        os.link(image, temporary, src_dir_fd=images, dst_dir_fd=directory, follow_symlinks=False)
+    except OSError:  # another device: the copy gets the mode and owner that the file has now
+        copy_file(images, image, directory, temporary)
+    info = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
+    now = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    assert entry.before is not None
+    if info.st_ino != entry.before.ino:
+        with suppress(PermissionError):
+            os.chown(temporary, now.st_uid, now.st_gid, dir_fd=directory, follow_symlinks=False)
+        os.chmod(temporary, stat.S_IMODE(entry.before.mode), dir_fd=directory)
+    os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+    return Snapshot.of(info)
+
+
+def _remove_made(workspace: Workspace, entry: Entry) -> None:
+    for path in reversed(entry.made):
+        parts = tuple(path.split("/"))
+        with suppress(OSError), workspace.directory(parts[:-1]) as directory:  # in use by others: it stays
+            os.rmdir(parts[-1], dir_fd=directory)

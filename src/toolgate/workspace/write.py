@@ -1,0 +1,226 @@
+"""Changing a file: the old content or the new one is there at every moment, never a mixture.
+
+The new content goes into an unnamed file in the same directory, which takes over mode, owner and attributes. Under the
+journal's lock the old file is looked at once more, the change is recorded with what was there, and only then does the
+new file get its name. A file that other names (hard links) share is replaced under this name only.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.workspace import protect
+from toolgate.workspace.entries import Origin, Snapshot
+from toolgate.workspace.known import digest_of
+from toolgate.workspace.oserrors import from_os_error, quote
+from toolgate.workspace.pieces import Piece, write_pieces
+from toolgate.workspace.root import ABSENT, Workspace, identity
+from toolgate.workspace.target import Target, target_of
+from toolgate.workspace.temporary import Temporary, sweep, temporary_in
+from toolgate.workspace.threads import Stop
+
+_DIGESTED = 1 << 18
+"""Bytes up to which a new content is remembered by its hash."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a file will consist of, planned for a state of it."""
+
+    target: Target
+    before: str
+    """The state that it was planned for: `absent` or an identity."""
+    pieces: tuple[Piece, ...]
+    """New bytes, and spans of the file as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A change that took place."""
+
+    parts: tuple[str, ...]
+    stat: os.stat_result
+    digest: str | None
+    made: tuple[str, ...]
+
+
+def conflict(path: str) -> ToolError:
+    """The refusal to overwrite what somebody else has changed."""
+    return ToolError(
+        ErrorCode.CONFLICT,
+        f"{quote(path)} has changed since it was read; nothing was written and the other change is kept.",
+        "Read it again with 'read_file' and repeat the call on what is there now.",
+    )
+
+
+def commit(stop: Stop, workspace: Workspace, change: Change, origin: Origin) -> Written:
+    """Make the change, or raise and leave everything as it was."""
+    typed = change.target.typed
+    target = target_of(workspace, typed)
+    if target.parts != change.target.parts:
+        raise conflict(typed)
+    made: tuple[str, ...] = ()
+    try:
+        made = _make_parents(workspace, target)
+        with workspace.directory(target.parts[:-1]) as directory:
+            _sweep_once(workspace, directory)
+            return _Commit(workspace, change, directory, made, origin).run(stop)
+    except BaseException as error:
+        _remove_empty(workspace, made)
+        if isinstance(error, OSError):
+            raise from_os_error(error, typed) from None
+        raise
+
+
+class _Commit:
+    """One change in an opened directory."""
+
+    def __init__(
+        self, workspace: Workspace, change: Change, directory: int, made: tuple[str, ...], origin: Origin
+    ) -> None:
+        self._workspace = workspace
+        self._change = change
+        self._directory = directory
+        self._name = change.target.parts[-1]
+        self._made = made
+        self._origin = origin
+
+    def run(self, stop: Stop) -> Written:
+        old = self._old()
+        source = None
+        try:
+            if old is not None:
+                source = self._open_source(old)
+            with temporary_in(self._directory, 0o666 if old is None else 0o600) as temporary:
+                write_pieces(temporary.fd, source, self._change.pieces, stop)
+                if old is not None and source is not None:
+                    _take_over(temporary.fd, source, old, self._change.target.typed)
+                os.fsync(temporary.fd)
+                stop.check()
+                return self._publish(temporary, stop)
+        finally:
+            if source is not None:
+                os.close(source)
+
+    def _old(self) -> os.stat_result | None:
+        """The file as it is now, which must be as it was planned for."""
+        try:
+            info = os.stat(self._name, dir_fd=self._directory, follow_symlinks=False)
+        except FileNotFoundError:
+            info = None
+        if (ABSENT if info is None else identity(info)) != self._change.before:
+            raise conflict(self._change.target.typed)
+        return info
+
+    def _open_source(self, old: os.stat_result) -> int:
+        if not os.access(self._name, os.W_OK, dir_fd=self._directory, effective_ids=True, follow_symlinks=False):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+        source = os.open(self._name, flags, dir_fd=self._directory)
+        if identity(os.fstat(source)) != identity(old):
+            os.close(source)
+            raise conflict(self._change.target.typed)
+        return source
+
+    def _publish(self, temporary: Temporary, stop: Stop) -> Written:
+        digest = self._digest()
+        after = Snapshot.of(os.fstat(temporary.fd), digest)
+        target = self._change.target
+        with self._workspace.journal.open(stop) as journal:
+            self._workspace.journal.prune_sometimes(journal)
+            old = self._old()
+            stop.check()
+            kept = None if old is None else (self._directory, self._name)
+            before = None if old is None else Snapshot.of(old)
+            journal.record(self._origin, target.path, before, after, self._made, kept)
+            self._name_it(temporary, new=old is None)
+            os.fsync(self._directory)
+            info = os.fstat(temporary.fd)
+        return Written(parts=target.parts, stat=info, digest=digest, made=self._made)
+
+    def _name_it(self, temporary: Temporary, *, new: bool) -> None:
+        if not new:
+            temporary.replace(self._name)
+            return
+        try:
+            temporary.create(self._name)
+        except FileExistsError:
+            raise conflict(self._change.target.typed) from None
+
+    def _digest(self) -> str | None:
+        pieces = self._change.pieces
+        if len(pieces) == 1 and isinstance(pieces[0], bytes) and len(pieces[0]) <= _DIGESTED:
+            return digest_of(pieces[0])
+        return None
+
+
+def _take_over(fd: int, source: int, old: os.stat_result, path: str) -> None:
+    """Give the new file the owner, mode and attributes of the old one."""
+    mine = os.fstat(fd)
+    if (mine.st_uid, mine.st_gid) != (old.st_uid, old.st_gid):
+        try:
+            os.fchown(fd, old.st_uid, old.st_gid)
+        except PermissionError:
+            raise ToolError(
+                ErrorCode.PERMISSION_DENIED,
+                f"{quote(path)} belongs to another user or group, which writing it would change.",
+                "Ask the user to change the file or its owner.",
+            ) from None
+    os.fchmod(fd, stat.S_IMODE(old.st_mode))
+    _copy_attributes(fd, source)
+
+
+def _copy_attributes(fd: int, source: int) -> None:
+    """Copy what users set; `security.*` belongs to the content or to the system's own rules."""
+    try:
+        names = os.listxattr(source)
+    except OSError:  # the file system has none
+        return
+    for name in names:
+        if name.startswith(("user.", "system.posix_acl_access")):
+            with suppress(OSError):  # the file system may refuse some, and the content matters more
+                os.setxattr(fd, name, os.getxattr(source, name))
+
+
+def _make_parents(workspace: Workspace, target: Target) -> tuple[str, ...]:
+    """Make the directories that are missing, each beneath the descriptor of the one before."""
+    if target.missing < 2:
+        return ()
+    depth = len(target.parts) - target.missing
+    made: list[str] = []
+    try:
+        for length in range(depth, len(target.parts) - 1):
+            if protect.is_protected(target.parts[: length + 1]):
+                raise protect.refuse_protected(target.typed)
+            with workspace.directory(target.parts[:length]) as directory:
+                try:
+                    os.mkdir(target.parts[length], 0o777, dir_fd=directory)
+                    made.append("/".join(target.parts[: length + 1]))
+                    os.fsync(directory)
+                except FileExistsError:
+                    continue
+    except BaseException:
+        _remove_empty(workspace, made)
+        raise
+    return tuple(made)
+
+
+def _remove_empty(workspace: Workspace, made: Sequence[str]) -> None:
+    """Take back directories that were made for nothing; one that is in use stays."""
+    for path in reversed(made):
+        parts = tuple(path.split("/"))
+        with suppress(OSError), workspace.directory(parts[:-1]) as directory:
+            os.rmdir(parts[-1], dir_fd=directory)
+
+
+def _sweep_once(workspace: Workspace, directory: int) -> None:
+    info = os.fstat(directory)
+    key = (info.st_dev, info.st_ino)
+    if key not in workspace.swept:
+        workspace.swept.add(key)
+        sweep(directory)
