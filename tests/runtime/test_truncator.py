@@ -160,3 +160,11 @@ def test_a_tool_that_pages_itself_is_left_alone_up_to_the_cap(workspace: Workspa
 def test_only_true_skips(workspace: Workspace, value: object) -> None:
     response = ToolResponse.success({}, "Ran.", context={"truncation_skip": value})
     assert Truncator(ToolOutputSettings(max_lines=1), workspace).needs_cut(response, "a\nb")
+
+
+def test_the_example_of_the_documentation_is_an_envelope(workspace: Workspace) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "truncation.md").read_text(encoding="utf-8")
+    example = ToolResponse.model_validate_json(page.partition("```json")[2].partition("```")[0])
+    real, _ = Truncator(ToolOutputSettings(max_lines=1), workspace).apply("grep", "head", RAN, "a\nb")
+    assert example.data.keys() == real.data.keys()
+    assert example.data["truncation"].keys() == real.data["truncation"].keys()

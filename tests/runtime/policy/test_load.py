@@ -1,11 +1,13 @@
 """Reading policies: what is accepted, and what each mistake is told."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from toolgate.errors import PolicyError
 from toolgate.runtime.policy import Policy, Rule, parse_policy
+from toolgate.runtime.policy.builtin import builtin_rules
 
 
 def test_the_rule_of_the_design() -> None:
@@ -153,3 +155,18 @@ def test_an_invalid_project_file_is_named() -> None:
 def test_an_unreadable_user_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match=r"cannot be read: it is not a regular file\. Make it a readable TOML file"):
         Policy.load(user_file=tmp_path)
+
+
+def test_the_examples_of_the_documentation_load() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "policy.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert [len(parse_policy(example, "docs").rules) for example in examples] == [3]
+
+
+def test_the_documentation_lists_the_built_in_rules() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "policy.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"`([^`]+)`", page.partition("## Built-in rules")[2].partition("## ")[0]))
+    rules = builtin_rules()
+    assert {rule.tool for rule in rules} <= documented
+    assert {next(iter((rule.args or {}).values())) for rule in rules} == {"full", "**/.git/**", "tool-output/**"}
+    assert {"**/.git/**", "tool-output/**"} <= documented
