@@ -1,0 +1,97 @@
+"""Following processes that search: their output is taken in as it comes, and they never outlive the call."""
+
+import os
+import selectors
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from toolgate.shell.matches import Found, Stream
+
+MOST_OUTPUT = 256 << 20
+"""Bytes that a search may write before it is ended."""
+
+_MOST_MESSAGES = 1 << 16
+_READ = 1 << 18
+_TICK = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How long a search may take."""
+
+    deadline: float
+    """In the time of `time.monotonic`."""
+    check: Callable[[], None]
+    """Raises when nobody waits for the result any more."""
+
+
+@dataclass(slots=True)
+class Ending:
+    """How a search ended."""
+
+    complete: bool = True
+    """False: the deadline came, or there was too much of it."""
+    messages: str = ""
+    """What was written to standard error."""
+    failed: bool = False
+    """Whether a process ended by itself and not well."""
+
+
+def follow(processes: "list[subprocess.Popen[bytes]]", found: Found, bounds: Bounds) -> Ending:
+    """Take in what the processes write until they end or must end; none is left behind."""
+    ending = Ending()
+    messages = bytearray()
+    try:
+        with selectors.DefaultSelector() as selector:
+            for process in processes:
+                assert process.stdout is not None
+                assert process.stderr is not None
+                selector.register(process.stdout, selectors.EVENT_READ, Stream(found))
+                selector.register(process.stderr, selectors.EVENT_READ, None)
+            ending.complete = _read_all(selector, messages, bounds)
+        if ending.complete:
+            ending.failed = any(process.wait() for process in processes)
+    finally:
+        end(processes)
+    ending.messages = messages.decode("utf-8", "replace")
+    return ending
+
+
+def _read_all(selector: selectors.BaseSelector, messages: bytearray, bounds: Bounds) -> bool:
+    """Read until every pipe is closed; False if the deadline or the bound on the output came first."""
+    taken = 0
+    while selector.get_map():
+        bounds.check()
+        ready = selector.select(_TICK)
+        for key, _ in ready:
+            chunk = os.read(key.fd, _READ)
+            stream: Stream | None = key.data
+            if not chunk:
+                selector.unregister(key.fileobj)
+            if stream is None:
+                messages += chunk[: _MOST_MESSAGES - len(messages)]
+            elif chunk:
+                taken += len(chunk)
+                stream.feed(chunk)
+            else:
+                stream.finish()
+        if selector.get_map() and (time.monotonic() > bounds.deadline or taken > MOST_OUTPUT):
+            for key in list(selector.get_map().values()):
+                if key.data is not None:
+                    key.data.finish()
+            return False
+    return True
+
+
+def end(processes: "list[subprocess.Popen[bytes]]") -> None:
+    """End what still runs, and reap everything."""
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+    for process in processes:
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()

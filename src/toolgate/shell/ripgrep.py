@@ -1,0 +1,137 @@
+"""Searching text with ripgrep.
+
+It is started in the directory that was opened for the search, reads nothing outside the project, follows no link, takes
+no configuration, and ends with the call: when it is cancelled, at its deadline, or when it has written too much.
+"""
+
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+
+from toolgate.shell.following import Bounds, Ending, follow
+from toolgate.shell.matches import Found
+from toolgate.shell.reader import Command, memory_file, start
+
+_OPTIONS = (
+    *("--no-config", "--color=never", "--no-heading", "--line-number", "--with-filename", "--null", "--crlf"),
+    *("--no-context-separator", r"--field-match-separator=\x00M", r"--field-context-separator=\x00C"),
+    *("--max-columns=8192", "--max-columns-preview", "--hidden", "--no-follow", "--no-require-git"),
+    *("--no-ignore-dot", "--no-ignore-global", "--no-ignore-parent", "--glob=!.git", "--glob=!.toolgate"),
+)
+_COMPLAINT = re.compile(r"^rg: (?:\./)?(.*): ([^:\n]+) \(os error \d+\)$", re.MULTILINE)
+
+
+class Unusable(Exception):
+    """This ripgrep cannot be run, or does not know an option that is needed."""
+
+
+class BadPattern(Exception):
+    """ripgrep does not accept the pattern; the message is its reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What to search for, and where."""
+
+    pattern: str
+    case_sensitive: bool = True
+    before: int = 0
+    after: int = 0
+    directory: int | None = None
+    """Descriptor of the directory to search below; None: search `file`."""
+    file: int | None = None
+    root: int | None = None
+    """Descriptor of the project root, beneath which alone anything may be read."""
+    inherited: Sequence[str] | None = ()
+    """Ignore rules from above the directory; None: nothing is ignored."""
+    hidden_dir: str = ""
+    """A directory below the start that is never searched."""
+    name_globs: Sequence[str] = ()
+    """Only files whose names match one of them; a hint that saves time, `Found.wanted` decides."""
+
+
+def find(setting: str | None) -> str | None:
+    """The ripgrep to run, or None for the search in Python; see `ShellSettings.ripgrep`."""
+    if setting is None:
+        return _installed(os.environ.get("PATH", os.defpath))
+    return setting if setting and os.path.isabs(setting) and os.access(setting, os.X_OK) else None
+
+
+@cache
+def _installed(path: str) -> str | None:
+    """The one from the wheel, which lies beside the interpreter, else the first on PATH."""
+    own = [os.path.dirname(sys.executable), sysconfig.get_path("scripts")]
+    with suppress(KeyError):
+        own.append(sysconfig.get_path("scripts", f"{os.name}_user"))
+    for folder in (*own, *path.split(os.pathsep)):
+        program = os.path.join(folder, "rg")
+        if os.path.isabs(program) and os.path.isfile(program) and os.access(program, os.X_OK):
+            return program
+    return None
+
+
+def arguments(query: Query, ignore_file: int | None) -> list[str]:
+    """The options of one search, without the program."""
+    out = [*_OPTIONS, "--case-sensitive" if query.case_sensitive else "--ignore-case"]
+    if query.before:
+        out.append(f"--before-context={query.before}")
+    if query.after:
+        out.append(f"--after-context={query.after}")
+    if query.inherited is None:
+        out.append("--no-ignore")
+    if ignore_file is not None:
+        out.append(f"--ignore-file=/proc/self/fd/{ignore_file}")
+    if query.hidden_dir:
+        out.append(f"--glob=!/{_glob_literal(query.hidden_dir)}")
+    for glob in query.name_globs:
+        out.append(f"--type-add=wanted:{glob}")
+    if query.name_globs:
+        out.append("--type=wanted")
+    return [*out, f"--regexp={query.pattern}", "--", "-" if query.directory is None else "./"]
+
+
+def _glob_literal(text: str) -> str:
+    return "".join("\\" + character if character in "*?[]{}\\!#" else character for character in text)
+
+
+def search(program: str, query: Query, found: Found, bounds: Bounds) -> Ending:
+    """Search with ripgrep. Raises `Unusable` or `BadPattern`."""
+    rules = memory_file("\n".join(query.inherited).encode("utf-8", "surrogateescape")) if query.inherited else None
+    try:
+        readable = tuple(fd for fd in (query.root, query.directory) if fd is not None)
+        command = Command(
+            argv=[program, *arguments(query, rules)],
+            directory=query.directory,
+            stdin=query.file,
+            pass_fds=() if rules is None else (rules,),
+            readable=readable,
+        )
+        try:
+            process = start(command)
+        except OSError as error:
+            raise Unusable(os.strerror(error.errno or 0)) from None
+    finally:
+        if rules is not None:
+            os.close(rules)
+    ending = follow([process], found, bounds)
+    if process.returncode == 2 and not found.total:
+        _explain(ending.messages)
+    for path, reason in _COMPLAINT.findall(ending.messages):
+        found.skipped.setdefault(path, f"unreadable: {reason}")
+    return ending
+
+
+def _explain(messages: str) -> None:
+    """Raise what a failed ripgrep complained about, unless it was only about some files."""
+    reason = messages.removeprefix("rg: ")
+    if reason.startswith("regex parse error:"):
+        raise BadPattern(reason.partition("\nerror: ")[2].partition("\n")[0] or reason)
+    if reason.startswith(("the literal ", "compiled regex", "error: regex", "regex ")):
+        raise BadPattern(reason.partition("\n")[0])
+    if "flag" in reason or "argument" in reason or reason.startswith("error: "):
+        raise Unusable(reason.partition("\n")[0])

@@ -1,0 +1,83 @@
+"""Searching text without ripgrep: worker processes that each search a share of the tree.
+
+Why processes: a hostile regular expression holds the interpreter until it has finished, which may be never; only a
+process can be ended. Each starts bare, without the packages of this environment.
+"""
+
+import marshal
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.shell.following import Bounds, Ending, end, follow
+from toolgate.shell.matches import Found
+from toolgate.shell.reader import Command, memory_file, start
+from toolgate.shell.ripgrep import Query
+from toolgate.workspace.dialect import Translation
+
+MOST_WORKERS = 4
+"""Processes that search one tree."""
+
+_BOOT = """
+import sys
+module = type(sys)
+for name, path in (("toolgate", sys.argv[1]), ("toolgate.workspace", sys.argv[1] + "/workspace")):
+    sys.modules[name] = module(name)
+    sys.modules[name].__path__ = [path]
+from toolgate.workspace.scan import main
+main()
+"""
+_OPTIONS = ("-I", "-S", "-X", "utf8")
+
+
+def search(
+    translation: Translation, wanted: tuple[str | None, str | None, bool], query: Query, found: Found, bounds: Bounds
+) -> Ending:
+    """Search as `ripgrep.search` does; `wanted` are the expressions for names and paths, and whether to turn them."""
+    names, paths, negated = wanted
+    plan: dict[str, object] = {
+        "pattern": translation.pattern,
+        "literal": translation.literal,
+        "ignore_case": not query.case_sensitive,
+        "before": query.before,
+        "after": query.after,
+        "fd": query.file,
+        "inherited": list(query.inherited or ()),
+        "ignore": query.inherited is not None,
+        "hidden": query.hidden_dir,
+        "names": names,
+        "paths": paths,
+        "negated": negated,
+    }
+    workers = 1 if query.directory is None else max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0))))
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        for share in range(workers):
+            processes.append(_start({**plan, "share": (share, workers)}, query))
+    except OSError as error:
+        end(processes)
+        raise ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"The search could not be started: {os.strerror(error.errno or 0)}.",
+            "Try again in a moment; if it stays so, ask the user to install ripgrep.",
+        ) from None
+    return follow(processes, found, bounds)
+
+
+def _start(plan: dict[str, object], query: Query) -> "subprocess.Popen[bytes]":
+    stdin = memory_file(marshal.dumps(plan))
+    package = str(Path(__file__).parent.parent)
+    try:
+        return start(
+            Command(
+                argv=[sys.executable, *_OPTIONS, "-c", _BOOT, package],
+                directory=query.directory,
+                stdin=stdin,
+                pass_fds=() if query.file is None else (query.file,),
+            )
+        )
+    finally:
+        os.close(stdin)

@@ -1,0 +1,115 @@
+"""`glob`: the files whose paths match a pattern."""
+
+import time
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.modes import ToolMode
+from toolgate.tools.base import Tool
+from toolgate.tools.context import ToolContext
+from toolgate.tools.search_text import ignored_note, unreadable_note
+from toolgate.tools.text import load_text
+from toolgate.workspace import Stop, Workspace, in_thread
+from toolgate.workspace.find import Files, Pattern, alternatives, find_files
+from toolgate.workspace.globs import GlobError
+from toolgate.workspace.oserrors import quote
+from toolgate.workspace.start import open_start
+
+SECONDS = 8.0
+"""How long one call may walk."""
+
+
+class GlobParams(BaseModel):
+    """Arguments of `glob`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pattern: str = Field(
+        min_length=1,
+        max_length=4096,
+        description="Pattern of the paths to find, relative to 'path': '*' and '?' inside a name, '**' across "
+        "directories, '[a-z]', '{a,b}', '\\' before a character to take it literally.",
+    )
+    path: str = Field(default=".", description="Directory to look below, relative to the project root.")
+    limit: int = Field(default=200, ge=1, le=100_000, description="Paths to return at the most.")
+    include_ignored: bool = Field(default=False, description="Also return files that .gitignore excludes.")
+
+
+class GlobTool(Tool[GlobParams]):
+    """Finds files by their paths, without following links."""
+
+    name = "glob"
+    description = load_text(__file__)
+    Params = GlobParams
+    allowed_modes = frozenset({ToolMode.coding})
+    read_only = True
+    idempotent = True
+
+    async def execute(self, params: GlobParams, context: ToolContext) -> ToolResponse:
+        """Walk and match."""
+        workspace = context.require_workspace()
+        relative = workspace.relative(params.path)
+        files = await in_thread(_find, workspace, params, context.settings.tool_output.dir)
+        if not files.complete and not files.paths:
+            raise ToolError(
+                ErrorCode.TIMEOUT,
+                f"Nothing was found within {SECONDS:g} seconds, and the tree was not walked to its end.",
+                "Start the pattern with a directory, or pass a 'path' further down.",
+            )
+        truncated = not files.complete or len(files.paths) < files.total
+        data: dict[str, Any] = {"paths": files.paths, "truncated": truncated}
+        build = ToolResponse.partial if truncated or files.unreadable or files.too_deep else ToolResponse.success
+        return build(
+            data,
+            _text(params, relative, files),
+            stats={"total_paths": files.total, "total_matches": files.total},
+            context={"path_resolved": relative},
+        )
+
+
+def _find(stop: Stop, workspace: Workspace, params: GlobParams, output_dir: str) -> Files:
+    deadline = time.monotonic() + SECONDS
+    if "\0" in params.pattern:
+        raise _bad("it contains a NUL character")
+    try:
+        choices = alternatives(workspace, params.path, params.pattern)
+        path = workspace.relative(params.path)
+        base = [] if path == "." else path.split("/")
+        if any(choice[: len(base)] != base for choice in choices):  # '..' or an absolute pattern led elsewhere
+            path, base = ".", []
+        pattern = Pattern([choice[len(base) :] for choice in choices if len(choice) > len(base)])
+    except GlobError as error:
+        raise _bad(str(error)) from None
+    with open_start(
+        workspace, path, output_dir=output_dir, include_ignored=params.include_ignored, files=False
+    ) as start:
+        return find_files(workspace, start, pattern, limit=params.limit, deadline=deadline, check=stop.check)
+
+
+def _bad(reason: str) -> ToolError:
+    return ToolError(
+        ErrorCode.INVALID_PARAM,
+        f"'pattern' is not a valid glob: {reason}.",
+        "For example: '**/*.py', 'src/**/test_*.{ts,tsx}'.",
+    )
+
+
+def _text(params: GlobParams, relative: str, files: Files) -> str:
+    shown = len(files.paths)
+    parts = [f"Found {files.total} {'file' if files.total == 1 else 'files'} for {quote(params.pattern)}"]
+    parts[0] += f" in {quote(relative)}" if relative != "." else ""
+    parts[0] += f", showing the first {shown}." if shown < files.total else "."
+    if not files.complete:
+        parts.append(f"The walk was stopped after {SECONDS:g} seconds: there may be more.")
+    if not params.include_ignored:
+        parts.append(ignored_note("listed", files.ignored))
+    parts += unreadable_note([path for path, _ in files.unreadable], files.too_deep)
+    if shown < files.total or not files.complete:
+        parts.append("Narrow the pattern or the path, or pass a larger limit.")
+    elif not files.total:
+        parts.append("Only files are listed; check the pattern with 'ls', or begin it with '**/' to look further down.")
+    return " ".join(parts)

@@ -1,0 +1,162 @@
+"""`grep`: the lines that match a regular expression."""
+
+import time
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.modes import ToolMode
+from toolgate.tools.base import Tool
+from toolgate.tools.context import ToolContext
+from toolgate.tools.search_text import ignored_note, named
+from toolgate.tools.text import load_text
+from toolgate.workspace import in_thread
+from toolgate.workspace.oserrors import quote
+
+SECONDS = 8.0
+"""How long one search may take."""
+MOST_SKIPPED = 100
+"""Files that `skipped` lists at the most."""
+
+
+class GrepParams(BaseModel):
+    """Arguments of `grep`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pattern: str = Field(
+        min_length=1,
+        max_length=10_000,
+        description="Regular expression, matched against each line by itself (ripgrep's dialect: no look-around, "
+        "no backreferences).",
+    )
+    path: str = Field(default=".", description="Directory to search below, or one file.")
+    include: str | None = Field(
+        default=None,
+        max_length=4096,
+        description="Only files that match this glob: '*.py' by name, 'src/**/*.ts' by path relative to 'path'; "
+        "with '!' in front, all others.",
+    )
+    file_type: str | None = Field(
+        default=None, max_length=100, description="Only files of this type, such as py, ts, rust, md."
+    )
+    case_sensitive: bool = Field(default=True, description="False: upper and lower case are the same.")
+    before: int = Field(default=0, ge=0, le=100, description="Lines of context before each match.")
+    after: int = Field(default=0, ge=0, le=100, description="Lines of context after each match.")
+    limit: int = Field(default=100, ge=1, le=100_000, description="Matches to return at the most.")
+    include_ignored: bool = Field(default=False, description="Also search files that .gitignore excludes.")
+
+
+class GrepTool(Tool[GrepParams]):
+    """Searches the contents of files, one match a line."""
+
+    name = "grep"
+    description = load_text(__file__)
+    Params = GrepParams
+    allowed_modes = frozenset({ToolMode.coding})
+    read_only = True
+    idempotent = True
+
+    async def execute(self, params: GrepParams, context: ToolContext) -> ToolResponse:
+        """Search, with ripgrep or without."""
+        from toolgate.shell.searching import Job, run
+
+        workspace = context.require_workspace()
+        relative = workspace.relative(params.path)
+        job = Job(
+            **params.model_dump(),
+            output_dir=context.settings.tool_output.dir,
+            ripgrep=context.settings.shell.ripgrep,
+            deadline=time.monotonic() + SECONDS,
+        )
+        outcome = await in_thread(run, workspace, job)
+        if not outcome.complete and not outcome.matches:
+            raise ToolError(
+                ErrorCode.TIMEOUT,
+                f"Nothing was found within {SECONDS:g} seconds, and the search had not come to its end.",
+                "Narrow 'path', 'include' or 'file_type', or simplify the pattern.",
+            )
+        shown = len(outcome.matches)
+        truncated = shown < outcome.total or outcome.clipped > 0 or not outcome.complete
+        data: dict[str, Any] = {
+            "matches": outcome.matches,
+            "truncated": truncated,
+            "skipped": [{"path": path, "reason": reason} for path, reason in outcome.skipped[:MOST_SKIPPED]],
+        }
+        if outcome.fallback:
+            data["fallback"] = "python"
+        failed = any(reason != "binary" for _, reason in outcome.skipped)
+        build = ToolResponse.partial if truncated or outcome.fallback or failed else ToolResponse.success
+        return build(
+            data,
+            _text(params, relative, outcome),
+            stats={
+                "total_matches": outcome.total,
+                "total_files": outcome.files,
+                "total_skipped": len(outcome.skipped),
+            },
+            context={"path_resolved": relative},
+        )
+
+    def render(self, response: ToolResponse) -> str:
+        """`file:line:text`, as grep writes it; lines of context have `-` in place of `:`."""
+        lines = [response.text]
+        for match in response.data.get("matches", ()):
+            lines += _rendered(match)
+        return "\n".join(lines)
+
+
+def _rendered(match: dict[str, Any]) -> list[str]:
+    file, line = match["file"], match["line"]
+    before, after = match.get("before", ()), match.get("after", ())
+    return [
+        *(f"{file}-{line - len(before) + index}-{text}" for index, text in enumerate(before)),
+        f"{file}:{line}:{match['text']}",
+        *(f"{file}-{line + 1 + index}-{text}" for index, text in enumerate(after)),
+        *(("--",) if before or after else ()),
+    ]
+
+
+def _text(params: GrepParams, relative: str, outcome: Any) -> str:
+    total, shown = outcome.total, len(outcome.matches)
+    least = "" if outcome.complete else "at least "
+    where = f" in {quote(relative)}" if relative != "." else ""
+    parts = [f"Found {least}{_count(total, 'match', 'matches')} for {quote(params.pattern)}{where}"]
+    parts[0] += f" in {_count(outcome.files, 'file', 'files')}" if total else ""
+    parts[0] += f", showing the first {shown}." if shown < total else "."
+    if not outcome.complete:
+        parts.append("The search was stopped before its end: it took too long or found too much.")
+    if outcome.clipped:
+        parts.append(
+            f"{_count(outcome.clipped, 'match has', 'matches have')} a line that was too long and was clipped."
+        )
+    if outcome.fallback:
+        parts.append(f"{outcome.fallback} A slower search in Python was used instead.")
+    parts += _skipped(outcome)
+    if outcome.ignores:
+        parts.append(ignored_note("searched", outcome.ignored))
+    if shown < total or not outcome.complete:
+        parts.append("Narrow 'path', 'include' or the pattern, or pass a larger 'limit'.")
+    elif outcome.clipped:
+        parts.append("Read the file around the line with 'read_file' to see more of it.")
+    elif outcome.fallback:
+        parts.append("The results are the same; for speed, ask the user to install ripgrep.")
+    return " ".join(parts)
+
+
+def _skipped(outcome: Any) -> list[str]:
+    binary = [path for path, reason in outcome.skipped if reason == "binary"]
+    others = [path for path, reason in outcome.skipped if reason != "binary"]
+    notes = []
+    if binary:
+        notes.append(f"Not searched because binary: {named(binary)}.")
+    if others:
+        notes.append(f"Could not be searched (see 'skipped'): {named(others)}. Check their permissions.")
+    return notes
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

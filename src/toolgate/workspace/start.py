@@ -1,0 +1,64 @@
+"""Where a search starts: the opened directory or file, and what holds there."""
+
+import os
+import stat
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from toolgate.workspace.root import OpenedFile, Workspace
+from toolgate.workspace.walk import inherited
+
+
+@dataclass(slots=True, kw_only=True)
+class Start:
+    """An opened starting point. A context manager that closes it."""
+
+    path: str
+    """Relative to the root, as it was typed; `.` is the root."""
+    directory: int | None = None
+    file: OpenedFile | None = None
+    rules: list[str] | None = None
+    """Ignore rules from above, relative to the start; None: nothing is ignored."""
+    hidden_dir: str = ""
+    """Where the runtime keeps whole outputs, relative to the start; empty if that is not below it."""
+
+    @property
+    def prefix(self) -> str:
+        """What goes in front of a path that is relative to the start."""
+        return "" if self.path == "." else f"{self.path}/"
+
+    def __enter__(self) -> "Start":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.directory is not None:
+            os.close(self.directory)
+        if self.file is not None:
+            self.file.close()
+
+
+def open_start(workspace: Workspace, path: str, *, output_dir: str, include_ignored: bool, files: bool) -> Start:
+    """Open a directory to search below, or (with `files`) a single file. Raises `ToolError`."""
+    relative = workspace.relative(path)
+    info = workspace.stat(path) if files else None
+    if info is not None and not stat.S_ISDIR(info.st_mode):
+        return Start(path=relative, file=workspace.open_file(path))
+    directory = workspace.open_dir(path)
+    try:
+        parts, output = list(workspace.locate(path).parts), output_dir.split("/")
+        ignore = not include_ignored and parts[: len(output)] != output
+        below = output[len(parts) :] if output[: len(parts)] == parts else []
+        rules = _rules_above(workspace, parts) if ignore else None
+        return Start(path=relative, directory=directory, rules=rules, hidden_dir="/".join(below))
+    except BaseException:
+        os.close(directory)
+        raise
+
+
+def _rules_above(workspace: Workspace, parts: list[str]) -> list[str]:
+    with ExitStack() as stack:
+        try:
+            folders = [stack.enter_context(workspace.directory(tuple(parts[:level]))) for level in range(len(parts))]
+        except OSError:  # moved away meanwhile: then nothing is inherited
+            return []
+        return inherited(folders, parts)

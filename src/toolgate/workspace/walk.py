@@ -1,0 +1,214 @@
+"""Walking a directory tree by descriptors: links are reported and never followed, whatever changes meanwhile."""
+
+import os
+from collections.abc import Callable, Iterator
+
+from toolgate.workspace.ignore import LARGEST, Ignores
+
+TEMP_PREFIX = ".toolgate-tmp-"
+"""How the names of half-written files begin; no tool shows them."""
+NEVER = frozenset({".git", ".toolgate"})
+"""Names that a walk passes over wherever they are."""
+DEEPEST = 250
+"""Levels below its start that a walk descends; one descriptor is open for each."""
+CHUNK = 8192
+"""Entries of one directory that are in memory at a time."""
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class Folder:
+    """One directory, or the next part of a very large one, as it was listed; open while it is looked at."""
+
+    __slots__ = ("dirs", "fd", "files", "ignored", "ignores", "links", "path")
+
+    def __init__(self, path: str, fd: int, ignores: Ignores | None) -> None:
+        self.path = path
+        """Relative to the start of the walk: empty, or ending with `/`."""
+        self.fd = fd
+        self.ignores = ignores
+        """None: nothing is ignored."""
+        self.files: list[str] = []
+        """Regular files, ignored ones among them: ask `keeps` about those that matter."""
+        self.links: list[str] = []
+        self.dirs: list[str] = []
+        """Directories that the walk will enter."""
+        self.ignored: list[str] = []
+        """Directories that it will not enter because a rule ignores them."""
+
+    def keeps(self, name: str) -> bool:
+        """Whether a file or link of this folder is to be shown."""
+        if name.startswith(TEMP_PREFIX) or name in NEVER:
+            return False
+        return self.ignores is None or not self.ignores.ignored(name, self.path, False)
+
+
+class Walk:
+    """A walk from one open directory downwards.
+
+    `unreadable` collects the folders that could not be entered, with the error number; `failed` is called for each.
+    """
+
+    def __init__(
+        self,
+        fd: int,
+        *,
+        ignores: Ignores | None,
+        check: Callable[[], None] | None = None,
+        hidden_dir: str = "",
+        only: tuple[str, ...] = (),
+        depth: int = DEEPEST,
+    ) -> None:
+        self._fd = fd
+        self._start = ignores
+        self._check = check
+        self._hidden_dir = hidden_dir
+        self._only = only
+        self._depth = min(depth, DEEPEST)
+        self.unreadable: list[tuple[str, int]] = []
+        self.too_deep = False
+        """Whether the tree went on below the deepest level."""
+
+    def __iter__(self) -> Iterator[Folder]:
+        """Every folder, parents before their children; each is open only until the next one is asked for."""
+        stack: list[tuple[int, str, Ignores | None, list[str]]] = []
+        fd = os.dup(self._fd)
+        path, ignores = "", self._start
+        try:
+            while True:
+                try:
+                    dirs: list[str] = []
+                    for folder in self._list(fd, path, ignores, len(stack)):
+                        dirs.extend(folder.dirs)
+                        ignores = folder.ignores
+                        yield folder
+                except OSError as error:
+                    self.unreadable.append((path, error.errno or 0))
+                    dirs = []
+                stack.append((fd, path, ignores, dirs))
+                fd = -1
+                while stack and fd < 0:
+                    fd, path, ignores = self._next(stack)
+                if fd < 0:
+                    return
+        finally:
+            for open_fd, *_ in stack:
+                os.close(open_fd)
+            if fd >= 0:
+                os.close(fd)
+
+    def _next(self, stack: list[tuple[int, str, Ignores | None, list[str]]]) -> tuple[int, str, Ignores | None]:
+        """Open the next directory below the top of the stack, or drop that top."""
+        parent, prefix, ignores, dirs = stack[-1]
+        while dirs:
+            name = dirs.pop()
+            try:
+                return os.open(name, _DIRECTORY, dir_fd=parent), f"{prefix}{name}/", ignores
+            except OSError as error:
+                self.unreadable.append((f"{prefix}{name}/", error.errno or 0))
+        stack.pop()
+        os.close(parent)
+        return -1, "", None
+
+    def _list(self, fd: int, path: str, ignores: Ignores | None, level: int) -> Iterator[Folder]:
+        if level < len(self._only):
+            folder = Folder(path, fd, self._rules(fd, path, ignores, None))
+            self._sort_out(folder, [self._only[level]], level)
+            yield folder
+            return
+        first = True
+        with os.scandir(fd) as entries:
+            while True:
+                if self._check is not None:
+                    self._check()
+                folder = Folder(path, fd, ignores)
+                dirs, more = _take(entries, folder)
+                if first:
+                    ignores = folder.ignores = self._rules(fd, path, ignores, None if more else (folder.files, dirs))
+                    first = False
+                self._sort_out(folder, dirs, level)
+                yield folder
+                if not more:
+                    return
+
+    def _rules(
+        self, fd: int, path: str, ignores: Ignores | None, listed: tuple[list[str], list[str]] | None
+    ) -> Ignores | None:
+        """The rules inside a folder; `listed` are its files and directories if all of them are known."""
+        if ignores is None:
+            return None
+        files, dirs = listed if listed is not None else ([".gitignore"], [".git"])
+        return ignores.enter(
+            path,
+            read_small(fd, ".gitignore") if ".gitignore" in files else None,
+            read_small(fd, ".git", "info", "exclude") if ".git" in dirs else None,
+        )
+
+    def _sort_out(self, folder: Folder, dirs: list[str], level: int) -> None:
+        """Decide which directories are entered."""
+        for name in dirs:
+            if name in NEVER or (self._hidden_dir and folder.path + name == self._hidden_dir):
+                continue
+            if folder.ignores is not None and folder.ignores.ignored(name, folder.path, True):
+                folder.ignored.append(name)
+            elif level < self._depth:
+                folder.dirs.append(name)
+            else:
+                self.too_deep = True
+
+
+def _take(entries: Iterator[os.DirEntry[str]], folder: Folder) -> tuple[list[str], bool]:
+    """Sort the next entries into files, links and directories; the latter, and whether there may be more."""
+    dirs: list[str] = []
+    add_file = folder.files.append
+    for count, entry in enumerate(entries, 1):
+        if entry.is_file(follow_symlinks=False):
+            add_file(entry.name)
+        elif entry.is_dir(follow_symlinks=False):
+            dirs.append(entry.name)
+        elif entry.is_symlink():
+            folder.links.append(entry.name)
+        if count == CHUNK:
+            return dirs, True
+    return dirs, False
+
+
+def read_small(fd: int, *names: str) -> str | None:
+    """The text of a small file below an open directory, no component of which may be a link; None if there is none."""
+    folder = fd
+    try:
+        for name in names[:-1]:
+            deeper = os.open(name, _DIRECTORY, dir_fd=folder)
+            if folder != fd:
+                os.close(folder)
+            folder = deeper
+        opened = os.open(names[-1], _FILE, dir_fd=folder)
+    except OSError:
+        return None
+    finally:
+        if folder != fd:
+            os.close(folder)
+    try:
+        return os.read(opened, LARGEST).decode("utf-8", "surrogateescape")
+    except OSError:
+        return None
+    finally:
+        os.close(opened)
+
+
+def inherited(folders: list[int], names: list[str]) -> list[str]:
+    """The ignore rules from above a search, as lines relative to where it starts.
+
+    `folders` are the open directories from the root down to the start's parent, `names` the steps between them, the
+    start's own name last. What is further down and what is in a `.gitignore` comes last, because the last rule wins.
+    """
+    from toolgate.workspace.ignore import below, parse
+
+    lines: list[str] = []
+    for source in ((".git", "info", "exclude"), (".gitignore",)):
+        for level, fd in enumerate(folders):
+            text = read_small(fd, *source)
+            if text is not None:
+                lines.extend(rule.line() for rule in below(parse(text), names[level:]))
+    return lines
