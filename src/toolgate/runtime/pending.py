@@ -160,6 +160,10 @@ class PendingResult:
                             self._call_hook()
                             timer = self._loop.call_later(GRACE, self._interrupt)
                         error = cancelled
+                    except GeneratorExit:
+                        raise
+                    except BaseException as failure:  # noqa: BLE001 - of what the call waits for: its own to handle
+                        error = failure
                 try:
                     waited = work.send(None) if error is None else work.throw(error)
                 except StopIteration as stop:
