@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 import toolgate
@@ -37,9 +38,10 @@ async def step(title: str, toolset: toolgate.CallableToolset, name: str, argumen
     response = result.response
     status = response.status.value + (f" {response.error.code}" if response.error else "")
     print(f"  {paint(status, _COLOURS[response.status.value])}")
-    shown, _ = excerpt(visible(result.output), lines=12, width=150)
+    shown, _ = excerpt(visible(result.output), lines=8, width=400)
     for line in shown.splitlines():
-        print(f"  {paint('│', 'dim')} {line}")
+        for part in textwrap.wrap(line, 110, drop_whitespace=False, replace_whitespace=False) or [""]:
+            print(f"  {paint('│', 'dim')} {part}")
     return result
 
 
