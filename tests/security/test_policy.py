@@ -1,5 +1,6 @@
 """The rows of group C that are about policies themselves, through the pipeline."""
 
+import importlib
 import os
 import shlex
 from pathlib import Path
@@ -24,6 +25,8 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.settings import Settings
 
 NOBODY = 65534
+for module in ("toolgate.runtime.policy", "toolgate.workspace.config", "structlog"):
+    importlib.import_module(module)  # now, because nobody may not be able to read the checkout
 
 
 class Command(BaseModel):
@@ -43,11 +46,11 @@ class Shell(Tool[Command]):
     def __init__(self) -> None:
         self.ran: list[str] = []
 
-    async def prepare(self, params: Command, context: ToolContext) -> Plan:  # noqa: ARG002 - needs no context
+    async def prepare(self, params: Command, context: ToolContext) -> Plan:
         words = tuple(shlex.split(params.command))
         return Plan(summary=params.command, commands=(words,), plain=True)
 
-    async def execute(self, params: Command, context: ToolContext) -> ToolResponse:  # noqa: ARG002 - needs no context
+    async def execute(self, params: Command, context: ToolContext) -> ToolResponse:
         self.ran.append(params.command)
         return ToolResponse.success({}, "Ran.")
 

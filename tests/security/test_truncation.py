@@ -1,5 +1,6 @@
 """Group T of the attack matrix: outputs that are too long, through the pipeline, as root and as nobody."""
 
+import importlib
 import json
 import os
 import re
@@ -18,8 +19,11 @@ from pydantic import BaseModel, ConfigDict
 
 from toolgate import CallableToolset, Tool, ToolCall, ToolContext, ToolMode, ToolResponse, ToolResult, Workspace
 from toolgate.protocol.codes import ErrorCode
+from toolgate.runtime.truncator import Truncator
 
 NOBODY = 65534
+for module in ("toolgate.runtime.policy", "toolgate.runtime.truncator", "toolgate.workspace.spool", "structlog"):
+    importlib.import_module(module)  # now, because nobody may not be able to read the checkout
 UIDS = [0, NOBODY] if os.geteuid() == 0 else [os.geteuid()]
 
 
@@ -39,7 +43,7 @@ class Says(Tool[NoParams]):
         self.name = name  # type: ignore[misc]  # a class attribute of ordinary tools
         self.keep = keep
 
-    async def execute(self, params: NoParams, context: ToolContext) -> ToolResponse:  # noqa: ARG002 - it says what it was made with
+    async def execute(self, params: NoParams, context: ToolContext) -> ToolResponse:
         return self.response
 
     def render(self, response: ToolResponse) -> str:
@@ -124,7 +128,7 @@ TEXTS = st.text(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS, st.integers(1, 6000), st.sampled_from(["head", "tail", "head_tail"]))
 async def test_t04_counts_are_exact(place: Place, text: str, times: int, keep: str) -> None:
     text *= times
@@ -175,8 +179,6 @@ async def test_t07_fifty_in_one_second_are_fifty_files(place: Place) -> None:
 
 @pytest.mark.parametrize("name", ["a/../b", "x\0y", "n" * 300, "../../root-evil/x", "é", "-rf", "", "a\nb"])
 def test_t08_a_hostile_tool_name_makes_a_safe_file_name(place: Place, name: str) -> None:
-    from toolgate.runtime.truncator import Truncator
-
     truncator = Truncator(place.context.settings.tool_output, place.context.workspace)
     response, _ = truncator.apply(name, "head", ToolResponse.success({}, "x"), lines(2001))
     path = response.data["truncation"]["full_output_path"]
