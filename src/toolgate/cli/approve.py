@@ -31,7 +31,7 @@ class TerminalApprover:
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Ask once; `v` shows the whole detail and asks again."""
-        detail = visible(request.detail)
+        detail = visible(request.detail.rstrip("\n"))
         short, cut = excerpt(squeezed(detail), lines=_LINES, width=_WIDTH)
         cut = cut or short != detail
         self._show(request, short)

@@ -87,7 +87,7 @@ def _show(result: "ToolResult") -> None:
     if sys.stderr.isatty():
         paint = Style(sys.stderr)
         colour = "green" if response.status.value == "success" else "yellow"
-        sys.stderr.write(paint(f"{response.status.value}, {response.stats['time_ms']} ms", colour) + "\n")
+        sys.stderr.write(paint(f"{response.status.value}, {float(response.stats['time_ms']):,.1f} ms", colour) + "\n")
 
 
 def _complain(result: "ToolResult", mode: str) -> None:
@@ -95,9 +95,10 @@ def _complain(result: "ToolResult", mode: str) -> None:
     error = result.response.error
     assert error is not None
     paint = Style(sys.stderr)
-    text = visible(result.response.text or error.message)
+    denied_by_mode = error.code.value == "MODE_DENIED" and mode == "chat_safe"
+    text = visible(error.message if denied_by_mode else result.response.text or error.message)
     sys.stderr.write(f"toolgate call: {paint(error.code.value, 'bold', 'red')}: {text}\n")
-    if error.code.value == "MODE_DENIED" and mode == "chat_safe":
+    if denied_by_mode:
         sys.stderr.write(paint("You are the operator here: --mode coding allows it for this call.", "dim") + "\n")
     if error.code.value == "APPROVAL_DENIED" and not sys.stdin.isatty():
         sys.stderr.write(
