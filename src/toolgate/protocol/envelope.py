@@ -149,4 +149,12 @@ def _simple(cls: type[R], status: Status, data: dict[str, Any], text: str, error
 
 def plain_result(value: Any, text: str) -> ToolResponse:
     """The envelope of a value that is no envelope."""
-    return _simple(ToolResponse, Status.success, {"result": value}, text, None)
+    fields = {
+        "status": Status.success,
+        "data": {"result": value},
+        "text": text,
+        "error": None,
+        "stats": {},
+        "context": {},
+    }
+    return trusted(ToolResponse, fields)

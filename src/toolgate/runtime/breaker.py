@@ -16,11 +16,8 @@ class Breaker:
         self._failures: dict[str, int] = {}
         self._open_until: dict[str, float] = {}
         self._trying: set[str] = set()
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether no tool has broken lately: then every call may run and there is nothing to forget."""
-        return not self._failures
+        self.quiet = True
+        """No tool has broken lately: every call may run and there is nothing to forget."""
 
     def is_open(self, name: str) -> bool:
         """Whether the tool rests, or is being tried by another call; it is hidden while it is."""
@@ -43,10 +40,12 @@ class Breaker:
     def end(self, name: str, *, broken: bool | None) -> None:
         """The call ended: it broke, it worked, or (None) it ended without showing either."""
         if broken:
+            self.quiet = False
             count = self._failures[name] = self._failures.get(name, 0) + 1
             if count >= THRESHOLD:
                 self._open_until[name] = self._clock.monotonic() + REST
         elif broken is False and self._failures:
             self._failures.pop(name, None)
             self._open_until.pop(name, None)
+            self.quiet = not self._failures
         self._trying.discard(name)

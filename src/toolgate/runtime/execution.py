@@ -1,70 +1,73 @@
-"""Running a tool: its deadline, its own cancel, and what it returned made into an envelope."""
+"""How a tool is called: natively, as a function, or as somebody else's; and what its answer is made into."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
-from toolgate.protocol.codes import ErrorCode
-from toolgate.protocol.envelope import ToolResponse
-from toolgate.runtime.failures import failure_of, internal
-from toolgate.runtime.pending import PendingResult
-from toolgate.runtime.run import Entry, Run
+from toolgate.protocol.envelope import ToolResponse, plain_result
+from toolgate.runtime.failures import internal, timed_out
+from toolgate.tools.base import Tool
 from toolgate.tools.foreign import ForeignTool, to_response
+from toolgate.tools.function import FunctionTool
+
+if TYPE_CHECKING:
+    from toolgate.runtime.pending import PendingResult
+    from toolgate.runtime.run import Run
+
+Invoke = Callable[["Run", "PendingResult"], Awaitable[Any]]
 
 
-async def execute(run: Run, entry: Entry, pending: PendingResult) -> ToolResponse:
-    """The tool's response, or the failure that it ended with; only cancellation is raised."""
-    tool = entry.tool
-    run.executed = True
-    response: object
-    try:
-        if tool.timeout is not None:
-            response = await _within(tool.timeout, run, entry, pending)
-        elif entry.foreign is not None:
-            response = await _call_foreign(entry.foreign, run.arguments, pending)
-        else:
-            response = await tool.execute(run.params, run.context)
-    except (asyncio.CancelledError, GeneratorExit):
-        raise
-    except BaseException as error:  # noqa: BLE001 - whatever a tool does, the runtime lives and the call is answered
-        return failure_of(error, tool.name, _path(run.arguments))
-    return _checked(response, tool.name)
+def invoker(tool: Tool[Any]) -> Invoke:
+    """The quickest way to call a tool that keeps its deadline and its own cancel."""
+    invoke: Invoke
+    if isinstance(tool, ForeignTool):
+        invoke = _foreign(tool)
+    elif isinstance(tool, FunctionTool) and tool.is_plain:
+        function = tool.function
+
+        def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
+            return function(**run.params.__dict__)  # type: ignore[no-any-return]  # what a coroutine function returns
+    else:
+
+        def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
+            return tool.execute(run.params, run.context)
+
+    return invoke if tool.timeout is None else _within(tool.timeout, tool.name, invoke)
 
 
-def _checked(response: object, tool_name: str) -> ToolResponse:
-    if isinstance(response, ToolResponse):
-        return response
-    return internal(tool_name, f"returned {type(response).__name__} instead of a ToolResponse")
+def responder(tool: Tool[Any]) -> Callable[[Any], ToolResponse]:
+    """What is made of an answer that is no envelope: a value of those who may return values, else a fault."""
+    if isinstance(tool, ForeignTool):
+        return lambda value: to_response(tool.name, value)
+    if isinstance(tool, FunctionTool):
+        return lambda value: plain_result(value, tool.said)
+    return lambda value: internal(tool.name, f"returned {type(value).__name__} instead of a ToolResponse")
 
 
-async def _call_foreign(tool: ForeignTool, arguments: dict[str, Any], pending: PendingResult) -> ToolResponse:
-    value: Any = tool.call(arguments)
-    if inspect.isawaitable(value):
-        own_cancel = getattr(value, "cancel", None)
-        if callable(own_cancel):
-            pending.on_cancel(own_cancel)
-        value = await value
-    return to_response(tool.name, value)
+def _foreign(tool: ForeignTool) -> Invoke:
+    async def invoke(run: Run, pending: PendingResult) -> Any:
+        value: Any = tool.call(run.arguments)
+        if inspect.isawaitable(value):
+            own_cancel = getattr(value, "cancel", None)
+            if callable(own_cancel):
+                pending.on_cancel(own_cancel)
+            value = await value
+        return value
+
+    return invoke
 
 
-async def _within(seconds: float, run: Run, entry: Entry, pending: PendingResult) -> ToolResponse:
-    try:
-        async with asyncio.timeout(seconds) as deadline:
-            if entry.foreign is not None:
-                return await _call_foreign(entry.foreign, run.arguments, pending)
-            response: ToolResponse = await entry.tool.execute(run.params, run.context)
-            return response
-    except TimeoutError:
-        if not deadline.expired():
+def _within(seconds: float, name: str, invoke: Invoke) -> Invoke:
+    async def within(run: Run, pending: PendingResult) -> Any:
+        try:
+            async with asyncio.timeout(seconds) as deadline:
+                return await invoke(run, pending)
+        except TimeoutError:
+            if deadline.expired():
+                return timed_out(name, seconds)
             raise
-        return ToolResponse.failure(
-            ErrorCode.TIMEOUT,
-            f"Tool '{entry.tool.name}' did not finish within {seconds:g} s and was stopped.",
-            next_step="Ask for less in one call.",
-        )
 
-
-def _path(arguments: Any) -> object:
-    return arguments.get("path") if isinstance(arguments, dict) else None
+    return within

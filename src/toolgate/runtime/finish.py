@@ -23,18 +23,27 @@ def complete(run: Run, response: ToolResponse) -> ToolResponse:
         stats = given["stats"] | stats
     if given["context"]:
         context = {"cwd": "."} | given["context"] | {"params_input": run.arguments}
+    if run.fresh:
+        given["stats"], given["context"] = stats, context
+        return response
     return trusted(ToolResponse, {**given, "stats": stats, "context": context})
 
 
 def rendered(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
     """The completed envelope and what the model reads; a tool that returned what JSON cannot say is broken."""
+    entry = run.entry
+    output: object
     try:
         completed = complete(run, response)
-        output = _output(run, completed)
-        if run.entry is not None and not run.entry.plain_render:
-            encode(response.data)
+        data = encode(response.data) if response.data else ""
         if response.context or response.stats:
             encode([response.stats, response.context])
+        if response.error is not None and response.error.code is ErrorCode.MODE_DENIED:
+            output = encode({"ok": False, **response.data})
+        elif entry is None or entry.plain_render:
+            output = f"{response.text}\n{data}" if data else response.text
+        else:
+            output = entry.render(completed)
     except (ValueError, TypeError, RecursionError) as error:
         return _broken(run, f"returned what JSON cannot say ({type(error).__name__})")
     except Exception as error:  # noqa: BLE001 - a tool's own render: its fault is reported like any other of the tool
@@ -51,12 +60,6 @@ def rendered(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
 def _broken(run: Run, what: str) -> tuple[ToolResponse, str]:
     completed = complete(run, internal(run.call.name, what))
     return completed, completed.text
-
-
-def _output(run: Run, response: ToolResponse) -> object:
-    if response.error is not None and response.error.code is ErrorCode.MODE_DENIED and "next_action" in response.data:
-        return encode({"ok": False, **response.data})
-    return run.render(response)
 
 
 def result_of(run: Run, response: ToolResponse, output: str) -> ToolResult:

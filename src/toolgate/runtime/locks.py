@@ -19,47 +19,49 @@ class WriterLock:
         self._outer: WriterLock | None = None
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    def holds(self) -> bool:
-        """Whether the current call is made inside a call that has the lock: then there is nothing to wait for."""
-        return _held.get() is self
-
-    def try_acquire(self) -> bool:
-        """Take the lock if it is free."""
-        if self._busy or self._waiting:
+    def enter(self) -> bool | None:
+        """Take the lock if it is free. False: the call is made inside one that has it; None: it has to wait."""
+        outer = _held.get()
+        if outer is self:
             return False
-        self._take()
+        if self._busy or self._waiting:
+            return None
+        self._busy = True
+        self._outer = outer
+        _held.set(self)
         return True
 
-    async def acquire(self) -> None:
-        """Wait for the turn."""
-        if self._busy or self._waiting:
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(waiter)
-            try:
-                await waiter
-            except asyncio.CancelledError:
-                if waiter.done() and not waiter.cancelled():
-                    self._hand_over()
-                elif waiter in self._waiting:
-                    self._waiting.remove(waiter)
-                raise
-        self._take()
-
-    def _take(self) -> None:
-        self._busy = True
+    async def wait(self) -> bool:
+        """Wait for the turn and take it; False if there is nothing to wait for."""
+        if _held.get() is self:
+            return False
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self._hand_over()
+            elif waiter in self._waiting:
+                self._waiting.remove(waiter)
+            raise
         self._outer = _held.get()
         _held.set(self)
+        return True
 
-    def release(self) -> None:
+    def leave(self) -> None:
         """Let the next one in."""
         _held.set(self._outer)
-        self._hand_over()
+        if self._waiting:
+            self._hand_over()
+        else:
+            self._busy = False
 
     def _hand_over(self) -> None:
+        """Give the lock, which stays busy, to the first who still waits."""
         while self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():
-                self._busy = True
                 waiter.set_result(None)
                 return
         self._busy = False

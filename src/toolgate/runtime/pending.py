@@ -80,13 +80,11 @@ class PendingResult:
 
     def __await__(self) -> Generator[Any, None, ToolResult]:
         """Wait for the result, running the call if nobody does yet."""
-        if self._result is not None:
-            return self._result
         if self._started:
-            return (yield from self._wait())
+            return self._wait()
         if self._unstarted and self._unstarted[-1] is self:
             self._unstarted.pop()
-        return (yield from self._drive())
+        return self._drive()
 
     def start(self) -> None:
         """Run it in the background, if nobody runs it yet."""

@@ -76,22 +76,20 @@ class ToolRegistry:
 
     def get_effective_modes(self, name: str) -> frozenset[ToolMode]:
         """The modes in which a tool may be seen and run; empty for an unknown one."""
-        tool = self.get(name)
+        tool = self._tools.get(name)
         if tool is None:
             return frozenset()
-        override = self._overridden(name)
         declared = frozenset(tool.allowed_modes)
-        return declared if override is None else declared & override
+        return declared & self._overrides.get(name, declared)
 
     def check_mode(self, name: str, mode: ToolMode) -> bool:
         """Whether a tool may be seen and run in `mode`. Both gates ask this and nothing else."""
         if type(mode) is not ToolMode:
             require_mode(mode)
-        tool = self.get(name)
+        tool = self._tools.get(name)
         if tool is None or mode not in tool.allowed_modes:
             return False
-        override = self._overridden(name)
-        return override is None or mode in override
+        return name not in self._overrides or mode in self._overrides[name]
 
     def set_mode_override(self, name: str, modes: Iterable[ToolMode]) -> None:
         """Tighten a tool's modes, at once and for every toolset; the last override wins."""
@@ -118,9 +116,6 @@ class ToolRegistry:
 
         return CallableToolset(self, context.derive(mode=require_mode(mode)))
 
-    def _overridden(self, name: str) -> frozenset[ToolMode] | None:
-        return self._overrides.get(name)
-
 
 class RegistryView(ToolRegistry):
     """Some of a registry's tools, as they are now; a tool that is filtered out does not exist here."""
@@ -140,8 +135,13 @@ class RegistryView(ToolRegistry):
         """The names that this view shows, in the parent's order."""
         return [name for name in self._parent.names() if name in self._visible]
 
-    def _overridden(self, name: str) -> frozenset[ToolMode] | None:
-        return self._parent._overridden(name)  # noqa: SLF001 - the same class
+    def get_effective_modes(self, name: str) -> frozenset[ToolMode]:
+        """The parent's, for what this view shows."""
+        return self._parent.get_effective_modes(name) if name in self._visible else frozenset()
+
+    def check_mode(self, name: str, mode: ToolMode) -> bool:
+        """The parent's answer, for what this view shows."""
+        return self._parent.check_mode(name, mode) and name in self._visible
 
     def register(self, tool: Tool[Any] | CallableTool, *, modes: Iterable[ToolMode] | None = None) -> None:
         """Refused: a view cannot be changed."""

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.plan import Plan
 from toolgate.protocol.record import Decision, Gate
+from toolgate.runtime.execution import invoker, responder
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.foreign import ForeignTool
-from toolgate.tools.render import render_response
 
 
 class Entry:
     """A tool with what is looked up on every call, looked up once."""
-
-    __slots__ = (
-        "asks",
-        "example",
-        "foreign",
-        "keys",
-        "plain_render",
-        "prepares",
-        "tool",
-        "ungated",
-        "validate",
-        "writes",
-    )
 
     def __init__(self, tool: Tool[Any]) -> None:
         kind = type(tool)
@@ -36,52 +25,45 @@ class Entry:
         self.foreign = tool if isinstance(tool, ForeignTool) else None
         self.ungated = self.foreign is not None and self.foreign.ungated
         self.prepares = kind.prepare is not Tool.prepare
-        self.asks = tool.requires_permission or kind.needs_permission is not Tool.needs_permission
+        self.careful = self.prepares or tool.requires_permission or kind.needs_permission is not Tool.needs_permission
+        """Whether a call may have to be planned or asked about."""
         self.plain_render = kind.render is Tool.render
+        self.render: Callable[[ToolResponse], object] = tool.render
         self.writes = not tool.read_only and tool.exclusive
+        self.invoke = invoker(tool)
+        self.respond = responder(tool)
         self.example: str | None = None
         """Arguments that fit, once someone needed to see them."""
         self.validate: Any = None
         self.keys: frozenset[str] | None = None
+        """The only keys there are, where the parameter model itself would take others."""
         if self.foreign is None:
             self.validate = tool.Params.__pydantic_validator__.validate_json
             if tool.Params.model_config.get("extra") not in ("allow", "forbid"):
                 fields = tool.Params.model_fields
-                aliases = {str(field.alias) for field in fields.values() if field.alias}
-                self.keys = frozenset(fields) | aliases
+                self.keys = frozenset(fields) | {str(field.alias) for field in fields.values() if field.alias}
 
 
 class Run:
     """The state of one call on its way through the pipeline."""
 
-    __slots__ = (
-        "arguments",
-        "call",
-        "context",
-        "decision",
-        "entry",
-        "executed",
-        "extras",
-        "params",
-        "plan",
-        "refused",
-        "started",
-    )
+    entry: Entry | None = None
+    params: Any = None
+    plan: Plan | None = None
+    decision: Decision | None = None
+    """What policy or person said."""
+    refused: tuple[Gate, ToolResponse] | None = None
+    """The gate that refused, with its words."""
+    executed = False
+    fresh = False
+    """The response was made by the pipeline and belongs to nobody else: it may be completed in place."""
 
     def __init__(self, call: ToolCall, context: ToolContext, started: float) -> None:
         self.call = call
         self.context = context
         self.started = started
-        self.entry: Entry | None = None
         self.arguments: Any = call.arguments
         """The parsed object, or the string where it does not parse."""
-        self.params: Any = None
-        self.plan: Plan | None = None
-        self.decision: Decision | None = None
-        """The verdict that ended the deciding, for the record."""
-        self.refused: tuple[Gate, ToolResponse] | None = None
-        """The gate that refused, with its words."""
-        self.executed = False
         self.extras: dict[str, Any] = {}
 
     @property
@@ -90,8 +72,26 @@ class Run:
         assert self.entry is not None
         return self.entry.tool
 
-    def render(self, response: ToolResponse) -> str:
-        """What the model reads of this response."""
-        if self.entry is None or self.entry.plain_render:
-            return render_response(response)
-        return self.entry.tool.render(response)
+    @property
+    def prepares(self) -> bool:
+        """Whether the tool plans."""
+        return self.entry is not None and self.entry.prepares
+
+    def is_broken(self, response: ToolResponse | None) -> bool | None:
+        """Whether the tool broke; None if it did not get as far as to show it."""
+        if response is None or not self.executed:
+            return None
+        return response.error is not None and response.error.code is ErrorCode.INTERNAL_ERROR
+
+    def refuse(self, gate: Gate, response: ToolResponse) -> ToolResponse:
+        """Note which gate refused; the response is handed back."""
+        self.refused = gate, response
+        return response
+
+    def verdict(self) -> Decision | None:
+        """What was decided, if anything was."""
+        if self.refused is None:
+            return self.decision
+        gate, response = self.refused
+        reason = response.error.message if response.error else response.text
+        return Decision(decision="deny", gate=gate, reason=reason)

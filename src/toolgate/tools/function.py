@@ -31,8 +31,10 @@ class FunctionTool(Tool[BaseModel]):
         self.name = options.pop("name") or function.__name__  # type: ignore[misc]  # a class attribute on hand-written tools
         self.description = options.pop("description") or summary or self.name  # type: ignore[misc]  # as above
         self.Params, self._context_name = params_of(function, self.name, documented)  # type: ignore[misc]  # as above
-        self._said = f"{self.name} returned a result."
+        self.said = f"{self.name} returned a result."
         self._is_async = inspect.iscoroutinefunction(function)
+        self.is_plain = self._is_async and self._context_name is None
+        """Whether the function can be awaited with the parameters alone."""
         for option, value in options.items():
             setattr(self, option, value)
 
@@ -53,7 +55,7 @@ class FunctionTool(Tool[BaseModel]):
                 value = await value
         if isinstance(value, ToolResponse):
             return value
-        return plain_result(value, self._said)
+        return plain_result(value, self.said)
 
 
 def params_of(

@@ -1,0 +1,125 @@
+"""What can be said about a call before anything is looked up for it: does it exist, may it, can it be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.runtime import denials
+from toolgate.runtime.arguments import ArgumentsError, parse_arguments
+from toolgate.runtime.breaker import Breaker
+from toolgate.runtime.registry import ToolRegistry
+from toolgate.runtime.repair import example_of, problems_of, repair_message, unknown_keys
+from toolgate.runtime.run import Entry, Run
+from toolgate.tools.context import ToolContext
+
+
+class Admission:
+    """Resolve, mode gate, breaker and arguments, in this order."""
+
+    def __init__(self, registry: ToolRegistry, context: ToolContext, breaker: Breaker) -> None:
+        self._registry = registry
+        self._context = context
+        self._breaker = breaker
+        self._entries: dict[str, Entry] = {}
+
+    def admit(self, run: Run) -> ToolResponse | None:
+        """The refusal, or None: then the run has its entry, its arguments and its parameters."""
+        entry = run.entry = self.resolve(run.call.name)
+        if entry is None:
+            return run.refuse("resolve", denials.unknown_tool(run.call.name, self.available()))
+        refusal = self.gates(run, entry)
+        if refusal is not None:
+            return refusal
+        text = run.call.arguments
+        try:
+            arguments = run.arguments = parse_arguments(text)
+            if entry.foreign is None and (entry.keys is None or arguments.keys() <= entry.keys):
+                run.params = entry.validate(text if arguments else "{}", strict=True)
+                return None
+        except (ArgumentsError, ValidationError) as error:
+            return _unreadable(run, entry, error)
+        problems = _problems(run, entry)
+        return _invalid(run, entry, problems) if problems else None
+
+    def gates(self, run: Run, entry: Entry) -> ToolResponse | None:
+        """The mode gate and the breaker; asked when a call arrives and again before it runs."""
+        name = entry.tool.name
+        if not self._allows(entry):
+            denial = denials.denied(
+                name,
+                run.call.id,
+                self._context.mode,
+                self._registry.get_effective_modes(name),
+                coding_enabled=self._context.settings.session.coding_enabled,
+            )
+            return run.refuse("mode", denials.mode_denied(denial))
+        if not self._breaker.quiet and self._breaker.is_open(name):
+            return run.refuse("breaker", denials.circuit_open(name, self._breaker.remaining(name)))
+        return None
+
+    def gates_again(self, run: Run, entry: Entry) -> ToolResponse | None:
+        """The same after someone was asked: the registry may have changed meanwhile."""
+        name = entry.tool.name
+        if self._registry.get(name) is not entry.tool:
+            return run.refuse("resolve", denials.unknown_tool(name, self.available()))
+        return self.gates(run, entry)
+
+    def resolve(self, name: str) -> Entry | None:
+        """The tool of that exact name."""
+        tool = self._registry.get(name)
+        if tool is None:
+            return None
+        entry = self._entries.get(name)
+        if entry is None or entry.tool is not tool:
+            entry = self._entries[name] = Entry(tool)
+        return entry
+
+    def available(self) -> list[str]:
+        """The names that this caller may use now."""
+        names = self._registry.names()
+        if not self._breaker.quiet:
+            names = [name for name in names if not self._breaker.is_open(name)]
+        return [name for name in names if (entry := self.resolve(name)) is not None and self._allows(entry)]
+
+    def _allows(self, entry: Entry) -> bool:
+        """Both gates ask this: what is shown is what may run."""
+        return entry.ungated or self._registry.check_mode(entry.tool.name, self._context.mode)
+
+
+def _unreadable(run: Run, entry: Entry, error: ArgumentsError | ValidationError) -> ToolResponse:
+    if isinstance(error, ValidationError):
+        return _invalid(run, entry, problems_of(error, entry.tool.parameters))
+    response = _invalid(run, entry, {"arguments": str(error)})
+    run.extras["parseError"] = str(error)
+    return response
+
+
+def _invalid(run: Run, entry: Entry, problems: dict[str, str]) -> ToolResponse:
+    name = run.call.name
+    if entry.example is None:
+        entry.example = example_of(entry.tool.parameters)
+    run.extras = {"failureCategory": "invalid_usage", "toolName": name}
+    message = repair_message(name, problems, entry.example)
+    return run.refuse("arguments", ToolResponse.failure(ErrorCode.INVALID_PARAM, message))
+
+
+def _problems(run: Run, entry: Entry) -> dict[str, str]:
+    """Every offending key of a foreign tool's arguments, or of a native one that has unknown ones."""
+    arguments: dict[str, Any] = run.arguments
+    problems: dict[str, str] = {}
+    if entry.foreign is not None:
+        for item in entry.foreign.validator.iter_errors(arguments):
+            key = ".".join(str(part) for part in item.instance_path) or "arguments"
+            problems.setdefault(key, str(item.message)[:200])
+        return problems
+    assert entry.keys is not None
+    problems = unknown_keys(sorted(arguments.keys() - entry.keys), entry.tool.parameters)
+    try:
+        entry.validate(run.call.arguments, strict=True)
+    except ValidationError as error:
+        problems |= problems_of(error, entry.tool.parameters)
+    return problems
