@@ -45,13 +45,7 @@ def _restricted(command: Command, started: "list[subprocess.Popen[bytes]]", fail
     try:
         program = command.argv[0]
         libraries = () if landlock.is_static(program) else _LIBRARIES
-        rules: list[tuple[int | str, int]] = [
-            (program, landlock.READ_FILE | landlock.EXECUTE),
-            (os.devnull, landlock.READ_FILE | landlock.WRITE_FILE),
-            *((path, landlock.READ | landlock.EXECUTE) for path in libraries),
-            *((fd, landlock.READ) for fd in command.readable or ()),
-        ]
-        landlock.restrict_thread(rules)
+        landlock.restrict_thread((program, os.devnull, *libraries, *(command.readable or ())))
         started.append(_popen(command))
     except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits
         failed.append(error)

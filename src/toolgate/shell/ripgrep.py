@@ -21,7 +21,7 @@ _OPTIONS = (
     *("--no-config", "--color=never", "--no-heading", "--line-number", "--with-filename", "--null", "--crlf"),
     *("--no-context-separator", r"--field-match-separator=\x00M", r"--field-context-separator=\x00C"),
     *("--max-columns=8192", "--max-columns-preview", "--hidden", "--no-follow", "--no-require-git"),
-    *("--no-ignore-dot", "--no-ignore-global", "--no-ignore-parent", "--glob=!.git", "--glob=!.toolgate"),
+    *("--no-ignore-dot", "--no-ignore-global", "--no-ignore-parent", "--glob=!.git"),
 )
 _COMPLAINT = re.compile(r"^rg: (?:\./)?(.*): ([^:\n]+) \(os error \d+\)$", re.MULTILINE)
 
@@ -49,8 +49,8 @@ class Query:
     """Descriptor of the project root, beneath which alone anything may be read."""
     inherited: Sequence[str] | None = ()
     """Ignore rules from above the directory; None: nothing is ignored."""
-    hidden_dir: str = ""
-    """A directory below the start that is never searched."""
+    hidden: Sequence[str] = ()
+    """Directories below the start that are not searched."""
     name_globs: Sequence[str] = ()
     """Only files whose names match one of them; a hint that saves time, `Found.wanted` decides."""
 
@@ -86,8 +86,7 @@ def arguments(query: Query, ignore_file: int | None) -> list[str]:
         out.append("--no-ignore")
     if ignore_file is not None:
         out.append(f"--ignore-file=/proc/self/fd/{ignore_file}")
-    if query.hidden_dir:
-        out.append(f"--glob=!/{_glob_literal(query.hidden_dir)}")
+    out += [f"--glob=!/{_glob_literal(path)}" for path in query.hidden]
     for glob in query.name_globs:
         out.append(f"--type-add=wanted:{glob}")
     if query.name_globs:

@@ -20,6 +20,7 @@ from toolgate.workspace.root import Workspace
 from toolgate.workspace.start import Start, open_start
 from toolgate.workspace.survey import Survey, is_binary
 from toolgate.workspace.threads import Stop
+from toolgate.workspace.walk import is_own
 
 _DIALECT = (
     "Repair the regular expression; to search for plain text, put a backslash before . ^ $ * + ? ( ) [ ] { } | \\."
@@ -105,13 +106,13 @@ class _Search:
             file=None if start.file is None else start.file.fd,
             root=root,
             inherited=start.rules,
-            hidden_dir=start.hidden_dir,
+            hidden=start.hidden,
             name_globs=wanted.name_globs if start.file is None else (),
         )
 
     def _counts(self, name: str, path: str) -> bool:
         """Whether matches in a file count; a file that was named itself always does."""
-        return self._start.file is not None or self._wanted(name, path)
+        return self._start.file is not None or (self._wanted(name, path) and not is_own(path))
 
     def run(self) -> Outcome:
         outcome = Outcome(ignores=self._start.file is None and self._start.rules is not None)
@@ -150,7 +151,7 @@ class _Search:
         survey = Survey(
             self._start.directory,
             inherited=self._start.rules,
-            hidden_dir=self._start.hidden_dir,
+            hidden=self._start.hidden,
             wanted=self._wanted,
         )
         over = threading.Event()

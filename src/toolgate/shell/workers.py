@@ -47,7 +47,7 @@ def search(
         "fd": query.file,
         "inherited": list(query.inherited or ()),
         "ignore": query.inherited is not None,
-        "hidden": query.hidden_dir,
+        "hidden": list(query.hidden),
         "names": names,
         "paths": paths,
         "negated": negated,

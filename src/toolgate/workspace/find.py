@@ -113,7 +113,7 @@ def find_files(
         start.directory,
         ignores=None if start.rules is None else Ignores(excludes=(IgnoreFile(parse("\n".join(start.rules))),)),
         check=check,
-        hidden_dir=start.hidden_dir,
+        hidden=start.hidden,
         only=pattern.only,
         depth=pattern.depth,
     )

@@ -200,7 +200,7 @@ def search(plan: dict[str, Any], out: int) -> None:
         return
     wanted = Wanted(plan["names"], plan["paths"], plan["negated"])
     ignores = Ignores(excludes=(IgnoreFile(parse("\n".join(plan["inherited"]))),)) if plan["ignore"] else None
-    walk = Walk(os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), ignores=ignores, hidden_dir=plan["hidden"])
+    walk = Walk(os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), ignores=ignores, hidden=plan["hidden"])
     share, shares = plan["share"]
     for turn, folder in enumerate(walk):
         _search_folder(scanner, folder, wanted, (share + turn) % shares, shares)

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from toolgate.workspace.root import OpenedFile, Workspace
-from toolgate.workspace.walk import inherited
+from toolgate.workspace.walk import STATE, inherited
 
 
 @dataclass(slots=True, kw_only=True)
@@ -19,8 +19,8 @@ class Start:
     file: OpenedFile | None = None
     rules: list[str] | None = None
     """Ignore rules from above, relative to the start; None: nothing is ignored."""
-    hidden_dir: str = ""
-    """Where the runtime keeps whole outputs, relative to the start; empty if that is not below it."""
+    hidden: tuple[str, ...] = ()
+    """The runtime's own directories that are below the start, relative to it; they are not searched."""
 
     @property
     def prefix(self) -> str:
@@ -47,12 +47,21 @@ def open_start(workspace: Workspace, path: str, *, output_dir: str, include_igno
     try:
         parts, output = list(workspace.locate(path).parts), output_dir.split("/")
         ignore = not include_ignored and parts[: len(output)] != output
-        below = output[len(parts) :] if output[: len(parts)] == parts else []
         rules = _rules_above(workspace, parts) if ignore else None
-        return Start(path=relative, directory=directory, rules=rules, hidden_dir="/".join(below))
+        below = "/".join(output[len(parts) :]) if output[: len(parts)] == parts else ""
+        hidden = tuple(name for name in (STATE, below) if name and _exists(directory, name))
+        return Start(path=relative, directory=directory, rules=rules, hidden=hidden)
     except BaseException:
         os.close(directory)
         raise
+
+
+def _exists(directory: int, path: str) -> bool:
+    try:
+        os.stat(path, dir_fd=directory, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
 
 
 def _rules_above(workspace: Workspace, parts: list[str]) -> list[str]:

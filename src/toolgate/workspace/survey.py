@@ -5,28 +5,27 @@ that they are text, and a few of the others.
 """
 
 import os
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from toolgate.workspace.ignore import IgnoreFile, Ignores, parse
 from toolgate.workspace.threads import Stopped
 from toolgate.workspace.walk import Folder, Walk
 
-MOST_FILES = 25_000
-"""Files that are looked at by name."""
-MOST_OPENED = 1000
+MOST_FILES = 4000
+"""Files that are looked at by name; in a larger tree the list of binary files is not complete."""
+MOST_OPENED = 400
 """Files that are opened."""
-MOST_TEXT_OPENED = 256
+MOST_TEXT_OPENED = 100
 """Files that are opened although their names say that they are text."""
 SNIFF = 1 << 16
 """Bytes at the start of a file in which a NUL makes it binary."""
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_IS_TEXT = re.compile(
-    r".*\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|json|md|rst|toml|ya?ml|html?|css|scss|less|vue|svelte|xml|svg|c|h|cc|cpp|hpp"
-    r"|rs|go|java|kt|scala|swift|rb|php|pl|lua|sh|bash|sql|proto|graphql|cs|fs|hs|ml|ex|exs|erl|clj|dart|r|jl|tf|ini|cfg)",
-    re.DOTALL,
-).fullmatch
+_TEXT = frozenset(
+    ".py .pyi .js .jsx .mjs .cjs .ts .tsx .json .md .rst .toml .yaml .yml .html .css .scss .less .vue .svelte .xml "
+    ".svg .c .h .cc .cpp .hpp .rs .go .java .kt .scala .swift .rb .php .pl .lua .sh .bash .sql .proto .graphql .cs .fs "
+    ".hs .ml .ex .exs .erl .clj .dart .r .jl .tf .ini .cfg".split()
+)
 
 
 def is_binary(fd: int) -> bool:
@@ -39,7 +38,12 @@ class Survey:
     """One walk over what a search looks at."""
 
     def __init__(
-        self, fd: int, *, inherited: list[str] | None, hidden_dir: str, wanted: Callable[[str, str], bool] | None
+        self,
+        fd: int,
+        *,
+        inherited: list[str] | None,
+        hidden: Collection[str],
+        wanted: Callable[[str, str], bool] | None,
     ) -> None:
         self.binary: list[str] = []
         """Binary files, relative to the start of the search."""
@@ -49,7 +53,7 @@ class Survey:
         self._wanted = wanted
         self._seen = self._opened = self._text_opened = 0
         rules = None if inherited is None else Ignores(excludes=(IgnoreFile(parse("\n".join(inherited))),))
-        self._walk = Walk(fd, ignores=rules, hidden_dir=hidden_dir)
+        self._walk = Walk(fd, ignores=rules, hidden=hidden)
 
     def run(self, give_up: Callable[[], bool]) -> None:
         """Walk until the end, a bound, or until `give_up` says so."""
@@ -66,7 +70,7 @@ class Survey:
 
     def _look_at(self, folder: Folder) -> None:
         for name in folder.files:
-            if _IS_TEXT(name):
+            if name[name.rfind(".") :] in _TEXT:
                 if self._text_opened >= MOST_TEXT_OPENED:
                     continue
                 self._text_opened += 1

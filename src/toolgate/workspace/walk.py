@@ -1,13 +1,15 @@
 """Walking a directory tree by descriptors: links are reported and never followed, whatever changes meanwhile."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from toolgate.workspace.ignore import LARGEST, Ignores
 
 TEMP_PREFIX = ".toolgate-tmp-"
 """How the names of half-written files begin; no tool shows them."""
-NEVER = frozenset({".git", ".toolgate"})
+STATE = ".toolgate"
+"""The directory of the runtime's own files."""
+NEVER = frozenset({".git", STATE})
 """Names that a walk passes over wherever they are."""
 DEEPEST = 250
 """Levels below its start that a walk descends; one descriptor is open for each."""
@@ -56,14 +58,14 @@ class Walk:
         *,
         ignores: Ignores | None,
         check: Callable[[], None] | None = None,
-        hidden_dir: str = "",
+        hidden: Collection[str] = (),
         only: tuple[str, ...] = (),
         depth: int = DEEPEST,
     ) -> None:
         self._fd = fd
         self._start = ignores
         self._check = check
-        self._hidden_dir = hidden_dir
+        self._hidden = frozenset(hidden)
         self._only = only
         self._depth = min(depth, DEEPEST)
         self.unreadable: list[tuple[str, int]] = []
@@ -148,7 +150,7 @@ class Walk:
     def _sort_out(self, folder: Folder, dirs: list[str], level: int) -> None:
         """Decide which directories are entered."""
         for name in dirs:
-            if name in NEVER or (self._hidden_dir and folder.path + name == self._hidden_dir):
+            if name in NEVER or (self._hidden and folder.path + name in self._hidden):
                 continue
             if folder.ignores is not None and folder.ignores.ignored(name, folder.path, True):
                 folder.ignored.append(name)
@@ -172,6 +174,14 @@ def _take(entries: Iterator[os.DirEntry[str]], folder: Folder) -> tuple[list[str
         if count == CHUNK:
             return dirs, True
     return dirs, False
+
+
+def is_own(path: str) -> bool:
+    """Whether a path is one that no search shows: version control, the runtime's files, half-written ones."""
+    if ".git" not in path and ".toolgate" not in path:
+        return False
+    parts = path.split("/")
+    return not NEVER.isdisjoint(parts) or parts[-1].startswith(TEMP_PREFIX)
 
 
 def read_small(fd: int, *names: str) -> str | None:
