@@ -1,0 +1,29 @@
+"""The room that starts processes: sandboxed commands, shell state, output, command analysis, searches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolgate.shell.result import CommandResult as CommandResult
+    from toolgate.shell.session import ShellSession as ShellSession
+
+_WHERE = {
+    "CommandResult": "toolgate.shell.result",
+    "SandboxReport": "toolgate.shell.result",
+    "ShellOptions": "toolgate.shell.options",
+    "ShellSession": "toolgate.shell.session",
+    "BashWrapperHandler": "toolgate.shell.router",
+    "CommandRouter": "toolgate.shell.router",
+}
+"""Public name to the module that has it: imported when it is asked for, so that a search does not load a sandbox."""
+
+__all__ = ["BashWrapperHandler", "CommandResult", "CommandRouter", "SandboxReport", "ShellOptions", "ShellSession"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_WHERE[name]), name)

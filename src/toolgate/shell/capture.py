@@ -1,0 +1,140 @@
+"""Takes in what a command prints: exact counts, both ends in memory, the whole on disk up to a cap."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections import deque
+from collections.abc import Callable
+
+from toolgate.log import logger
+from toolgate.shell.result import StreamInfo
+from toolgate.shell.terminal import reduce
+
+_SHOWN_AT_ONCE = 16 * 1024
+"""A live viewer gets at most this much of one gulp: its end."""
+
+Opener = Callable[[], tuple[str, int]]
+Listener = Callable[[str], None]
+
+
+class Capture:
+    """One stream. Memory stays below three times `kept`, whatever comes."""
+
+    def __init__(self, *, kept: int, spill: int, opener: Opener, listener: Listener | None = None) -> None:
+        self._kept = kept
+        self._cap = spill
+        self._opener = opener
+        self._listener = listener
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._head = bytearray()
+        """Everything, until it is more than twice `kept`; then the head."""
+        self._tail: deque[bytes] = deque()
+        self._tail_bytes = 0
+        self._cut = False
+        self._path: str | None = None
+        self._fd = -1
+        self._spilled = 0
+        self.bytes = 0
+        self._newlines = 0
+        self._last = b""
+
+    def feed(self, chunk: bytes) -> None:
+        """Take in what was printed."""
+        self.bytes += len(chunk)
+        self._newlines += chunk.count(b"\n")
+        self._last = chunk[-1:]
+        if not self._cut:
+            self._head += chunk
+            if len(self._head) > 2 * self._kept:
+                self._split()
+        else:
+            self._keep_tail(chunk)
+            self._write(chunk)
+        if self._listener is not None:
+            self._show(chunk)
+
+    def _split(self) -> None:
+        self._cut = True
+        self._path, self._fd = self._opener()
+        whole = bytes(self._head)
+        self._write(whole)
+        del self._head[self._kept :]
+        self._keep_tail(whole[self._kept :])
+
+    def _keep_tail(self, chunk: bytes) -> None:
+        self._tail.append(chunk[-self._kept :])
+        self._tail_bytes += len(self._tail[-1])
+        while self._tail_bytes - len(self._tail[0]) >= self._kept:
+            self._tail_bytes -= len(self._tail.popleft())
+
+    def _write(self, chunk: bytes) -> None:
+        room = self._cap - self._spilled
+        if self._fd < 0 or room <= 0:
+            return
+        try:
+            self._spilled += os.write(self._fd, chunk if len(chunk) <= room else memoryview(chunk)[:room])
+        except OSError as error:  # a full disk: the ends and the counts are still right
+            logger("shell").warning("output_not_kept", error=error.strerror)
+            self._close()
+
+    def _show(self, chunk: bytes) -> None:
+        text = self._decoder.decode(chunk)
+        try:
+            if text and self._listener is not None:
+                self._listener(text[-_SHOWN_AT_ONCE:])
+        except Exception as error:  # noqa: BLE001 - a viewer's failure is not the command's
+            logger("shell").warning("viewer_failed", error=type(error).__name__)
+            self._listener = None
+
+    def _close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def finish(self) -> None:
+        """Nothing more will come."""
+        self._close()
+
+    @property
+    def lines(self) -> int:
+        """Newlines, and one more for a last line without."""
+        return self._newlines + (1 if self.bytes and self._last != b"\n" else 0)
+
+    @property
+    def info(self) -> StreamInfo:
+        """The counts."""
+        return StreamInfo(
+            bytes=self.bytes,
+            lines=self.lines,
+            truncated=self._cut,
+            spill=self._path,
+            spilled_bytes=self._spilled,
+        )
+
+    def text(self) -> str:
+        """What was printed, as a person would have seen it; head and tail of it when it is long."""
+        if not self._cut:
+            return reduce(self._head.decode("utf-8", "replace"))
+        head = _without_half_line(bytes(self._head))
+        tail = b"".join(self._tail)[-self._kept :]
+        newline = tail.find(b"\n", 0, len(tail) // 2)
+        tail = tail[newline + 1 :] if newline >= 0 else tail.lstrip(bytes(range(0x80, 0xC0)))
+        gone = self.bytes - len(head) - len(tail)
+        lines = self.lines - head.count(b"\n") - tail.count(b"\n") - (0 if tail.endswith(b"\n") else 1)
+        mark = f"[... {gone:,} bytes ({max(lines, 0):,} lines) left out ...]\n"
+        start = reduce(head.decode("utf-8", "replace"))
+        return start + ("" if start.endswith("\n") else "\n") + mark + reduce(tail.decode("utf-8", "replace"))
+
+
+def _without_half_line(head: bytes) -> bytes:
+    newline = head.rfind(b"\n", len(head) // 2)
+    if newline >= 0:
+        return head[: newline + 1]
+    for back in range(1, 4):  # no line ends there: at least do not cut a character
+        byte = head[-back]
+        if byte >= 0xC0:
+            return head[:-back]
+        if byte < 0x80:
+            break
+    return head

@@ -1,0 +1,65 @@
+"""The environment that commands start with: an allow list, never the host process's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+_ALLOWED = (
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "USER",
+    "LOGNAME",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "PIP_CERT",
+    "GIT_SSL_CAINFO",
+    "PYENV_ROOT",
+    "RUSTUP_HOME",
+    "CARGO_HOME",
+    "NVM_DIR",
+    "GOROOT",
+    "GOPATH",
+    "JAVA_HOME",
+    "CONDA_PREFIX",
+    "VIRTUAL_ENV",
+)
+"""Names that say where things are and never hold a secret."""
+_FALLBACK_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_FIXED = {
+    "SHELL": "/bin/bash",
+    "TERM": "dumb",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "DEBIAN_FRONTEND": "noninteractive",
+}
+"""A terminal that is none: programs neither page nor wait for an editor or a password."""
+
+
+def search_path(host: Mapping[str, str]) -> tuple[str, ...]:
+    """The absolute entries of PATH, each once; relative ones would mean another place in every directory."""
+    entries = (entry for entry in host.get("PATH", _FALLBACK_PATH).split(":") if entry.startswith("/"))
+    return tuple(dict.fromkeys(os.path.normpath(entry) for entry in entries)) or tuple(_FALLBACK_PATH.split(":"))
+
+
+def environment(host: Mapping[str, str], *, home: str, temporary: str, passed: Iterable[str] = ()) -> dict[str, str]:
+    """What a command may know of the host's environment. `passed` are further names that the operator allows."""
+    allowed = [*_ALLOWED, *(name for name in host if name.startswith("LC_")), *passed]
+    chosen = {name: host[name] for name in allowed if _is_text(host.get(name))}
+    chosen.setdefault("LANG", "C.UTF-8")
+    return {**chosen, **_FIXED, "PATH": ":".join(search_path(host)), "HOME": home, "TMPDIR": temporary}
+
+
+def _is_text(value: str | None) -> bool:
+    if value is None:
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,101 @@
+"""Background jobs: commands that outlive their call and end with the session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.shell.run import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobInfo:
+    """One background job, as `jobs` lists it."""
+
+    id: str
+    command: str
+    running: bool
+    exit_code: int | None
+    seconds: float
+    stdout_bytes: int
+    stderr_bytes: int
+
+
+class Jobs:
+    """The background jobs of one session."""
+
+    def __init__(self, most: int, stop: Callable[[Run], Awaitable[None]]) -> None:
+        self._most = most
+        self._stop = stop
+        self._runs: dict[str, Run] = {}
+        self._number = 0
+
+    def check_room(self) -> None:
+        """Refuse one more job than may run."""
+        running = sum(1 for run in self._runs.values() if run.alive)
+        if running >= self._most:
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR,
+                f"{running} background jobs are running, which is the limit.",
+                "Wait for one with 'jobs wait ID', or end one with 'jobs stop ID'.",
+            )
+
+    def add(self, run: Run) -> str:
+        """Take over a run; its id."""
+        self._number += 1
+        name = f"job-{self._number}"
+        self._runs[name] = run
+        return name
+
+    def list(self) -> list[JobInfo]:
+        """All jobs of the session, the oldest first."""
+        return [self._info(name) for name in self._runs]
+
+    def get(self, name: str) -> JobInfo:
+        """One job."""
+        self._run(name)
+        return self._info(name)
+
+    def output(self, name: str) -> tuple[str, str]:
+        """What a job has printed so far, head and tail of it when it is long."""
+        run = self._run(name)
+        return run.stdout.text(), run.stderr.text()
+
+    async def wait(self, name: str, timeout: float | None = None) -> JobInfo:
+        """Wait until a job ends, or until `timeout`; the job goes on either way."""
+        run = self._run(name)
+        await asyncio.wait([run.finished], timeout=timeout)
+        return self._info(name)
+
+    async def stop(self, name: str) -> JobInfo:
+        """End a job with everything that it started."""
+        await self._stop(self._run(name))
+        return self._info(name)
+
+    async def close(self) -> None:
+        """End all jobs."""
+        await asyncio.gather(*(self._stop(run) for run in self._runs.values() if run.alive))
+
+    def _run(self, name: str) -> Run:
+        run = self._runs.get(name)
+        if run is None:
+            known = ", ".join(self._runs) or "none"
+            raise ToolError(
+                ErrorCode.NOT_FOUND, f"There is no job '{name}'. Known jobs: {known}.", "List them with 'jobs'."
+            )
+        return run
+
+    def _info(self, name: str) -> JobInfo:
+        run = self._runs[name]
+        return JobInfo(
+            id=name,
+            command=run.command,
+            running=run.alive,
+            exit_code=run.exit_code,
+            seconds=run.seconds,
+            stdout_bytes=run.stdout.bytes,
+            stderr_bytes=run.stderr.bytes,
+        )

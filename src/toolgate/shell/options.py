@@ -1,0 +1,57 @@
+"""What the operator can set about commands, with the defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from toolgate.settings import ShellSettings
+
+Layer = Literal["auto", "bwrap", "landlock", "off"]
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellOptions:
+    """Limits and choices of a session's shell."""
+
+    sandbox: Layer = "auto"
+    timeout: float = 120.0
+    """Seconds that a command may take by default."""
+    most_timeout: float = 600.0
+    grace: float = 1.0
+    """Seconds between TERM and KILL."""
+    memory_bytes: int = 4 * GIB
+    """Of one process (`RLIMIT_DATA`), and of the whole session where a control group can be had."""
+    processes: int = 1024
+    file_bytes: int = 2 * GIB
+    """Size of the largest file that a command can write."""
+    open_files: int = 4096
+    kept_bytes: int = 256 * KIB
+    """Output kept in memory from each end of a stream."""
+    spill_bytes: int = 512 * MIB
+    """Output of one stream kept on disk."""
+    command_bytes: int = MIB
+    jobs: int = 16
+    """Background jobs of one session that run at the same time."""
+    passed_environment: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+    """Further host paths that every command may read."""
+
+    @classmethod
+    def of(cls, settings: ShellSettings | None) -> ShellOptions:
+        """The options that the operator's settings name."""
+        return cls() if settings is None else cls(sandbox=settings.sandbox)
+
+    @property
+    def ulimits(self) -> dict[str, int]:
+        """The resource limits in the units of bash's `ulimit`, by its option letter."""
+        return {
+            "c": 0,
+            "d": self.memory_bytes // KIB,
+            "f": self.file_bytes // KIB,
+            "u": self.processes,
+            "n": self.open_files,
+        }

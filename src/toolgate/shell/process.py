@@ -1,0 +1,241 @@
+"""One shell process in its sandbox: started in advance, given a command once, ended with everything below it."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import signal
+import struct
+import subprocess
+import termios
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from toolgate.shell import dump, script, tree
+from toolgate.shell.capture import Capture
+from toolgate.shell.sandbox.layer import Layer
+from toolgate.shell.sandbox.plan import View
+from toolgate.shell.state import ShellState
+
+_PIPE = 1 << 20
+_GULP = 1 << 18
+_SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which the fcntl module of 3.11 has only on some builds
+_KILL_PATIENCE = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What a shell is started with."""
+
+    layer: Layer
+    view: View
+    state: ShellState
+    environment: Mapping[str, str]
+    limits: Mapping[str, int]
+    state_file: int
+    """The host's own descriptor of the exchange file; the shell opens it by its path in the view."""
+
+
+class ShellProcess:
+    """A bash that waits for its command."""
+
+    def __init__(self, start: Start) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._state = start.state
+        self._state_file = start.state_file
+        self.view = start.view
+        self.layer = start.layer
+        self._open: set[int] = set()
+        self._command_fd = self._waiting = self.stdout = self.stderr = self._info = -1
+        self._inner = -1
+        """A handle of the namespace's first process, with which everything in it ends."""
+        self._told = b""
+        os.ftruncate(start.state_file, 0)
+        try:
+            self._spawn(start)
+        except BaseException:
+            self._close_all()
+            raise
+        self.ended: asyncio.Future[int] = self._loop.create_future()
+        self._loop.add_reader(self._handle, self._reap)
+        self._loop.add_reader(self._info, self._learn)
+
+    def _spawn(self, start: Start) -> None:
+        state_fd = self._keep(os.memfd_create("state"))
+        os.write(state_fd, script.load(start.state, (name.encode() for name in start.environment)))
+        self._waiting, self._command_fd = map(self._keep, os.pipe())
+        self.stdout, stdout = map(self._keep, os.pipe())
+        self.stderr, stderr = map(self._keep, os.pipe())
+        self._info, info = map(self._keep, os.pipe())
+        text = script.prelude(
+            state_fd=state_fd, command_fd=self._waiting, state_file=start.view.state_file, limits=start.limits
+        )
+        self._inherited = (state_fd, self._waiting)
+        self._process = subprocess.Popen(
+            [*start.layer.argv(start.view, info), "bash", "--norc", "--noprofile", "-c", text, "bash"],
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=(*self._inherited, info),
+            env=dict(start.environment),
+            cwd="/",
+        )
+        self._handle = self._keep(os.pidfd_open(self._process.pid))
+        for fd in (state_fd, stdout, stderr, info):
+            self._drop(fd)
+        for fd in (self.stdout, self.stderr, self._command_fd):
+            os.set_blocking(fd, False)
+
+    def feed(self, command: bytes) -> None:
+        """Give the shell its command; once only."""
+        _enlarge(self.stdout)
+        text = script.command(command, self._state, self._inherited)
+        if len(text) > 65536:
+            _enlarge(self._command_fd)
+        self._write(text)
+
+    def _write(self, text: bytes) -> None:
+        try:
+            text = text[os.write(self._command_fd, text) :]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            text = b""
+        self._loop.remove_writer(self._command_fd)
+        if text:
+            self._loop.add_writer(self._command_fd, self._write, text)
+        else:
+            self._drop(self._command_fd)
+
+    def taken(self) -> bool:
+        """Whether the shell has taken its command; if not, it is still busy loading its state."""
+        unread = fcntl.ioctl(self._waiting, termios.FIONREAD, struct.pack("i", 0))
+        return unread == struct.pack("i", 0)
+
+    def capture(self, stdout: Capture, stderr: Capture) -> None:
+        """Take in the output from now on."""
+        for fd, capture in ((self.stdout, stdout), (self.stderr, stderr)):
+            self._loop.add_reader(fd, partial(self._gulp, fd, capture))
+
+    def _gulp(self, fd: int, capture: Capture) -> bool:
+        try:
+            chunk = os.read(fd, _GULP)
+        except BlockingIOError:
+            return False
+        if chunk:
+            capture.feed(chunk)
+            return True
+        self._loop.remove_reader(fd)
+        return False
+
+    def drain(self, stdout: Capture, stderr: Capture) -> None:
+        """Take in what is still in the pipes, without waiting for whoever may hold them open."""
+        for fd, capture in ((self.stdout, stdout), (self.stderr, stderr)):
+            self._loop.remove_reader(fd)
+            while self._gulp(fd, capture):
+                pass
+
+    def _reap(self) -> None:
+        self._loop.remove_reader(self._handle)
+        code = self._process.wait()
+        if not self.ended.done():
+            self.ended.set_result(code if code >= 0 else 128 - code)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return not self.ended.done()
+
+    def _learn(self) -> None:
+        """Take the number of the namespace's first process while its parent, which answers for it, still runs."""
+        chunk = os.read(self._info, 4096)
+        self._told += chunk
+        if chunk and b"}" not in self._told:
+            return
+        self._loop.remove_reader(self._info)
+        self._drop(self._info)
+        try:
+            if self.alive:
+                self._inner = self._keep(os.pidfd_open(json.loads(self._told)["child-pid"]))
+        except (OSError, ValueError, KeyError):  # it failed before there was one
+            return
+
+    async def gone(self) -> None:
+        """Wait until nothing of the sandbox is left."""
+        if self._inner not in self._open:
+            return
+        empty: asyncio.Future[None] = self._loop.create_future()
+        self._loop.add_reader(self._inner, _settle, empty)
+        try:
+            await empty
+        finally:
+            self._loop.remove_reader(self._inner)
+
+    def terminate(self) -> None:
+        """Ask everything inside to end."""
+        supervisors = frozenset(tree.children(self._process.pid))
+        tree.signal_below(self._process.pid, signal.SIGTERM, skip=supervisors)
+
+    def kill(self) -> None:
+        """End everything inside, now."""
+        for handle in (self._handle, self._inner):
+            if handle in self._open:
+                try:
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+                except ProcessLookupError:  # it ended by itself
+                    continue
+
+    async def stop(self, grace: float) -> None:
+        """TERM, then KILL after `grace` seconds, and wait until nothing is left."""
+        if self.alive and grace > 0:
+            self.terminate()
+            await asyncio.wait([self.ended], timeout=grace)
+        self.kill()
+        await asyncio.wait([self.ended], timeout=_KILL_PATIENCE)
+        await asyncio.wait_for(self.gone(), _KILL_PATIENCE)
+
+    def dumped(self) -> bytes:
+        """What the shell wrote when it ended; empty if it did not."""
+        size = os.fstat(self._state_file).st_size
+        return os.pread(self._state_file, size, 0) if 0 < size <= dump.MOST_BYTES else b""
+
+    def close(self) -> None:
+        """Let go of every descriptor. What still runs is ended."""
+        self.kill()
+        for fd in (self.stdout, self.stderr, self._handle, self._info):
+            if fd in self._open:
+                self._loop.remove_reader(fd)
+        if self._command_fd in self._open:
+            self._loop.remove_writer(self._command_fd)
+        if self.alive:
+            self._process.wait()
+            self.ended.set_result(137)
+        self._close_all()
+
+    def _keep(self, fd: int) -> int:
+        self._open.add(fd)
+        return fd
+
+    def _drop(self, fd: int) -> None:
+        if fd in self._open:
+            self._open.remove(fd)
+            os.close(fd)
+
+    def _close_all(self) -> None:
+        for fd in tuple(self._open):
+            self._drop(fd)
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _enlarge(fd: int) -> None:
+    try:
+        fcntl.fcntl(fd, _SET_PIPE_SIZE, _PIPE)
+    except OSError:  # over the user's share of pipe memory: the usual size works too
+        return

@@ -1,0 +1,81 @@
+"""One command in one shell process, from being fed to being gone."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from toolgate.shell.capture import Capture
+from toolgate.shell.process import ShellProcess
+
+_LOADING = 5.0
+"""Seconds that a shell may take to load its state before it is given up."""
+
+
+class StateStuck(Exception):
+    """The shell never took its command: its state does not load. The command has not begun."""
+
+
+class Run:
+    """A command that is running or has run."""
+
+    def __init__(self, command: str, process: ShellProcess, stdout: Capture, stderr: Capture) -> None:
+        self.command = command
+        self.process = process
+        self.stdout = stdout
+        self.stderr = stderr
+        self.exit_code: int | None = None
+        self.stopped = False
+        self._started = time.monotonic()
+        self._ended: float | None = None
+        self.finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._ended is None
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run."""
+        return (self._ended or time.monotonic()) - self._started
+
+    def begin(self) -> None:
+        """Feed the command and listen."""
+        self.process.capture(self.stdout, self.stderr)
+        self.process.feed(self.command.encode("utf-8"))
+
+    async def wait(self, timeout: float) -> bool:
+        """Wait until the command ends by itself; False at the deadline."""
+        first = min(timeout, _LOADING)
+        await asyncio.wait([self.process.ended], timeout=first)
+        if self.process.alive and not self.process.taken():
+            raise StateStuck
+        if self.process.alive and timeout > first:
+            await asyncio.wait([self.process.ended], timeout=timeout - first)
+        return not self.process.alive
+
+    async def stop(self, grace: float) -> None:
+        """End it and everything that it started."""
+        self.stopped = True
+        await self.process.stop(grace)
+        self.end()
+
+    async def end_naturally(self) -> None:
+        """Let go of a command that ended by itself; what it left running ends now."""
+        self.process.kill()
+        await self.process.gone()
+        self.end()
+
+    def end(self) -> None:
+        """Collect what is left and let go of the process."""
+        if self._ended is not None:
+            return
+        self._ended = time.monotonic()
+        self.process.drain(self.stdout, self.stderr)
+        self.stdout.finish()
+        self.stderr.finish()
+        if self.process.ended.done() and not self.stopped:
+            self.exit_code = self.process.ended.result()
+        if not self.finished.done():
+            self.finished.set_result(None)

@@ -1,0 +1,87 @@
+"""The first layer: bubblewrap, a small set-up program for namespaces that distributions ship and audit."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from functools import cache
+
+from toolgate.protocol.plan import Access
+from toolgate.shell.sandbox.plan import Mount, View
+
+_NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
+_FIXED = ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
+_PATIENCE = 10.0
+
+
+class Bubblewrap:
+    """Confines with the `bwrap` program."""
+
+    name = "bwrap"
+    mounts = True
+
+    def __init__(self, program: str, *, nested: bool) -> None:
+        self.start = [program, *_NAMESPACES, *_FIXED, *(() if nested else ("--disable-userns",))]
+
+    def refuses(self, access: Access) -> str | None:
+        """It can enforce every access."""
+        return None
+
+    def argv(self, view: View, info_fd: int) -> list[str]:
+        """bwrap and its options."""
+        argv = [*self.start, "--info-fd", str(info_fd)]
+        if not view.network:
+            argv.append("--unshare-net")
+        for mount in view.mounts:
+            argv += _option(mount)
+        return [*argv, "--chdir", view.directory, "--"]
+
+    def enforced(self, access: Access) -> tuple[str, ...]:
+        """What the namespaces and mounts hold."""
+        return (*_common(access), "processes end with the command")
+
+    def missing(self, access: Access) -> tuple[str, ...]:
+        """Nothing that one would expect."""
+        return ()
+
+
+def _common(access: Access) -> tuple[str, ...]:
+    network = ("network reachable",) if access == "full" else ("no network",)
+    root = {
+        "read": ("root read-only",),
+        "write": ("root writable", ".git/hooks and .git/config read-only"),
+        "full": ("root writable",),
+    }[access]
+    return (*root, ".toolgate hidden", "homes and keys hidden", "private temp and home", *network, "no privileges")
+
+
+def _option(mount: Mount) -> list[str]:
+    match mount.kind:
+        case "ro":
+            return ["--ro-bind", mount.source, mount.target]
+        case "rw":
+            return ["--bind", mount.source, mount.target]
+        case "symlink":
+            return ["--symlink", mount.source, mount.target]
+        case "seal":
+            return ["--remount-ro", mount.target]
+        case kind:
+            return [f"--{kind}", mount.target]
+
+
+@cache
+def find_bubblewrap() -> Bubblewrap | None:
+    """bwrap, if it is there and can really make a sandbox; tried once a process."""
+    program = shutil.which("bwrap")
+    if program is None:
+        return None
+    for nested in (False, True):
+        layer = Bubblewrap(program, nested=nested)
+        trial = [*layer.start, "--unshare-net", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+        try:
+            done = subprocess.run(trial, capture_output=True, stdin=subprocess.DEVNULL, timeout=_PATIENCE, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        if done.returncode == 0:
+            return layer
+    return None

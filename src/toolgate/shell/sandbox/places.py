@@ -1,0 +1,77 @@
+"""The directory of a session outside the sandbox: private temp, private home, exchange files, spilled output."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+import weakref
+from collections.abc import Callable
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.shell.sandbox.plan import is_below
+
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Places:
+    """Directories and files of one session, removed with it (also when the interpreter ends)."""
+
+    def __init__(self, root: str) -> None:
+        self.base = tempfile.mkdtemp(prefix="toolgate-", dir=_outside(root))
+        self.remove: Callable[[], object] = weakref.finalize(self, shutil.rmtree, self.base, True)
+        self.temporary = self._directory("tmp")
+        self.home = self._directory("home")
+        self.output = self._directory("output")
+        self.nothing = self._directory("nothing")
+        self.empty = os.path.join(self.base, "empty")
+        os.close(os.open(self.empty, _NEW, 0o400))
+        os.chmod(self.nothing, 0o555)
+        self._number = 0
+
+    def _directory(self, name: str) -> str:
+        path = os.path.join(self.base, name)
+        os.mkdir(path, 0o700)
+        return path
+
+    def new_file(self, kind: str) -> tuple[str, int]:
+        """A new private file and its descriptor."""
+        self._number += 1
+        path = os.path.join(self.output if kind == "output" else self.base, f"{kind}-{self._number}")
+        return path, os.open(path, _NEW, 0o600)
+
+    def anchor(self, directory: str, name: str, *, file: bool = False) -> None:
+        """Make sure that a mount point directly inside a directory that commands write is what it must be.
+
+        It is a mount point in every sandbox of the session, so no command can have replaced it; a link here means that
+        something outside did, and nothing is mounted through it.
+        """
+        path = os.path.join(directory, name)
+        try:
+            mode = os.lstat(path).st_mode
+        except FileNotFoundError:
+            if file:
+                os.close(os.open(path, _NEW, 0o600))
+            else:
+                os.mkdir(path, 0o700)
+            return
+        if not (stat.S_ISREG(mode) if file else stat.S_ISDIR(mode)):
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR,
+                f"'{name}' in the session's private directory was replaced, so no sandbox can be built on it.",
+                "Start over with restart=true.",
+            )
+
+
+def _outside(root: str) -> str:
+    for candidate in (tempfile.gettempdir(), "/dev/shm", "/tmp", "/var/tmp"):
+        real = os.path.realpath(candidate)
+        if real != root and not is_below(real, root) and os.access(real, os.W_OK | os.X_OK):
+            return real
+    raise ToolError(
+        ErrorCode.EXECUTION_ERROR,
+        "Every directory for temporary files is inside the project root, so commands cannot be kept apart from it.",
+        "Choose a narrower project root, or set TMPDIR to a directory outside it.",
+    )

@@ -1,0 +1,136 @@
+"""Builds what a command can see: the system, its tools, a private home and temp, and the project root."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.plan import Access
+from toolgate.shell.sandbox.places import Places
+from toolgate.shell.sandbox.plan import Mount, View, is_below
+from toolgate.shell.sandbox.protected import Protected
+from toolgate.shell.sandbox.system import private_configuration, resolver_mounts, system_mounts
+from toolgate.shell.sandbox.toolchains import keys, toolchains
+
+TEMPORARY = "/tmp"
+RUN = "/run/toolgate"
+STATE = f"{RUN}/state"
+_SECRETS = (
+    ".ssh .gnupg .aws .azure .kube .docker .netrc .npmrc .pypirc .git-credentials .config/gcloud .config/gh"
+    " .config/toolgate .local/share/keyrings .cargo/credentials .cargo/credentials.toml .password-store .mozilla"
+).split()
+"""What a home directory hides even when it is itself the project root."""
+
+
+class Views:
+    """Makes the views of one session."""
+
+    def __init__(
+        self,
+        root: str,
+        places: Places,
+        *,
+        home: str,
+        path: Sequence[str],
+        readable: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+    ) -> None:
+        if root in {"/", "/usr", "/etc", "/proc", "/dev", "/run", TEMPORARY, os.path.dirname(home)}:
+            raise ToolError(
+                ErrorCode.ACCESS_DENIED,
+                "The project root is a system directory, so commands cannot be confined to it.",
+                "Choose a narrower project root.",
+            )
+        self.root = root
+        self.places = places
+        self.protected = Protected(root, places)
+        self.home = f"{RUN}/home" if root == home or is_below(home, root) else home
+        self._secrets = [os.path.join(home, name) for name in _SECRETS] if self.home != home else []
+        tools = toolchains(path, home)
+        self._tools = [place for place in tools if place != root and not is_below(place, root)]
+        self._keys = keys(self._tools, home)
+        self._readable = [os.path.realpath(place) for place in readable]
+        self._hidden = [os.path.realpath(place) for place in hidden]
+
+    def view(self, access: Access, state_file: str, roots: Iterable[str] = ()) -> View:
+        """The view of one command. `state_file` is the exchange file on the host."""
+        return View(
+            access=access,
+            mounts=tuple(self._mounts(access, state_file, [os.path.realpath(place) for place in roots])),
+            network=access == "full",
+            directory=self.root,
+            state_file=STATE,
+        )
+
+    def _mounts(self, access: Access, state_file: str, roots: list[str]) -> Iterator[Mount]:
+        yield from system_mounts()
+        for path, is_directory in private_configuration():
+            yield self._mask(path, is_directory)
+        if access == "full":
+            yield from resolver_mounts()
+        yield Mount("proc", "/proc")
+        yield Mount("dev", "/dev")
+        yield Mount("dir", "/var")
+        yield Mount("symlink", "/var/tmp", "../tmp")
+        yield Mount("rw", TEMPORARY, self.places.temporary)
+        yield Mount("rw", self.home, self.places.home)
+        yield from self._anchored(self._inner(access, roots))
+        yield from self._in_root(access)
+        yield Mount("rw", STATE, state_file)
+        yield Mount("seal", "/")
+
+    def _inner(self, access: Access, roots: list[str]) -> Iterator[Mount]:
+        for place in self._tools:
+            yield Mount("ro", place, place)
+        for path in self._keys:
+            yield Mount("ro", path, self.places.empty)
+        for place in self._readable:
+            yield Mount("ro", place, place)
+        if access == "full":
+            for place in roots:
+                yield Mount("rw", place, place)
+        yield Mount("ro" if access == "read" else "rw", self.root, self.root)
+
+    def _in_root(self, access: Access) -> Iterator[Mount]:
+        yield from self.protected.runtime(writable=access != "read")
+        if access == "write":
+            yield from self.protected.git()
+        for path in self._secrets + self._hidden:
+            if is_below(path, self.root) and os.path.exists(path) and not os.path.islink(path):
+                yield from self._pins(os.path.dirname(path))
+                yield self._mask(path, os.path.isdir(path))
+
+    def _pins(self, directory: str) -> Iterator[Mount]:
+        """Make the way to a hidden file out of mount points, so that no command can move it from under the mask."""
+        relative = os.path.relpath(directory, self.root)
+        parts = [] if relative == "." else relative.split("/")
+        for depth in range(1, len(parts) + 1):
+            path = os.path.join(self.root, *parts[:depth])
+            yield Mount("rw", path, path)
+
+    def _mask(self, path: str, is_directory: bool) -> Mount:
+        return Mount("ro", path, self.places.nothing if is_directory else self.places.empty)
+
+    def _anchored(self, mounts: Iterable[Mount]) -> Iterator[Mount]:
+        """Mount points inside the private home and temp, never deeper than one level in what commands can change.
+
+        Whatever lies deeper is mounted in a fresh tmpfs on that level: a link that a command planted on the way to a
+        mount point would otherwise lead the next sandbox's set-up somewhere else.
+        """
+        done: set[str] = set()
+        for mount in mounts:
+            for area, directory in ((TEMPORARY, self.places.temporary), (self.home, self.places.home)):
+                if not is_below(mount.target, area) or any(
+                    mount.target == other or is_below(mount.target, other) for other in done
+                ):
+                    continue
+                first = mount.target[len(area) + 1 :].split("/", 1)[0]
+                anchor = f"{area}/{first}"
+                is_file = anchor == mount.target and os.path.isfile(mount.source)
+                self.places.anchor(directory, first, file=is_file)
+                done.add(anchor)
+                if anchor != mount.target:
+                    yield Mount("tmpfs", anchor)
+            yield mount

@@ -1,0 +1,96 @@
+"""What a fresh bash is told: the prelude that it starts with, the state that it loads, the command that it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from toolgate.shell import dump
+from toolgate.shell.quoting import quote
+from toolgate.shell.state import ShellState, Variable
+
+_DONE = "toolgate-state-is-written"
+_SKIPPED_OPTIONS = frozenset({b"noexec", b"onecmd", b"privileged", b"restricted", b"history"})
+_LATE = {b"xtrace": b"x", b"verbose": b"v"}
+"""Options that would show the user what loads the command; they are set together with it."""
+_FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"expand_aliases", b"extdebug"})
+
+
+def prelude(*, state_fd: int, command_fd: int, state_file: str, limits: Mapping[str, int]) -> str:
+    """The `-c` text. It waits for the command on `command_fd` and leaves nothing of itself to it but the EXIT trap.
+
+    A command's own EXIT trap replaces ours: then the dump is written before that trap runs, or, if the command
+    calls `exit` as well, not at all. The exit status is kept in a positional parameter, which cannot be made read-only.
+    """
+    target = quote(state_file.encode()).decode()
+    write = f"{{ {dump.CODE}; }} >| {target} 2>/dev/null"
+    trap = quote(f'[[ "${{2-}}" == {_DONE} ]] || {write}'.encode()).decode()
+    return (
+        f"{_limits(limits)}trap -- {trap} EXIT; . /dev/fd/{state_fd}; . /dev/fd/{command_fd}; "
+        'eval "set $2 --; $1"; '  # one line: bash parses all of it before a broken command can confuse its parser
+        f'{{ set -- "$?" {_DONE}; {write}; set +xv; }} 2>/dev/null; exit "$1"'
+    )
+
+
+def _limits(limits: Mapping[str, int]) -> str:
+    return "".join(f"ulimit -{letter} {value} 2>/dev/null; " for letter, value in limits.items())
+
+
+def load(state: ShellState, base: Iterable[bytes]) -> bytes:
+    """The script that brings a state back. `base` names what the process was started with."""
+    gone = [name for name in base if name not in state.variables]
+    lines = [b"{"]
+    if gone:
+        lines.append(b"unset -v " + b" ".join(gone))
+    lines += _shopts(state.shopts)
+    lines += [_declaration(name, variable) for name, variable in state.variables.items()]
+    lines.append(b"umask " + state.umask)
+    lines.append(b"} 2>/dev/null")
+    if state.functions:
+        lines.append(state.functions)
+    lines += [b"export -f " + name + b" 2>/dev/null" for name in state.exported_functions]
+    lines += [b"alias -- " + name + b"=" + value for name, value in state.aliases.items()]
+    lines += [b"builtin pushd -n -- " + quote(entry) + b" >/dev/null 2>&1" for entry in reversed(state.stack)]
+    lines.append(_enter(state.directory))
+    if state.previous:
+        lines.append(b"OLDPWD=" + quote(state.previous))
+    if state.shopts.get(b"expand_aliases", True):
+        lines.append(b"shopt -s expand_aliases")
+    return b"\n".join(lines) + b"\n"
+
+
+def command(text: bytes, state: ShellState, close: Iterable[int]) -> bytes:
+    """The script that hands over the command: it closes the descriptors that it came through."""
+    on = [name for name, value in state.options.items() if value and name not in _SKIPPED_OPTIONS]
+    off = [name for name, value in state.options.items() if not value and name not in _SKIPPED_OPTIONS]
+    late = b"".join(_LATE[name] for name in on if name in _LATE)
+    lines = [b"exec " + b" ".join(b"%d<&-" % fd for fd in close)]
+    lines.append(b"set -- " + quote(text) + b" " + quote(b"-" + late if late else b""))
+    if off:
+        lines.append(b"set " + b" ".join(b"+o " + name for name in off))
+    early = [name for name in on if name not in _LATE]
+    if early:
+        lines.append(b"set " + b" ".join(b"-o " + name for name in early))
+    return b"\n".join(lines) + b"\n"
+
+
+def _shopts(shopts: Mapping[bytes, bool]) -> list[bytes]:
+    lines = []
+    for letter, wanted in ((b"s", True), (b"u", False)):
+        names = [name for name, value in shopts.items() if value is wanted and name not in _FIXED_SHOPTS]
+        if names:
+            lines.append(b"shopt -" + letter + b" " + b" ".join(names))
+    return lines
+
+
+def _declaration(name: bytes, variable: Variable) -> bytes:
+    flags = variable.flags.replace("-", "").encode()
+    start = b"declare -" + flags + b" " if flags else b"declare -- "
+    return start + name + (b"" if variable.literal is None else b"=" + variable.literal)
+
+
+def _enter(directory: bytes) -> bytes:
+    place = quote(directory)
+    return (
+        b"builtin cd -- " + place + b" 2>/dev/null || "
+        b"builtin printf 'toolgate: the directory %s is gone; running in the root instead\\n' " + place + b" >&2"
+    )

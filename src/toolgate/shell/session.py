@@ -1,0 +1,241 @@
+"""`ShellSession`: commands one after the other, each in a fresh sandboxed bash, with the state of the one before."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from toolgate.errors import ToolError
+from toolgate.log import logger
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.plan import Access
+from toolgate.shell import dump
+from toolgate.shell.capture import Capture
+from toolgate.shell.hints import hint
+from toolgate.shell.jobs import Jobs
+from toolgate.shell.memory import Memory, StateView
+from toolgate.shell.options import ShellOptions
+from toolgate.shell.process import ShellProcess
+from toolgate.shell.result import CommandResult, SandboxReport
+from toolgate.shell.run import Run, StateStuck
+from toolgate.shell.sandbox import choose_layer
+from toolgate.shell.starter import Starter
+from toolgate.shell.state import initial
+
+if TYPE_CHECKING:
+    from toolgate.settings import Settings
+    from toolgate.workspace import Workspace
+
+Stream = Literal["stdout", "stderr"]
+OnOutput = Callable[[Stream, str], None]
+"""Called on the event loop with what was just printed, decoded but not reduced."""
+
+
+class ShellSession:
+    """A shell whose state persists, although no process does.
+
+    `execute` calls queue in the order in which they were made. Cancelling one ends its processes and nothing else.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        settings: Settings | None = None,
+        options: ShellOptions | None = None,
+        environment: Mapping[str, str] | None = None,
+        hidden: Sequence[str] = (),
+    ) -> None:
+        self._workspace = workspace
+        self._root = str(workspace.root)
+        self._options = options or ShellOptions.of(settings.shell if settings else None)
+        self._host = os.environ if environment is None else environment
+        self._hidden = tuple(hidden)
+        self._turn = asyncio.Lock()
+        self._made: tuple[Starter, Memory] | None = None
+        self._closed = False
+        self._watchers: set[asyncio.Task[None]] = set()
+        self.jobs = Jobs(self._options.jobs, self._stop)
+
+    async def __aenter__(self) -> ShellSession:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @property
+    def cwd(self) -> str:
+        """The shell's directory: relative to the root inside it, absolute elsewhere."""
+        directory = os.fsdecode(self._parts()[1].latest.directory)
+        inside = directory == self._root or directory.startswith(self._root + "/")
+        return os.path.relpath(directory, self._root) if inside else directory
+
+    def view(self, access: Access = "write") -> StateView:
+        """What a command with this access will find; for analysis and for the person who is asked."""
+        return self._parts()[1].view(access)
+
+    def sandbox(self, access: Access = "write") -> SandboxReport:
+        """What would confine a command with this access."""
+        return self._parts()[0].report(access)
+
+    async def execute(
+        self,
+        command: str,
+        timeout: float | None = None,
+        access: Access = "write",
+        *,
+        background: bool = False,
+        to_background: bool = False,
+        roots: Sequence[str] = (),
+        on_output: OnOutput | None = None,
+    ) -> CommandResult:
+        """Run a command and answer when it has ended, or at its deadline.
+
+        `background` answers at once with a job; `to_background` makes it a job at the deadline instead of ending it.
+        `roots` are further host directories that `access="full"` may write, approved by a person.
+        """
+        seconds = self._check(command, timeout)
+        async with self._turn:
+            if background or to_background:
+                self.jobs.check_room()
+            while True:
+                run = self._begin(command, access, roots, on_output)
+                if background:
+                    return self._hand_over(run, access)
+                try:
+                    return await self._finish(run, seconds, access, to_background)
+                except StateStuck:
+                    logger("shell").warning("state_does_not_load")
+                    self._parts()[1].forget_code(access)
+
+    async def restart(self) -> None:
+        """Forget the state: directory, variables, functions. Background jobs go on."""
+        async with self._turn:
+            starter, memory = self._parts()
+            starter.discard()
+            memory.forget()
+
+    async def close(self) -> None:
+        """End everything and remove what the session kept."""
+        self._closed = True
+        await self.jobs.close()
+        async with self._turn:
+            if self._made is not None:
+                self._made[0].shut()
+
+    def _parts(self) -> tuple[Starter, Memory]:
+        if self._closed:
+            raise ToolError(ErrorCode.EXECUTION_ERROR, "This shell session is closed.", "Open a new session.")
+        if self._made is None:
+            layer = choose_layer(self._options.sandbox)
+            starter = Starter(self._root, layer, self._options, self._host, self._hidden)
+            self._made = starter, Memory(initial(self._root, starter.environment))
+        return self._made
+
+    def _check(self, command: str, timeout: float | None) -> float:
+        seconds = self._options.timeout if timeout is None else timeout
+        if not 0 < seconds <= self._options.most_timeout:
+            raise _invalid(f"timeout must be more than 0 and at most {self._options.most_timeout:g} seconds.")
+        try:
+            size = len(command.encode())
+        except UnicodeEncodeError:
+            raise _invalid("command holds half of a character (a lone surrogate).") from None
+        if "\0" in command:
+            raise _invalid("command holds a NUL character, which no shell can take.")
+        if size > self._options.command_bytes:
+            raise _invalid(f"command has {size:,} bytes; at most {self._options.command_bytes:,} are taken.")
+        return seconds
+
+    def _begin(self, command: str, access: Access, roots: Sequence[str], on_output: OnOutput | None) -> Run:
+        starter, memory = self._parts()
+        process = starter.start(access, memory.for_access(access), roots)
+        run = Run(command, process, self._capture("stdout", on_output), self._capture("stderr", on_output))
+        run.begin()
+        return run
+
+    def _capture(self, stream: Stream, on_output: OnOutput | None) -> Capture:
+        places = self._parts()[0].places
+        return Capture(
+            kept=self._options.kept_bytes,
+            spill=self._options.spill_bytes,
+            opener=lambda: places.new_file("output"),
+            listener=None if on_output is None else lambda text: on_output(stream, text),
+        )
+
+    async def _finish(self, run: Run, seconds: float, access: Access, to_background: bool) -> CommandResult:
+        try:
+            in_time = await run.wait(seconds)
+            if not in_time and to_background:
+                return self._hand_over(run, access)
+            if in_time:
+                await run.end_naturally()
+            else:
+                await run.stop(self._options.grace)
+        except BaseException:
+            await asyncio.shield(self._stop(run))
+            raise
+        self._keep_state(run.process, access)
+        result = self._result(run, access, timed_out=not in_time)
+        self._let_go(run, access)
+        return result
+
+    def _keep_state(self, process: ShellProcess, access: Access) -> None:
+        text = process.dumped()
+        if not text:
+            return
+        try:
+            self._parts()[1].keep(access, dump.parse(text))
+        except dump.BadDump as error:
+            logger("shell").warning("state_not_kept", reason=str(error))
+
+    def _let_go(self, run: Run, access: Access) -> None:
+        self._parts()[0].close(run.process)
+        asyncio.get_running_loop().call_soon(self._prepare, access)
+
+    def _prepare(self, access: Access) -> None:
+        if self._closed or self._turn.locked():
+            return
+        starter, memory = self._parts()
+        try:
+            starter.prepare(access, memory.for_access(access))
+        except (OSError, ToolError) as error:  # the next command meets the same and reports it
+            logger("shell").warning("shell_not_prepared", error=str(error))
+
+    def _hand_over(self, run: Run, access: Access) -> CommandResult:
+        job = self.jobs.add(run)
+        watcher = asyncio.ensure_future(self._watch(run))
+        self._watchers.add(watcher)
+        watcher.add_done_callback(self._watchers.discard)
+        return self._result(run, access, timed_out=False, job=job)
+
+    async def _watch(self, run: Run) -> None:
+        await asyncio.wait([run.process.ended])
+        await run.end_naturally()
+        self._parts()[0].close(run.process)
+
+    async def _stop(self, run: Run) -> None:
+        await run.stop(self._options.grace)
+        if self._made is not None:
+            self._made[0].close(run.process)
+
+    def _result(self, run: Run, access: Access, *, timed_out: bool, job: str | None = None) -> CommandResult:
+        stdout, stderr = run.stdout.text(), run.stderr.text()
+        return CommandResult(
+            stdout=stdout,
+            stderr=stderr,
+            exit_code=None if timed_out or job else run.exit_code,
+            timed_out=timed_out,
+            truncated=run.stdout.info.truncated or run.stderr.info.truncated,
+            stdout_info=run.stdout.info,
+            stderr_info=run.stderr.info,
+            sandbox=self.sandbox(access),
+            hint="" if job else hint(access, run.exit_code, stderr[-8192:] + stdout[-2048:]),
+            job_id=job,
+            cwd=self.cwd,
+        )
+
+
+def _invalid(message: str) -> ToolError:
+    return ToolError(ErrorCode.INVALID_PARAM, message, "Change the call and try again.")

@@ -1,0 +1,93 @@
+"""A shell's state as data, and what of it may cross to a higher access."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from toolgate.shell.quoting import decode, quote_scalar
+
+_FUNCTION = re.compile(rb"^([^\s()$`'\"\\]++) \(\) *$", re.MULTILINE)
+SENSITIVE = re.compile(
+    r"PATH|LD_.*|BASH_ENV|ENV|IFS|GIT_.*|.*PAGER|PS4|PROMPT_COMMAND|EDITOR|VISUAL|LESSOPEN|LESSCLOSE|CDPATH|SHELL"
+    r"|PYTHON.*|NODE_OPTIONS|NODE_PATH|PERL5.*|RUBYOPT|RUBYLIB|MAKEFLAGS|RUSTC.*|CARGO_.*|.*_WRAPPER|SSH_.*|DYLD_.*"
+)
+"""Exported variables that decide which code runs; a change of one is shown to whoever is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable: its attribute letters and its value in bash's notation (None: declared, never set)."""
+
+    flags: str
+    literal: bytes | None
+
+    @property
+    def exported(self) -> bool:
+        """Whether programs see it."""
+        return "x" in self.flags
+
+    @property
+    def value(self) -> bytes | None:
+        """The value of a scalar; None for arrays and for what was never set."""
+        if self.literal is None or self.literal.startswith(b"("):
+            return None
+        return decode(self.literal)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellState:
+    """Everything that carries over from one command to the next."""
+
+    directory: bytes
+    previous: bytes = b""
+    """`OLDPWD`."""
+    stack: tuple[bytes, ...] = ()
+    """`pushd`'s directories below the current one."""
+    variables: Mapping[bytes, Variable] = field(default_factory=lambda: MappingProxyType({}))
+    functions: bytes = b""
+    """Definitions in source form: the only part that is code, and therefore never given to a higher access."""
+    exported_functions: tuple[bytes, ...] = ()
+    aliases: Mapping[bytes, bytes] = field(default_factory=lambda: MappingProxyType({}))
+    """Name to value, still quoted."""
+    shopts: Mapping[bytes, bool] = field(default_factory=lambda: MappingProxyType({}))
+    options: Mapping[bytes, bool] = field(default_factory=lambda: MappingProxyType({}))
+    umask: bytes = b"0022"
+
+    @property
+    def environment(self) -> dict[bytes, bytes]:
+        """What programs see, as data."""
+        return {
+            name: value
+            for name, variable in self.variables.items()
+            if variable.exported and (value := variable.value) is not None
+        }
+
+    @property
+    def function_names(self) -> frozenset[str]:
+        """The functions that this state defines."""
+        return frozenset(name.decode(errors="replace") for name in _FUNCTION.findall(self.functions))
+
+    def with_data_of(self, other: ShellState) -> ShellState:
+        """This state, with the directory and the exported values of another: data crosses, code does not."""
+        kept = {name: variable for name, variable in self.variables.items() if not variable.exported}
+        for name, value in other.environment.items():
+            kept[name] = Variable("x", quote_scalar(value))
+        return replace(
+            self,
+            directory=other.directory,
+            previous=other.previous,
+            stack=other.stack,
+            umask=other.umask,
+            variables=MappingProxyType(kept),
+        )
+
+
+def initial(directory: str, environment: Mapping[str, str]) -> ShellState:
+    """The state of a session in which nothing has run."""
+    variables = {name.encode(): Variable("x", quote_scalar(value.encode())) for name, value in environment.items()}
+    return ShellState(
+        directory=directory.encode(), variables=MappingProxyType(variables), shopts={b"expand_aliases": True}
+    )

@@ -1,0 +1,52 @@
+"""Reduces terminal output to what a person would have seen: escapes, carriage returns and backspaces are played."""
+
+from __future__ import annotations
+
+import re
+
+_SPECIAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movements
+    r"|[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC and other strings: titles, links
+    r"|[ -/]+[0-~]|[0-~])?"
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+)
+_ERASE_LINE = re.compile(r"\x1b\[[0-2]?K")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SILENT = str.maketrans("", "", "\x07\x0e\x0f")
+REPLACEMENT = "\ufffd"
+"""Stands for bytes that are not UTF-8 and for control characters that mean nothing on paper."""
+
+
+def reduce(text: str) -> str:
+    """The text as it would have stayed on the screen. Newlines and tabs are kept as they are."""
+    if not _SPECIAL.search(text):
+        return text
+    text = _ERASE_LINE.sub(_erase, text)
+    text = _ESCAPE.sub("", text).translate(_SILENT).replace("\f", "\n").replace("\v", "\n")
+    text = re.sub(r"\r+\n", "\n", text)
+    if "\r" in text or "\b" in text:
+        text = "\n".join(_play(line) if "\r" in line or "\b" in line else line for line in text.split("\n"))
+    return _CONTROL.sub(REPLACEMENT, text)
+
+
+def _erase(match: re.Match[str]) -> str:
+    """An erased line is empty from its start: the same as a carriage return and a mark to cut at."""
+    return "\r\x00" if "2K" in match[0] else ("\x00" if match[0] in ("\x1b[K", "\x1b[0K") else "")
+
+
+def _play(line: str) -> str:
+    """What stays of one line that was written over."""
+    cells: list[str] = []
+    position = 0
+    for piece in re.split(r"([\r\b\x00])", line):
+        if piece == "\r":
+            position = 0
+        elif piece == "\b":
+            position = max(position - 1, 0)
+        elif piece == "\x00":
+            del cells[position:]
+        elif piece:
+            cells[position : position + len(piece)] = piece
+            position += len(piece)
+    return "".join(cells)
