@@ -1,12 +1,26 @@
 """Command analysis: a command line becomes a plan of everything that it may run."""
 
+from toolgate.shell.analysis.around import surroundings
 from toolgate.shell.analysis.plan import Assignment, CommandPlan, Kind, Redirection, Surroundings
 from toolgate.shell.analysis.scope import Scope
 from toolgate.shell.analysis.simple import run
 from toolgate.shell.analysis.syntax import MAX_CODE
+from toolgate.shell.analysis.visible import request_detail, squeezed, visible
 from toolgate.shell.words import UNRESOLVED
 
-__all__ = ["UNRESOLVED", "Assignment", "CommandPlan", "Kind", "Redirection", "Surroundings", "analyse"]
+__all__ = [
+    "UNRESOLVED",
+    "Assignment",
+    "CommandPlan",
+    "Kind",
+    "Redirection",
+    "Surroundings",
+    "analyse",
+    "request_detail",
+    "squeezed",
+    "surroundings",
+    "visible",
+]
 
 
 def analyse(command: str, around: Surroundings | None = None) -> CommandPlan:

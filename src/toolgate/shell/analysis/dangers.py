@@ -110,13 +110,21 @@ def judge(scope: Scope, words: Sequence[Word]) -> None:
     reason = ALWAYS.get(name)
     if reason and not _only_reads(name, words):
         scope.found.danger(f"'{name}': {reason}")
-    for verbs, why in _VERBS.get(name, {}).items():
-        first = [word.text for word in operands(words)[:3]] + [word.text for word in words[1:2]]
-        if set(first) & set(verbs.split()) and not has(words, "", "--dry-run", "-n"):
-            scope.found.danger(f"'{name}': {why}")
+    verbs(scope, words)
     check = _CHECKS.get(name)
     if check:
         check(scope, words)
+
+
+def verbs(scope: Scope, words: Sequence[Word]) -> None:
+    """Note a word that makes an otherwise ordinary command dangerous."""
+    table = _VERBS.get(words[0].text)
+    if table is None or has(words, "", "--dry-run", "-n"):
+        return
+    first = {word.text for word in [*operands(words)[:3], *words[1:2]]}
+    for listed, why in table.items():
+        if not first.isdisjoint(listed.split()):
+            scope.found.danger(f"'{words[0].text}': {why}")
 
 
 def _only_reads(name: str, words: Sequence[Word]) -> bool:

@@ -10,6 +10,12 @@ from toolgate.shell.words import UNRESOLVED, Word
 
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FIND_WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
+_FIND_ALONE = names(
+    """
+    -print -print0 -delete -ls -prune -depth -o -a -or -and -not -follow -xdev -mount -empty -daystart -quit
+    -true -false -readable -writable -executable -nouser -nogroup -noleaf -ignore_readdir_race -L -H -P
+    """
+)
 _COPY_VALUED = names("-t --target-directory -S --suffix -m --mode -o --owner -g --group --backup")
 
 
@@ -43,17 +49,16 @@ def has(words: Sequence[Word], letters: str, *names: str) -> bool:
 
 
 def copy(scope: Scope, words: Sequence[Word]) -> None:
-    """`cp`, `mv`, `install`, `ln`: a file that exists at the target is lost."""
-    name = words[0].text
+    """`cp`, `mv`, `install`: a file that exists at the target is lost."""
     scope.found.changes = True
-    if has(words, "n", "--no-clobber") or (name == "ln" and not has(words, "f", "--force")):
+    if has(words, "n", "--no-clobber"):
         return
     given = operands(words, _COPY_VALUED)
     target = next(
         (words[at + 1] for at, word in enumerate(words[:-1]) if word.text in ("-t", "--target-directory")), None
     )
     if target is None:
-        if len(given) < 2 or (name == "install" and has(words, "d", "--directory")):
+        if len(given) < 2 or (words[0].text == "install" and has(words, "d", "--directory")):
             return
         given, target = given[:-1], given[-1]
     for source in given:
@@ -74,6 +79,27 @@ def _replaces(scope: Scope, source: Word, target: Word) -> None:
         final = posixpath.normpath(f"{path}/{base}") if into else path
         if scope.around.kind(final) == "file":
             scope.found.danger(f"it overwrites '{final}', which exists")
+
+
+def link(scope: Scope, words: Sequence[Word]) -> None:
+    """`ln`: what a symbolic link names is resolved from where the link is."""
+    scope.found.changes = True
+    if has(words, "f", "--force"):
+        copy(scope, words)
+    given = [word.text for word in operands(words, _COPY_VALUED)]
+    for text in given[-1:]:
+        scope.path(text)
+    base = given[-1] if len(given) > 1 else "."
+    for path in scope.place(base).paths if scope.place(base).paths else ():
+        into = path == "." or scope.around.kind(path) == "directory"
+        directory = path if into else posixpath.dirname(path) or "."
+        for text in given[:-1]:
+            symbolic = has(words, "s", "--symbolic") and not text.startswith(("/", "~"))
+            scope.path(posixpath.join(_rooted(scope, directory), text) if symbolic else text)
+
+
+def _rooted(scope: Scope, relative: str) -> str:
+    return posixpath.normpath(posixpath.join(scope.around.root, relative))
 
 
 def tee(scope: Scope, words: Sequence[Word]) -> None:
@@ -122,7 +148,7 @@ def change_directory(scope: Scope, words: Sequence[Word]) -> None:
     if place.where is Where.inside:
         certain = all(scope.around.kind(path) == "directory" or path in scope.made for path in place.paths)
         scope.enter(place.paths, certain)
-    elif place.where is Where.free:
+    elif place.where is Where.scratch:
         scope.enter((text,), certain=False)
     elif place.where is Where.outside and text.startswith("/"):
         scope.enter((posixpath.normpath(text),), certain=False)
@@ -140,6 +166,8 @@ def find(scope: Scope, words: Sequence[Word]) -> None:
     at = 1
     while at < len(words) and not words[at].text.startswith(("-", "(", "!", "\\")):
         scope.path(words[at].text)
+        if at > 1 and not words[at].known and not words[at].quoted:
+            scope.found.unclear("what 'find' does is only known when it runs")
         at += 1
     while at < len(words):
         text = words[at].text
@@ -153,9 +181,15 @@ def find(scope: Scope, words: Sequence[Word]) -> None:
             scope.found.changes = True
         elif text in _FIND_WRITES and at + 1 < len(words):
             scope.write(words[at + 1])
-        elif not words[at].known and text.startswith(UNRESOLVED):
+        elif not words[at].known and text.startswith(UNRESOLVED) and not _is_value(words, at):
             scope.found.unclear("what 'find' does is only known when it runs")
         at += 1
+
+
+def _is_value(words: Sequence[Word], at: int) -> bool:
+    """Whether the word belongs to the test before it."""
+    before = words[at - 1].text
+    return before.startswith("-") and before not in _FIND_ALONE
 
 
 def _plus(words: Sequence[Word], at: int) -> bool:

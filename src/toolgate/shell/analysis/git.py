@@ -39,6 +39,9 @@ _SAFE_GLOBALS = names(
 )
 _VALUED_GLOBALS = names("-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source")
 _TEXT_OPTIONS = names("-m --message -S -G --grep --author --date --format --pretty --since --until -F -t --trailer -L")
+_COMMAND_KEYS = re.compile(
+    r"alias\.|core\.(pager|editor|sshcommand|fsmonitor|askpass)|pager\.|diff\.|sequence\.editor|.*cmd$"
+)
 _RUNS_OPTIONS = {"bisect": "run", "difftool": "-x --extcmd", "rebase": "-x --exec", "submodule": "foreach"}
 
 
@@ -94,6 +97,9 @@ def _risky_global(scope: Scope, name: str, value: str) -> None:
     ):
         return
     elif name in ("-c", "--config-env", "--exec-path"):
+        key, _, command = value.partition("=")
+        if _COMMAND_KEYS.match(key.lower()):
+            scope.code(command.removeprefix("!"))
         scope.found.danger(f"'git {name} {value}' changes what git runs")
 
 

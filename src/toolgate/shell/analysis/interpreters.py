@@ -8,7 +8,7 @@ from toolgate.shell.analysis.scope import Scope
 from toolgate.shell.words import Word
 
 SHELLS = names("sh bash dash zsh ksh ash rbash mksh")
-_SHELL_VALUED = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
+_STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _CODE_OPTIONS = {
     "python": "-c",
     "node": "-e -p --eval --print",
@@ -55,17 +55,32 @@ def shell(scope: Scope, words: Sequence[Word]) -> None:
         reads_code = reads_code or (not word.text.startswith("--") and "c" in word.text[1:] and word.text[0] == "-")
         if word.text in ("--version", "--help"):
             return
-        at += 2 if word.text in _SHELL_VALUED else 1
+        at += 1 + _values(word.text)
     at += at < len(words) and words[at].text in ("-", "--")
     rest = words[at:]
     if reads_code:
         _code(scope, name, rest[:1])
     elif rest and not any(word.text.startswith("-") and "s" in word.text for word in words[1:at]):
-        scope.script(rest[0])
-        if not rest[0].known:
-            scope.found.unclear(f"the script of '{name}' is only known when it runs")
+        _script(scope, name, rest[0], scope.code)
     else:
         _from_stdin(scope, name, scope.code)
+
+
+def _values(option: str) -> int:
+    """How many words behind an option belong to it."""
+    if option.startswith("--"):
+        return 1 if option in ("--rcfile", "--init-file") else 0
+    return sum(letter in "oO" for letter in option[1:])
+
+
+def _script(scope: Scope, name: str, word: Word, use: Callable[[str], None]) -> None:
+    """A file of code, which may be standard input by another name."""
+    if word.text in _STDIN:
+        _from_stdin(scope, name, use)
+        return
+    scope.script(word)
+    if not word.known:
+        scope.found.unclear(f"the script of '{name}' is only known when it runs")
 
 
 def _code(scope: Scope, name: str, code: Sequence[Word]) -> None:
@@ -102,9 +117,7 @@ def evaluate(scope: Scope, words: Sequence[Word]) -> None:
 def source(scope: Scope, words: Sequence[Word]) -> None:
     """`.` and `source`: a script that runs in this very shell."""
     for word in words[1:2]:
-        scope.script(word)
-        if not word.known:
-            scope.found.unclear("the file that 'source' runs is only known when it runs")
+        _script(scope, words[0].text, word, scope.code)
 
 
 def trap(scope: Scope, words: Sequence[Word]) -> None:
@@ -127,34 +140,27 @@ def interpreter(scope: Scope, words: Sequence[Word]) -> None:
     """Python, node, perl, ruby …: opaque code is searched, a script is noted, code from a pipe is asked about."""
     name = words[0].text
     options = _CODE_OPTIONS.get(name, "-c").split()
-    for at, word in enumerate(words[1:], 1):
-        flag = next((option for option in options if _is_option(word.text, option)), "")
-        if flag:
-            attached = (
-                word.text[2:] if not flag.startswith("--") and len(word.text) > 2 and flag == word.text[:2] else ""
-            )
-            code = [word._replace(text=attached)] if attached else words[at + 1 : at + 2]
-            _opaque(scope, name, code)
-            return
+    if any(_is_option(word.text, option) for word in words[1:] for option in options):
+        for word in words[1:]:
+            _search(scope, name, word.text)
+        return
+    before = ""
+    for word in words[1:]:
         if word.text in ("-m", "-V", "-v", "--version", "--help", "-h"):
             return
-        if not word.text.startswith("-"):
+        if (not word.text.startswith("-") or word.text == "-") and before not in ("-X", "-W", "-r", "-I", "--import"):
             if name not in ("deno", "bun"):
-                scope.script(word)
+                _script(scope, name, word, lambda code: _search(scope, name, code))
             return
+        before = word.text
     _from_stdin(scope, name, lambda code: _search(scope, name, code))
 
 
 def _is_option(text: str, option: str) -> bool:
     """`-e`, also inside a cluster such as `-ne`, or with the code attached."""
     if option.startswith("--") or not option.startswith("-"):
-        return text == option
+        return text == option or text.startswith(f"{option}=")
     return text.startswith("-") and not text.startswith("--") and option[1] in text[1:4]
-
-
-def _opaque(scope: Scope, name: str, code: Sequence[Word]) -> None:
-    for word in code:
-        _search(scope, name, word.text)
 
 
 def _search(scope: Scope, name: str, code: str) -> None:

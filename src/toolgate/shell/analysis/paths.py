@@ -19,7 +19,9 @@ class Where(Enum):
 
     inside = auto()
     free = auto()
-    """Devices that swallow or produce, and scratch directories."""
+    """A device that swallows or produces."""
+    scratch = auto()
+    """A private directory that may be used freely."""
     outside = auto()
     unknown = auto()
 
@@ -34,12 +36,15 @@ class Place(NamedTuple):
 
 _OUTSIDE = Place(Where.outside)
 _FREE = Place(Where.free)
+_SCRATCH = Place(Where.scratch)
 _UNKNOWN = Place(Where.unknown)
 
 
 def locate(text: str, cwds: Sequence[str | None], around: Surroundings) -> Place:
     """Judge `text` as a path typed in one of the directories `cwds`."""
-    if text.startswith("~"):
+    if text.startswith("~+"):
+        text = "." + text[2:]
+    elif text.startswith("~"):
         text = around.home + text[1:] if around.home and text[1:2] in ("", "/") else "/~"
     if text.startswith("/"):
         return _absolute(text, around)
@@ -75,7 +80,7 @@ def _absolute(text: str, around: Surroundings) -> Place:
     if relative is not None:
         return _UNKNOWN if UNRESOLVED in relative else Place(Where.inside, (relative,))
     if any(_beneath(normal, directory) is not None for directory in around.scratch):
-        return _FREE
+        return _SCRATCH
     return _OUTSIDE
 
 

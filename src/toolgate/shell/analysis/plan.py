@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from toolgate.shell.words import UNRESOLVED
+
 Kind = Literal["absent", "file", "directory"]
 """What a path leads to; anything that is neither absent nor a directory counts as a file."""
 
@@ -59,6 +61,10 @@ class Assignment:
     value: str
 
 
+_NO_COMMANDS = frozenset({">", ">>", "=", "..", UNRESOLVED})
+_HARMLESS = frozenset({":", "true", "false", "test", "[", "cd", "pwd", "exit", "return", "break", "continue", "wait"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandPlan:
     """Everything that a command line may run, and what a person should know about it.
@@ -80,6 +86,16 @@ class CommandPlan:
     heredocs: tuple[str, ...] = ()
     read_only: bool = False
     """Every command is known to change nothing."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether `commands` are all real commands, with every word of consequence known."""
+        return not any(command[0] in _NO_COMMANDS for command in self.commands)
+
+    @property
+    def harmless(self) -> tuple[tuple[str, ...], ...]:
+        """Those of `commands` that do nothing to anything outside the shell itself."""
+        return tuple(command for command in self.commands if command[0] in _HARMLESS)
 
     @property
     def asks(self) -> bool:

@@ -18,7 +18,8 @@ _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _EXPANDS = re.compile(r"[*?]|\[.*\]|\{.*(?:,|\.\.).*\}|^~|[@!+](?=\()", re.DOTALL)
 _ACTIVE = re.compile(r"(?<!\\)(?:\\\\)*(?:`|\$[\w@*#?$!({\[-])")
 _HIDDEN_CODE = re.compile(r"`|\$\(|[<>]\(")
-_BLANK = re.compile(r"(?:[ \t]|\\\n)*")
+_QUOTES = re.compile(r"['\"\\]")
+_BLANK = re.compile(r"(?:\\\n)*(?:[ \t](?:\\\n)*)+")
 _SPACE = re.compile(r"(?:[ \t\n]|\\\n)*")
 
 WORDS = names(
@@ -80,7 +81,7 @@ class WordReader:
                 text = home + text[1:]
         if _EXPANDS.search(bare):
             known = False
-        return Word(text, known, bare != raw, raw)
+        return Word(text, known, _QUOTES.search(raw) is not None, raw)
 
     def _piece(self, node: Node, raw: str) -> tuple[str, bool, str]:
         """A piece's value, whether it is known, and its unquoted source (quoted characters become `x`)."""

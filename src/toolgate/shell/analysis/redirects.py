@@ -28,6 +28,14 @@ class RedirectReader(WordReader):
         """Look at a pipeline."""
         raise NotImplementedError
 
+    def flattened(self, node: Node) -> list[Node]:
+        """The parts of a list, or the node itself."""
+        raise NotImplementedError
+
+    def in_turn(self, parts: list[Node]) -> None:
+        """Look at the parts of a list."""
+        raise NotImplementedError
+
     def command(self, node: Node, extra: tuple[Word, ...] = ()) -> None:
         """Look at one simple command with further words."""
         raise NotImplementedError
@@ -44,7 +52,9 @@ class RedirectReader(WordReader):
             elif child.type in ("file_redirect", "herestring_redirect"):
                 stdin = self.redirect(child, extra) or stdin
             elif body is None and child.is_named:
-                body = child
+                # the grammar redirects a whole list, the shell only the last command of it
+                *first, body = self.flattened(child)
+                self.in_turn(first)
             else:
                 self.misread()
         before = self.scope.stdin

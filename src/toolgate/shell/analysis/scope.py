@@ -170,7 +170,7 @@ class Scope:
         self.found.commands[(">>" if append else ">", word.text)] = None
         outside = place.where is Where.outside
         self.found.redirections.append(Redirection(target=word.text, append=append, outside=outside, existing=existing))
-        if append or outside:
+        if append or outside or place.where is Where.scratch:
             return
         if existing:
             self.found.danger(f"it overwrites '{word.text}', which exists")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from toolgate.shell.analysis import dangers, files, interpreters
 from toolgate.shell.analysis.git import git
-from toolgate.shell.analysis.known import NO_PATHS, PATTERN_FIRST, PATTERN_OPTIONS, READ_ONLY, WELL_KNOWN
+from toolgate.shell.analysis.known import NO_PATHS, PATTERN_FIRST, PATTERN_OPTIONS, READ_ONLY, WELL_KNOWN, names
 from toolgate.shell.analysis.scope import Scope
 from toolgate.shell.analysis.sed import sed
 from toolgate.shell.analysis.unwrap import unwrap
@@ -15,6 +15,7 @@ from toolgate.shell.analysis.wrappers import WRAPPERS
 from toolgate.shell.words import UNRESOLVED, Word
 
 _SYSTEM = re.compile(r"/(?:usr/(?:local/)?)?s?bin/([^/]+)")
+_KEYWORDS = names("! { } [[ ]] if then elif else fi for while until do done case esac in select function")
 _HIDDEN = re.compile(r"`|\$\(|\$\{|[<>]\(")
 
 
@@ -33,6 +34,8 @@ def run(scope: Scope, words: Sequence[Word]) -> None:
         _program(scope, words)
         return
     name = words[0].text
+    if name in _KEYWORDS and not head.quoted:
+        found.unclear(f"'{name}' stands where a command is expected")
     if not system and _redefined(scope, words):
         return
     handler = _HANDLERS.get(name)
@@ -60,6 +63,7 @@ def _program(scope: Scope, words: Sequence[Word]) -> None:
     if base in WELL_KNOWN or base in dangers.ALWAYS:
         found.commands[(base, *(word.text for word in words[1:]))] = None
     scope.script(words[0])
+    dangers.verbs(scope, [words[0]._replace(text=base), *words[1:]])
     if base in WRAPPERS or base in interpreters.SHELLS or interpreters.is_interpreter(base):
         scope.run([words[0]._replace(text=base), *words[1:]])
     else:
@@ -174,7 +178,8 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(interpreters.SHELLS, interpreters.shell),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), interpreters.awk),
     **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3", "mongosh", "duckdb"), interpreters.sql),
-    **dict.fromkeys(("cp", "mv", "install", "ln"), files.copy),
+    **dict.fromkeys(("cp", "mv", "install"), files.copy),
+    "ln": files.link,
     **dict.fromkeys(("read", "mapfile", "readarray", "let", "printf", "unset", "getopts", "wait"), _names),
     **dict.fromkeys(("export", "declare", "typeset", "local", "readonly"), _declares),
     "eval": interpreters.evaluate,
@@ -201,4 +206,6 @@ _HANDLERS: dict[str, _Handler] = {
     "tar": files.tar,
     "split": files.split,
 }
-_OWN_PATHS: frozenset[_Handler | None] = frozenset({git, files.change_directory, files.find, interpreters.evaluate})
+_OWN_PATHS: frozenset[_Handler | None] = frozenset(
+    {git, files.change_directory, files.find, files.link, interpreters.evaluate}
+)

@@ -20,6 +20,8 @@ def unwrap(scope: Scope, words: Sequence[Word], shape: Wrapper) -> None:
         words = words[at:]
     for start in _starts(scope, words, shape):
         inner = words[start:]
+        if not inner and words[0].text == "parallel":
+            scope.found.unclear("'parallel' runs the commands that it reads")
         if shape.joins and inner:
             _joined(scope, words[0].text, inner)
         else:
@@ -67,10 +69,11 @@ def _starts(scope: Scope, words: Sequence[Word], shape: Wrapper) -> Iterator[int
             at += 1
             break
         name, equals, value = text.partition("=")
-        if text in shape.code or (equals and name in shape.code):
-            code = word._replace(text=value) if equals else (words[at + 1] if at + 1 < len(words) else Word(""))
+        attached = value if equals and name in shape.code else _attached(text, shape)
+        if attached is not None:
+            code = word._replace(text=attached) if attached else words[at + 1] if at + 1 < len(words) else Word("")
             _joined(scope, words[0].text, [code])
-            at += 1 if equals else 2
+            at += 1 if attached else 2
         elif shape.sets and equals and name.isidentifier():
             assign(scope, name, word._replace(text=value), words[at + 1 :])
             at += 1
@@ -88,6 +91,19 @@ def _starts(scope: Scope, words: Sequence[Word], shape: Wrapper) -> Iterator[int
     yield at + skip if skip and shape.skip < 9 and at < len(words) else at
     later = {*guesses, *(guess + shape.skip for guess in guesses)}
     yield from sorted(guess for guess in later if at < guess < len(words))
+
+
+def _attached(text: str, shape: Wrapper) -> str | None:
+    """The code behind an option's letter, empty if it is the next word; None if there is no such option."""
+    if text in shape.code:
+        return ""
+    if text.startswith("-") and not text.startswith("--"):
+        for at, letter in enumerate(text[1:], 1):
+            if f"-{letter}" in shape.code:
+                return text[at + 1 :]
+            if f"-{letter}" in shape.valued:
+                return None
+    return None
 
 
 def _is_flag(text: str, shape: Wrapper) -> bool:

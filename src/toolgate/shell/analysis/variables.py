@@ -31,6 +31,7 @@ def assign(scope: Scope, name: str, value: Word, words: Sequence[Word] | None) -
     elif _CODE.fullmatch(name):
         _command(scope, name, value)
     elif _REDEFINES.fullmatch(name) and not _own(words):
+        found.changes = True
         found.danger(f"'{name}' changes what commands run")
 
 

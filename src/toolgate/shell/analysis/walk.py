@@ -15,7 +15,6 @@ from toolgate.shell.words import UNRESOLVED, Word
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SEPARATORS = frozenset({";", "&", "\n", ";;", ";&", ";;&", "&&", "||"})
 _PIPE = Stdin("pipe")
 
 
@@ -25,9 +24,12 @@ def walk(scope: Scope, text: str) -> None:
     if problem:
         scope.found.unclear(problem)
     root = parse(source)
+    walker = Walker(source, scope)
     if root.has_error:
         scope.found.unclear("it cannot be parsed as bash")
-    Walker(source, scope).sequence(root)
+    if (source[: root.start_byte] + source[root.end_byte :]).strip(b" \t\n"):
+        walker.misread()
+    walker.sequence(root)
 
 
 class Walker(RedirectReader, AssignmentReader):
@@ -38,13 +40,15 @@ class Walker(RedirectReader, AssignmentReader):
         previous: Node | None = None
         for child in self.children(node, lines=True):
             if not child.is_named:
-                previous = None if child.type in _SEPARATORS or child.type.isalpha() or child.type in "(){}" else child
-                if child.type == "||":
-                    self.scope.settle()
+                previous = None
+                continue
+            if child.type == "comment":
+                self.comment(child)
+                previous = None
                 continue
             if previous is not None and b"\n" not in self.source[previous.end_byte : child.start_byte]:
                 self.misread()
-            previous = child if child.type != "comment" else None
+            previous = child
             self.statement(child)
             self.scope.settle()
 
@@ -57,10 +61,17 @@ class Walker(RedirectReader, AssignmentReader):
             handler(self, node)
         elif node.type in WORDS or node.type == "ERROR":
             self.broken(node)
-        elif node.type != "comment":
+        elif node.type == "comment":
+            self.comment(node)
+        else:
             self.misread()
             self.inner(node)
         self.scope.depth -= 1
+
+    def comment(self, node: Node) -> None:
+        """A comment; to the shell a `#` inside a word begins none."""
+        if self.source[max(0, node.start_byte - 1) : node.start_byte].strip(b" \t\n;&|()"):
+            self.misread()
 
     def broken(self, node: Node) -> None:
         """What the parser could not place: whatever commands are in it count."""
@@ -70,14 +81,21 @@ class Walker(RedirectReader, AssignmentReader):
                 self.statement(child)
 
     def listed(self, node: Node) -> None:
-        """`a && b || c`, however long, without recursion."""
+        """`a && b || c`."""
+        self.in_turn(self.flattened(node))
+
+    def flattened(self, node: Node) -> list[Node]:
+        """The statements and operators of a list, however long, without recursion."""
         parts: list[Node] = []
         while node.type == "list":
             children = self.children(node, lines=True)
             parts.extend(reversed(children[1:]))
             node = children[0]
-        parts.append(node)
-        for part in reversed(parts):
+        return [node, *reversed(parts)]
+
+    def in_turn(self, parts: list[Node]) -> None:
+        """Look at the parts of a list; what follows `||` also runs where a `cd` failed."""
+        for part in parts:
             if part.is_named:
                 self.statement(part)
             elif part.type == "||":
@@ -157,7 +175,7 @@ class Walker(RedirectReader, AssignmentReader):
                 if child.start_byte == end:
                     self.misread()
                 words.append(self.word(child.children[0]))
-            elif kind in WORDS or kind in ("==", "=~", "="):
+            elif kind in WORDS or kind in ("==", "=~", "=", "$"):
                 if child.start_byte == end:
                     self.misread()
                 words.append(self.word(child))
@@ -165,6 +183,10 @@ class Walker(RedirectReader, AssignmentReader):
                 sets.append(self.assignment(child))
             elif kind in ("file_redirect", "herestring_redirect"):
                 stdin = self.redirect(child, words) or stdin
+            elif kind == "comment":
+                self.comment(child)
+            elif kind in ("subshell", "compound_statement") and words and words[0].text == "time":
+                self.statement(child)
             else:
                 self.misread()
                 self.inner(child)

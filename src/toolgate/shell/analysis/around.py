@@ -1,0 +1,108 @@
+"""The surroundings of a command, out of a workspace and the state of a shell."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import stat
+from typing import TYPE_CHECKING
+
+from toolgate.errors import ToolError
+from toolgate.shell.analysis.plan import Kind, Surroundings
+from toolgate.shell.line import read_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from toolgate.shell.state import ShellState
+    from toolgate.workspace import Workspace
+
+_DEFINITION = re.compile(r"^([^\s()$`'\"\\]+) \(\) *$", re.MULTILINE)
+_SYSTEM = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
+
+
+def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ...] = ("/tmp",)) -> Surroundings:
+    """What a command typed now would be judged in."""
+    root = str(workspace.root)
+    environment = {
+        name.decode(errors="replace"): value.decode(errors="replace") for name, value in state.environment.items()
+    }
+    directory = _relative(state.directory.decode(errors="replace"), root)
+    return Surroundings(
+        root=root,
+        cwd=directory,
+        home=environment.get("HOME", ""),
+        scratch=scratch,
+        kind=_kinds(workspace),
+        functions=definitions(state.functions.decode(errors="replace")),
+        aliases={
+            name.decode(errors="replace"): _alias(value.decode(errors="replace"))
+            for name, value in state.aliases.items()
+        },
+        shadows=_shadows(workspace, environment.get("PATH", ""), root, directory),
+    )
+
+
+def definitions(source: str) -> Mapping[str, str]:
+    """Functions as bash prints them, one by one."""
+    starts = [(match.group(1), match.start()) for match in _DEFINITION.finditer(source)]
+    ends = [start for _, start in starts[1:]] + [len(source)]
+    found: dict[str, str] = {}
+    for (name, start), end in zip(starts, ends, strict=True):
+        # a line inside a function may look like another definition: both then count as everything from there on
+        found[name] = found.get(name, "") + source[start:end]
+    return found
+
+
+def _alias(value: str) -> str:
+    words = read_line(value).words
+    return words[0].text if len(words) == 1 and words[0].known else value
+
+
+def _relative(directory: str, root: str) -> str:
+    if not directory.startswith("/"):
+        return directory or "."
+    inside = posixpath.relpath(directory, root)
+    return directory if inside == ".." or inside.startswith("../") else inside
+
+
+def _kinds(workspace: Workspace) -> Callable[[str], Kind]:
+    def kind(path: str) -> Kind:
+        try:
+            info = workspace.stat(path)
+        except ToolError:
+            # what cannot be looked at may well be there
+            return "file"
+        if info is None:
+            return "absent"
+        return "directory" if stat.S_ISDIR(info.st_mode) else "file"
+
+    return kind
+
+
+def _shadows(workspace: Workspace, path: str, root: str, cwd: str) -> Callable[[str], str | None]:
+    """Looks a word up in the directories of `PATH` that are inside the root and come before the system's."""
+    directories: list[str] = []
+    for entry in path.split(":") if path else ():
+        if posixpath.normpath(entry or ".") in _SYSTEM:
+            break
+        place = (
+            _relative(posixpath.normpath(entry), root)
+            if entry.startswith("/")
+            else posixpath.normpath(f"{cwd}/{entry}")
+        )
+        if not place.startswith(("/", "../")) and place != "..":
+            directories.append(place)
+
+    def shadow(word: str) -> str | None:
+        for directory in directories:
+            candidate = posixpath.normpath(f"{directory}/{word}")
+            try:
+                info = workspace.stat(candidate)
+            except ToolError:
+                return candidate
+            if info is not None and stat.S_ISREG(info.st_mode) and info.st_mode & 0o111:
+                return candidate
+        return None
+
+    return shadow

@@ -1,0 +1,76 @@
+"""A command as a person is shown it: nothing in it can move the cursor, reverse, hide or push out of sight."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+_HIDING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Categories that print as nothing, or as something else than they are."""
+_BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\u180b\u180c\u180d\u180e")
+"""Characters that count as letters or marks and print as nothing."""
+_RUN = re.compile(r"[^\S\n]{41,}|(?:[^\S\n]*\n){6,}|(?P<same>[^\s\w])(?P=same){199,}")
+
+
+def visible(text: str, keep: str = "\n\t") -> str:
+    """`text` with every control, format, bidirectional, zero-width and unusual space character as an escape."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(character if _plain(character, keep) else _escape(character) for character in text)
+
+
+def _plain(character: str, keep: str) -> bool:
+    if character == " " or character in keep:
+        return True
+    category = unicodedata.category(character)
+    variation = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+    return not (category in _HIDING or category == "Zs" or character in _BLANK_LETTERS or variation)
+
+
+def _escape(character: str) -> str:
+    named = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character)
+    if named is not None:
+        return named
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def squeezed(text: str) -> str:
+    """`text` without room to hide in: a long run of blanks, empty lines or one symbol becomes its count."""
+    return _RUN.sub(_count, text)
+
+
+def _count(run: re.Match[str]) -> str:
+    found = run.group()
+    if run["same"]:
+        return f"{found[0]}⟨repeated {len(found)} times⟩"
+    if "\n" in found:
+        return f"\n⟨{found.count(chr(10))} line breaks, {len(found)} characters of blank space⟩\n"
+    return f" ⟨{len(found)} blanks⟩ "
+
+
+def request_detail(
+    command: str,
+    *,
+    cwd: str = ".",
+    access: str = "write",
+    reasons: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    scripts: Mapping[str, str] | None = None,
+    description: str = "",
+) -> str:
+    """What a person is shown before `command` runs: made from the text that will run, and from nothing else.
+
+    `environment` are the shell's changes that reach it, `scripts` the files that it runs with their hashes. What the
+    model says about the command is quoted and labelled as such. Where blank space is left out, the whole text follows.
+    """
+    shown = visible(command)
+    short = squeezed(shown)
+    lines = [short, "", f"in: {visible(cwd, keep='')}   access: {access}"]
+    lines += [f"because: {visible(reason, keep='')}" for reason in reasons]
+    lines += [f"with {visible(f'{name}={value}', keep='')}" for name, value in (environment or {}).items()]
+    lines += [f"runs {visible(path, keep='')} (sha256 {digest})" for path, digest in (scripts or {}).items()]
+    if description:
+        lines.append(f"the model says (not verified): {squeezed(visible(description, keep=''))}")
+    if short != shown:
+        lines += ["", f"the whole command, {len(command)} characters:", visible(command, keep="")]
+    return "\n".join(lines)

@@ -1,0 +1,486 @@
+"""Group C of the attack matrix (command permission), and the rows of group A that are about what a person is shown.
+
+The policy is the matrix's: allow `ls`, `echo`, `cat`, `git log`, `git status`, `find`, `grep`, `rg`; deny `rm`, `curl`;
+ask about the rest.
+"""
+
+from typing import Literal
+
+import pytest
+
+from toolgate.protocol.plan import Plan
+from toolgate.runtime.policy import Policy, parse_policy
+from toolgate.shell.analysis import Surroundings, analyse, request_detail, visible
+
+ALLOWED = (["ls"], ["echo"], ["cat"], ["git", "log"], ["git", "status"], ["find"], ["grep"], ["rg"])
+RULES = "".join(
+    f'[[rule]]\ntool = "Bash"\nwords = {list(words)!r}\ndecision = "allow"\n' for words in ALLOWED
+) + "".join(f'[[rule]]\ntool = "Bash"\nwords = ["{word}"]\ndecision = "deny"\n' for word in ("rm", "curl"))
+MATRIX = Policy({"user": parse_policy(RULES + '[unmatched]\nBash = "ask"\n', "matrix")})
+AROUND = Surroundings(root="/project", home="/home/user")
+
+
+def planned(command: str) -> Plan:
+    analysis = analyse(command, AROUND)
+    return Plan(
+        summary="run",
+        detail=request_detail(command, reasons=analysis.dangers),
+        commands=analysis.commands,
+        harmless=analysis.harmless,
+        plain=analysis.plain,
+        asks=analysis.asks,
+        reason=analysis.reason,
+    )
+
+
+def decision(command: str, policy: Policy = MATRIX) -> Literal["allow", "ask", "deny"]:
+    plan = planned(command)
+    verdict = policy.decide("Bash", {"command": command}, plan)
+    if verdict is not None:
+        return verdict.decision
+    return "ask" if plan.asks else "allow"
+
+
+def test_c01_a_list_is_as_bad_as_its_worst_command() -> None:
+    assert decision("git log && rm x") == "deny"
+
+
+@pytest.mark.parametrize(
+    "operator", [";", "||", "|", "&", "\n", "|&", "&&&", "&&", " ; ", "\n\n", "&\n", "||\n", "&& \\\n"]
+)
+def test_c02_no_operator_hides_a_command(operator: str) -> None:
+    assert decision(f"git log {operator} rm x") == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo $(rm x)",
+        "echo `rm x`",
+        'echo "$(rm x)"',
+        "git log --author=$(rm x)",
+        'echo "`rm x`"',
+        "echo $(echo $(rm x))",
+        "echo ${x:-$(rm x)}",
+        "echo $((1 + $(rm x)))",
+        "x=$(rm x)",
+        "ls ${x/$(rm x)/y}",
+        "cat <<EOF\n$(rm x)\nEOF",
+        "[[ $(rm x) ]] && ls",
+        "for f in $(rm x); do ls; done",
+        "case $(rm x) in *) ls;; esac",
+        "ls | grep $(rm x)",
+        'git log "--author=$(rm x)"',
+    ],
+)
+def test_c03_substitutions_count(command: str) -> None:
+    assert decision(command) == "deny"
+
+
+@pytest.mark.parametrize("command", ["cat <(rm x)", "ls > >(rm x)", "ls 2> >(rm x)", "cat < <(rm x)"])
+def test_c04_process_substitutions_count(command: str) -> None:
+    assert decision(command) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo x > f",
+        "echo x >>~/.bashrc",
+        "ls 2>f",
+        "ls &>f",
+        "echo x > ../f",
+        "echo x >| f",
+        "> f",
+        "echo x >& f",
+        "ls &>> f",
+        "echo x 1<> f",
+        "{ ls; } > f",
+        "ls > /tmp/f",
+        "echo x > $f",
+        "cat < /etc/passwd",
+    ],
+)
+def test_c05_redirections_are_not_covered_by_a_rule_for_the_command(command: str) -> None:
+    assert decision(command) == "ask"
+
+
+@pytest.mark.parametrize("command", ["ls 2>/dev/null", "ls 2>&1", "echo x >&2", "grep x < f", "ls &>/dev/null"])
+def test_c05_control_redirections_that_write_nothing_are_fine(command: str) -> None:
+    assert decision(command) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "LD_PRELOAD=./e.so ls",
+        "PAGER=./e git log",
+        "export PATH=.:$PATH",
+        "declare -x",
+        "typeset",
+        "X=1 ls",
+        "PATH=.",
+        "env PAGER=./e git log",
+        "read PATH",
+        "printf -v PATH .",
+        "for PATH in .; do ls; done",
+        "ls ${PATH:=.}",
+    ],
+)
+def test_c06_variables_are_not_covered_by_a_rule_for_the_command(command: str) -> None:
+    assert decision(command) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("find . -exec rm {} +", "deny"),
+        ("find . -delete", "deny"),
+        ("find . -fprintf f x", "ask"),
+        ("find . -okdir rm {} \\;", "deny"),
+        ("ls | xargs rm", "deny"),
+        ("find . -execdir rm {} ';'", "deny"),
+        ("find . -name x -exec sh -c 'rm \"$1\"' _ {} \\;", "deny"),
+        ("find . -exec touch {} +", "ask"),
+        ("find . -fls f", "ask"),
+        ("find . >/dev/null -delete", "deny"),
+        ("find . -exec {} \\;", "ask"),
+        ("ls | xargs -I{} sh -c '{}'", "ask"),
+        ("ls | xargs env", "ask"),
+    ],
+)
+def test_c07_actions_of_find_and_xargs_count(command: str, expected: str) -> None:
+    assert decision(command) == expected
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git -c core.pager=./e log",
+        "git log --output=f",
+        "git --exec-path=. log",
+        "git --git-dir=x log",
+        "git --config-env=core.pager=X log",
+        "git log --ext-diff",
+        "git log --textconv",
+        "git -c alias.log=!x log",
+    ],
+)
+def test_c08_options_of_git_that_run_or_write_are_not_covered(command: str) -> None:
+    assert decision(command) == "ask"
+
+
+@pytest.mark.parametrize("command", ["git --no-pager log", "git -C src log", "git status -s"])
+def test_c08_control_harmless_options_of_git_are_covered(command: str) -> None:
+    assert decision(command) == "allow"
+
+
+@pytest.mark.parametrize("command", ["git logout", "lsof", "echoX", "./ls", "ls/x", "git-log", "LS"])
+def test_c09_words_are_compared_whole(command: str) -> None:
+    assert decision(command) == "ask"
+
+
+WRAPPED = [
+    "env rm x",
+    "sudo rm",
+    "nice rm",
+    "timeout 5 rm",
+    "setsid rm",
+    "busybox rm",
+    "sh -c 'rm x'",
+    "bash -lc 'rm x'",
+    "env -i A=1 rm x",
+    "env -S 'rm x'",
+    "sudo -u root -- rm x",
+    "sudo -nE timeout -k 1 5 nice -n 3 rm x",
+    "nohup rm x &",
+    "ionice -c 3 rm x",
+    "stdbuf -oL rm x",
+    "time rm x",
+    "time -p rm x",
+    "watch 'rm x'",
+    "script -c 'rm x' out",
+    "xargs -n1 -P4 rm",
+    "bash -euo pipefail -c 'rm x'",
+    "zsh -c 'rm x'",
+    "su -c 'rm x'",
+    "flock l rm x",
+    "strace -f -o out rm x",
+    "doas rm x",
+    "chroot . rm x",
+    "parallel rm ::: x",
+    "uv run rm x",
+    "npx rm x",
+    "ssh host rm x",
+    "timeout --unheard-of 5 rm x",
+    "bash -c \"sh -c 'rm x'\"",
+    "coproc rm x",
+    "git bisect run rm x",
+    "git submodule foreach 'rm x'",
+    "trap 'rm x' EXIT",
+    "alias ls='rm x'",
+    "PROMPT_COMMAND='rm x'",
+    "f() { rm x; }",
+    "mapfile -C 'rm x' a",
+]
+
+
+@pytest.mark.parametrize("command", WRAPPED)
+def test_c10_a_deny_rule_matches_through_wrappers(command: str) -> None:
+    assert decision(command) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "/bin/rm x",
+        "\\rm x",
+        "r''m x",
+        "r\\m x",
+        "$'rm' x",
+        '"rm" x',
+        "'r'm x",
+        "$'\\x72m' x",
+        "./rm x",
+        "/usr/bin/rm x",
+    ],
+)
+def test_c11_a_deny_rule_matches_however_the_word_is_written(command: str) -> None:
+    assert decision(command) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "/bin/r? x",
+        "{rm,x}",
+        "r\\\nm x",
+        "l\\\ns x",
+        "r[m] x",
+        "$X x",
+        "${X}m x",
+        '"$X" x',
+        "`echo rm` x",
+        "~/rm x",
+        "r$'\\155' x",
+    ],
+)
+def test_c11_a_word_that_is_not_known_is_never_allowed(command: str) -> None:
+    assert decision(command) in ("ask", "deny")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "true && " * 60 + "rm x",
+        "true && " * 2500 + "rm x",
+        f"echo {'a' * 20_000}; rm x",
+        "echo a\n" * 3000 + "rm x",
+        "ls;" * 6000 + "rm x",
+    ],
+)
+def test_c12_length_does_not_weaken_a_rule(command: str) -> None:
+    assert decision(command) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo " + "$(echo " * 500 + "rm x" + ")" * 500,
+        "(" * 300 + "ls" + ")" * 300,
+        "echo " + "a" * 30_000,
+        "if ls; then " * 100 + "ls" + "; fi" * 100,
+    ],
+)
+def test_c12_what_is_too_long_or_too_deep_to_follow_is_never_allowed(command: str) -> None:
+    assert decision(command) in ("ask", "deny")
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("eval 'rm x'", "deny"),
+        (". ./s", "ask"),
+        ("source s", "ask"),
+        ("command rm", "deny"),
+        ("builtin eval", "ask"),
+        ("exec rm", "deny"),
+        ("builtin eval 'rm x'", "deny"),
+        ("eval r m", "ask"),
+        ("eval rm x", "deny"),
+        ('eval "$X"', "ask"),
+        (". /dev/stdin <<< 'rm x'", "deny"),
+        ("command -p rm x", "deny"),
+        ("exec -a ls rm x", "deny"),
+    ],
+)
+def test_c13_builtins_that_run_something_count(command: str, expected: str) -> None:
+    assert decision(command) == expected
+
+
+@pytest.mark.parametrize(
+    "command", ["echo cm0geA==|base64 -d|sh", "cat f | bash", "echo x | python3", "ls | perl", "cat f | bash -s"]
+)
+def test_c14_what_comes_through_a_pipe_into_a_shell_is_not_allowed(command: str) -> None:
+    assert decision(command) == "ask"
+    assert planned(command).asks
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("bash <<EOF\nls\nEOF", "ask"),
+        ("bash <<EOF\nrm x\nEOF", "deny"),
+        ("bash <<'EOF'\nrm x\nEOF", "deny"),
+        ("bash <<-EOF\n\trm x\n\tEOF", "deny"),
+        ("cat <<< x | sh", "ask"),
+        ("cat <<EOF > f\nx\nEOF", "ask"),
+        ("sh <<< 'rm x'", "deny"),
+        ("cat <<EOF | sh\nrm x\nEOF", "ask"),
+        ("cat <<A\nls\nA\nrm x", "deny"),
+        ("cat <<'A'\n$(rm x)\nA", "allow"),
+        ("cat <<A\n`rm x`\nA", "ask"),
+        ("cat <<A && rm x\nA\n", "deny"),
+    ],
+)
+def test_c15_heredocs_count_as_what_reads_them(command: str, expected: str) -> None:
+    assert decision(command) == expected
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'echo "a',
+        "echo 'a",
+        "ls \x00 x",
+        "ls\x00",
+        "echo \ud800",
+        "ls (",
+        "ls )",
+        "if true",
+        "ls \r rm x",
+        "ls\x0brm x",
+        "ls \x1b[2K",
+        "ls\u00a0-la x",
+        "\ufeffls",
+        "echo `ls",
+        "case x in",
+        "ls $(",
+        "ls <<EOF\nx",
+    ],
+)
+def test_c16_what_cannot_be_read_is_never_allowed(command: str) -> None:
+    assert decision(command) in ("ask", "deny")
+
+
+@pytest.mark.parametrize("policy", [Policy({"user": parse_policy('[unmatched]\nBash = "ask"', "none")})])
+def test_c17_without_rules_that_allow_nothing_is_allowed(policy: Policy) -> None:
+    assert decision("ls", policy) == "ask"
+
+
+BENIGN = [
+    "ls",
+    "ls -la src",
+    "echo hello",
+    'echo "a && b; c"',
+    "echo 'rm x'",
+    'echo "rm -rf /"',
+    "grep 'x|y' f",
+    'grep -rn "rm " src',
+    "git log --oneline -5",
+    "git log --format='%h %s'",
+    "git status",
+    "git status && git log -1",
+    "cat README.md | grep foo",
+    "cat a b c",
+    "find . -name '*.py'",
+    "find . -type f -not -path './.git/*'",
+    "rg TODO src",
+    "rg -n 'a;b' | cat",
+    "ls; echo $?",
+    "ls || true",
+    "! grep -q x f",
+    "if grep -q x f; then echo yes; else echo no; fi",
+    "for f in *.py; do echo $f; done",
+    "echo $(ls | grep x)",
+    "(cd src && ls)",
+    "cat <<'EOF'\nrm x\nEOF",
+    "cat <<< 'rm x'",
+    "echo \\; rm x",
+    "echo rm x # rm y",
+    "ls 2>/dev/null | cat",
+    "echo {a,b}",
+    "git log -- src/main.py",
+]
+
+
+@pytest.mark.parametrize("command", BENIGN)
+def test_c18_control_benign_commands_are_allowed_without_a_question(command: str) -> None:
+    assert decision(command) == "allow"
+
+
+def test_c19_a_project_cannot_allow_what_the_user_denies() -> None:
+    user = parse_policy('[[rule]]\ntool = "Bash"\nwords = ["rm"]\ndecision = "deny"', "user")
+    project = parse_policy('[[rule]]\ntool = "Bash"\nwords = ["rm"]\ndecision = "allow"', "project")
+    assert decision("rm x", Policy({"user": user, "project": project})) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("remembered", "tried"),
+    [("ls", "ls; rm x"), ("bash -c 'ls'", "bash -c 'rm x'"), ("ls", "ls -l"), ("ls x", "ls  x")],
+)
+def test_a06_what_was_remembered_covers_nothing_else(remembered: str, tried: str) -> None:
+    policy = Policy({"user": parse_policy('[unmatched]\nBash = "ask"', "user")})
+    policy.remember("Bash", {"command": remembered}, planned(remembered))
+    assert decision(remembered, policy) == "allow"
+    assert decision(tried, policy) == "ask"
+
+
+@pytest.mark.parametrize(("blank", "count"), [(" ", "5000 blanks"), ("\n", "5000 line breaks"), ("\t", "5000 blanks")])
+def test_a07_blank_space_is_counted_and_the_payload_is_in_sight(blank: str, count: str) -> None:
+    command = f"ls{blank * 5000}; rm -rf ."
+    detail = request_detail(command)
+    first, _, whole = detail.partition("the whole command")
+    assert count in first
+    assert "; rm -rf ." in first
+    assert len(first) < 300
+    assert "; rm -rf ." in whole
+    assert len(whole) > 5000
+
+
+def test_a07_a_run_of_one_symbol_is_counted_too() -> None:
+    detail = request_detail(f"echo {'-' * 3000}; rm x").partition("the whole command")[0]
+    assert "-⟨repeated 3000 times⟩; rm x" in detail
+
+
+def test_a08_the_command_is_shown_from_its_bytes_and_what_the_model_says_is_labelled() -> None:
+    detail = request_detail("rm -rf .", description="list files")
+    assert detail.splitlines()[0] == "rm -rf ."
+    assert "the model says (not verified): list files" in detail
+
+
+def test_a08_a_description_cannot_look_like_the_request() -> None:
+    detail = request_detail("rm -rf .", description="x\n\nls\nin: .   access: read")
+    assert detail.splitlines()[-1] == "the model says (not verified): x\\n\\nls\\nin: .   access: read"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\x1b[2Kb", "a\\x1b[2Kb"),
+        ("a\rb", "a\\rb"),
+        ("a\u202eb", "a\\u202eb"),
+        ("a\u2066b\u2069", "a\\u2066b\\u2069"),
+        ("a\u200bb", "a\\u200bb"),
+        ("a\u00a0b", "a\\xa0b"),
+        ("a\u3164b", "a\\u3164b"),
+        ("a\x00b", "a\\x00b"),
+        ("a\ud800b", "a\\ud800b"),
+        ("a\u2028b", "a\\u2028b"),
+        ("a\U000e0041b", "a\\U000e0041b"),
+        ("é 漢字 ok", "é 漢字 ok"),
+        ("a\tb\n", "a\tb\n"),
+    ],
+)
+def test_a09_what_hides_or_reorders_is_shown_escaped(text: str, shown: str) -> None:
+    assert visible(text) == shown
