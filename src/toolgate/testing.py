@@ -1,0 +1,125 @@
+"""What tests of tools and agents need: an approver, a clock and a record that do as they are told, and conformance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from toolgate.conformance import violations
+from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.calls import ToolCall, ToolResult
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.ids import uuid7
+from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.record import CallRecord
+from toolgate.runtime.toolset import CallableToolset
+from toolgate.tools.base import CallableTool, Tool
+from toolgate.tools.context import ToolContext
+
+__all__ = ["AutoApprover", "FakeClock", "MemoryRecorder", "check_tool", "violations"]
+
+
+class AutoApprover:
+    """Answers every question the same way and keeps the questions."""
+
+    def __init__(self, allow: bool = True, *, message: str = "", remember: bool = False) -> None:
+        self.requests: list[ApprovalRequest] = []
+        self._answer = Approval(allowed=allow, message=message, remember=remember)
+
+    async def decide(self, request: ApprovalRequest) -> Approval:
+        """The answer that was fixed at the beginning."""
+        self.requests.append(request)
+        return self._answer
+
+
+class FakeClock:
+    """A clock that stands still until it is told to go on; `context.clock = FakeClock()`."""
+
+    def __init__(self, now: float = 1_700_000_000.0) -> None:
+        self._monotonic = 0.0
+        self._time = now
+
+    def monotonic(self) -> float:
+        """Seconds since the clock was made."""
+        return self._monotonic
+
+    def time(self) -> float:
+        """Seconds since the epoch."""
+        return self._time
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass; it never goes backwards."""
+        if not seconds >= 0:
+            raise ValueError("time does not go backwards")
+        self._monotonic += seconds
+        self._time += seconds
+
+
+class MemoryRecorder:
+    """Keeps the records of calls in a list."""
+
+    def __init__(self) -> None:
+        self.records: list[CallRecord] = []
+
+    async def record(self, record: CallRecord) -> None:
+        """Keep one record."""
+        self.records.append(record)
+
+
+async def check_tool(
+    tool: Tool[Any] | CallableTool, arguments: dict[str, Any], *, context: ToolContext | None = None
+) -> list[str]:
+    """Run a tool through the pipeline, with these valid arguments and with bad ones, and list all violations."""
+    definition = tool.tool_definition
+    context = context if context is not None else _context_for(tool)
+    toolset = CallableToolset([tool], context)
+    root = str(context.workspace.root) if context.workspace is not None else None
+    found = []
+    if not definition.description.strip():
+        found.append("the tool has no description")
+    if not toolset.tools:
+        return [*found, f"the tool is not shown in mode {context.mode.value}: declare allowed_modes"]
+    for label, text, is_valid in _trials(definition.parameters, arguments):
+        call = ToolCall(id=uuid7(), name=definition.name, arguments=text)
+        result = await toolset.handle(call)
+        broken = [*violations(result, root=root), *_unexpected(result, call, is_valid=is_valid)]
+        found += [f"{label}: {problem}" for problem in broken]
+    return found
+
+
+def _unexpected(result: ToolResult, call: ToolCall, *, is_valid: bool) -> Iterator[str]:
+    code = result.response.error.code if result.response.error else None
+    if result.tool_call_id != call.id:
+        yield "the id of the call was lost"
+    if is_valid and code in (ErrorCode.INVALID_PARAM, ErrorCode.INTERNAL_ERROR):
+        yield f"ended with {code.value}: {result.message}"
+    if not is_valid and code is not ErrorCode.INVALID_PARAM:
+        yield f"ended with {code.value if code else result.response.status.value}, not INVALID_PARAM"
+
+
+def _context_for(tool: Tool[Any] | CallableTool) -> ToolContext:
+    """A context in which the tool may run: its mode, and someone who says yes."""
+    modes = tool.allowed_modes if isinstance(tool, Tool) else frozenset(ToolMode)
+    mode = ToolMode.coding if ToolMode.coding in modes else ToolMode.chat_safe
+    return ToolContext(mode=mode, approver=AutoApprover())
+
+
+def _trials(schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
+    """(what is tried, the arguments as a model would write them, whether they are valid)."""
+    text = json.dumps(arguments)
+    yield "valid arguments", text, True
+    yield "broken JSON", text[:-1] + ',"', False
+    yield "not an object", f"[{text}]", False
+    yield "NaN", f'{{"{next(iter(arguments), "x")}": NaN}}', False
+    yield "deep nesting", "[" * 5_000, False
+    yield "a lone surrogate", '{"\\ud800": 1}', False
+    for key in arguments:
+        yield f"{key!r} twice", f"{text[:-1]}, {json.dumps(key)}: null}}", False
+    for key in schema.get("required", []):
+        yield f"without {key!r}", json.dumps({k: v for k, v in arguments.items() if k != key}), False
+    if schema.get("additionalProperties") is False:
+        yield "an unknown key", json.dumps({**arguments, "no_such_key": 1}), False
+    for key, declared in schema.get("properties", {}).items():
+        if declared.get("type") in ("string", "integer", "number", "boolean", "array"):
+            yield f"{key!r} of the wrong type", json.dumps({**arguments, key: {"wrong": "type"}}), False
