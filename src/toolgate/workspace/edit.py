@@ -203,14 +203,23 @@ def _missed(fd: int, path: str, edit: Edit, index: LineIndex, label: str) -> Too
 
 
 def _ambiguous(stop: Stop, fd: int, path: str, spans: list[tuple[int, int]], index: LineIndex, label: str) -> ToolError:
-    lines: list[int] = []
-    for start, _ in spans[:_MOST_LISTED]:
-        index.extend(fd, stop, offset=start)
-        lines.append(index.line_at(fd, start) or 0)
-    shown = ", ".join(map(str, lines)) + (", …" if len(spans) > _MOST_LISTED else "")
+    positions = [_position(stop, fd, start, index) for start, _ in spans[:_MOST_LISTED]]
+    lines = ", ".join(str(position["line"]) for position in positions)
+    shown = lines + (", …" if len(spans) > _MOST_LISTED else "")
     return ToolError(
         ErrorCode.INVALID_PARAM,
         f"{label}old_string occurs {len(spans)} times in {quote(path)}, at lines {shown}; nothing was changed.",
         "Quote more of the text around the one that is meant, or set replace_all to true.",
-        data={"matches": len(spans), "positions": [{"line": line} for line in lines]},
+        data={"matches": len(spans), "positions": positions},
     )
+
+
+def _position(stop: Stop, fd: int, offset: int, index: LineIndex) -> dict[str, int]:
+    """Line and column (both from 1) of a byte offset."""
+    index.extend(fd, stop, offset=offset)
+    line = index.line_at(fd, offset) or 1
+    start = max(index.find(fd, line) or 0, offset - _NEAR)
+    return {
+        "line": line,
+        "column": len(os.pread(fd, offset - start, start).decode(index.encoding.codec, "replace")) + 1,
+    }

@@ -59,12 +59,13 @@ class KnownFiles:
         return parts in self._seen
 
     def changed(self, parts: tuple[str, ...], opened: OpenedFile | None) -> bool:
-        """Whether the file is no longer what the session saw; a file that was never seen has not changed."""
+        """Whether the file is no longer what the session saw.
+
+        A file that was never seen has not changed, and where there is none any more, nothing can be destroyed.
+        """
         seen = self._seen.get(parts)
-        if seen is None:
+        if seen is None or opened is None:
             return False
-        if opened is None:
-            return True
         same = identity(opened.stat) == seen.identity
         if seen.digest is None or (same and seen.settled):
             return not same

@@ -3,8 +3,9 @@
 import os
 import time
 from dataclasses import dataclass, field
+from itertools import repeat
 
-from toolgate.workspace.collect import LONGEST_LINE, Blocks, Collector
+from toolgate.workspace.collect import Blocks, Collector
 from toolgate.workspace.encoding import SAMPLE, Encoding, binary, detect, guess, not_text
 from toolgate.workspace.known import digest_file
 from toolgate.workspace.lines import LineIndex
@@ -42,7 +43,8 @@ class Window:
 
     def numbered(self) -> str:
         """The lines with their numbers: six columns, a tab, the line."""
-        return "\n".join([f"{number:6d}\t{line}" for number, line in enumerate(self.lines, self.start_line)])
+        numbers = map(str, range(self.start_line, self.start_line + len(self.lines)))
+        return "\n".join(map("\t".join, zip(map(str.rjust, numbers, repeat(6)), self.lines, strict=False)))
 
 
 def read_window(stop: Stop, workspace: Workspace, path: str, start_line: int, limit: int, budget: int) -> Window:
@@ -88,43 +90,28 @@ def _fill(
     blocks = Blocks(opened.fd, offset, index.end, index.encoding)
     collector = Collector(limit, budget)
     deadline = time.monotonic() + PATIENCE
+    nul = False
     try:
-        for block in blocks:
+        for text in blocks:
             stop.check()
-            if collector.feed(block) or time.monotonic() > deadline:
+            nul = nul or "\0" in text
+            if collector.feed(text) or time.monotonic() > deadline:
                 break
         else:
             collector.finish()
-        window.more = collector.more or blocks.position < blocks.end
-        _show(window, collector, path)
     except UnicodeDecodeError as error:
-        around = error.object[max(0, error.start - SAMPLE) : error.start + SAMPLE]
-        raise not_text(path, _guess(around, index.encoding)) from None
+        raise not_text(path, _guess(error.object, index.encoding)) from None
+    window.lines, window.crlf = collector.lines, collector.crlf
+    window.clipped = [window.start_line + position for position in collector.clipped]
+    window.more = collector.more or blocks.position < blocks.end
+    if window.hole is not None and not window.more and window.lines:
+        window.lines[-1] = window.lines[-1].rstrip("\0")
+    if nul and any("\0" in line for line in window.lines):
+        raise binary(path)
 
 
 def _guess(around: bytes, encoding: Encoding) -> str:
     return f"damaged {encoding.name}" if encoding.width > 1 else guess(around)
-
-
-def _show(window: Window, collector: Collector, path: str) -> None:
-    joined = b"".join(collector.lines)
-    if window.hole is not None and not window.more:
-        joined = joined.rstrip(b"\0")
-    if b"\0" in joined:
-        raise binary(path)
-    text = joined.decode()
-    window.crlf = "\r\n" in text
-    lines = (text.replace("\r\n", "\n") if window.crlf else text).split("\n")
-    if not lines[-1]:
-        lines.pop()
-    if lines and max(map(len, lines)) > LONGEST_LINE:
-        for position, line in enumerate(lines):
-            if len(line) > LONGEST_LINE:
-                whole = collector.lengths.get(position)
-                length = f"{whole} bytes" if whole else f"{len(line)} characters"
-                lines[position] = f"{line[:LONGEST_LINE]}… [line clipped after {LONGEST_LINE} characters of {length}]"
-                window.clipped.append(window.start_line + position)
-    window.lines = lines
 
 
 def _count_all(stop: Stop, window: Window, fd: int, index: LineIndex, offset: int | None) -> None:
