@@ -1,0 +1,46 @@
+"""What a command line turns out to be."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutedCall:
+    """An agent command: the call of a tool."""
+
+    command: str
+    """The agent command, for example `read`."""
+    tool_name: str
+    arguments: dict[str, Any]
+    cwd: str = "."
+    """The directory, relative to the root, that a relative path in the arguments starts from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionCommand:
+    """An agent command about the session itself, which no tool fronts: `jobs`, `tools`, and `todo` without items."""
+
+    command: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """An agent command that runs nothing: help (exit code 0), or a mistake (2)."""
+
+    command: str
+    exit_code: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Native:
+    """A command for the shell."""
+
+    command: str
+    """The text to run, after unwrapping."""
+    hint: str = ""
+    """A line for `stderr`: how to say it better."""
+
+
+Outcome = RoutedCall | SessionCommand | Usage | Native
