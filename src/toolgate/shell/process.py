@@ -74,17 +74,20 @@ class ShellProcess:
             state_fd=state_fd, command_fd=self._waiting, state_file=start.view.state_file, limits=start.limits
         )
         self._inherited = (state_fd, self._waiting)
+        wrapper = start.layer.wrap(start.view, info)
+        for fd in wrapper.fds:
+            self._keep(fd)
         self._process = subprocess.Popen(
-            [*start.layer.argv(start.view, info), "bash", "--norc", "--noprofile", "-c", text, "bash"],
+            [*wrapper.argv, "bash", "--norc", "--noprofile", "-c", text, "bash"],
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
-            pass_fds=(*self._inherited, info),
+            pass_fds=(*self._inherited, *wrapper.fds, info),
             env=dict(start.environment),
             cwd="/",
         )
         self._handle = self._keep(os.pidfd_open(self._process.pid))
-        for fd in (state_fd, stdout, stderr, info):
+        for fd in (state_fd, stdout, stderr, info, *wrapper.fds):
             self._drop(fd)
         for fd in (self.stdout, self.stderr, self._command_fd):
             os.set_blocking(fd, False)
@@ -175,16 +178,17 @@ class ShellProcess:
             self._loop.remove_reader(self._inner)
 
     def terminate(self) -> None:
-        """Ask everything inside to end."""
-        supervisors = frozenset(tree.children(self._process.pid))
-        tree.signal_below(self._process.pid, signal.SIGTERM, skip=supervisors)
+        """Ask everything inside to end; supervisors are left out, for they end when the command has."""
+        pid = self._process.pid
+        supervisors = tree.children(pid) if self._inner in self._open else []
+        tree.signal_below(pid, signal.SIGTERM, skip=frozenset(supervisors))
 
     def kill(self) -> None:
         """End everything inside, now."""
-        for handle in (self._handle, self._inner):
+        for handle, number in ((self._inner, signal.SIGKILL), (self._handle, self.layer.ends_with)):
             if handle in self._open:
                 try:
-                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+                    signal.pidfd_send_signal(handle, number)
                 except ProcessLookupError:  # it ended by itself
                     continue
 

@@ -30,20 +30,32 @@ class Starter:
         self.places = Places(root)
         try:
             self.views = Views(
-                root, self.places, home=home, path=search_path(host), readable=options.readable, hidden=hidden
+                root,
+                self.places,
+                home=home,
+                path=search_path(host),
+                readable=options.readable,
+                hidden=hidden,
+                mounts=layer.mounts,
+                processes=options.processes,
             )
         except BaseException:
             self.places.remove()
             raise
         self.environment = environment(
             host,
-            home=self.views.home if layer.mounts else self.places.home,
+            home=self._home(home),
             temporary=TEMPORARY if layer.mounts else self.places.temporary,
             passed=options.passed_environment,
         )
         self._files: dict[ShellProcess, tuple[str, int]] = {}
         self._free: list[tuple[str, int]] = []
         self._ready: tuple[ShellProcess, ShellState] | None = None
+
+    def _home(self, real: str) -> str:
+        if self.layer.mounts:
+            return self.views.home
+        return real if self.layer.name == "off" else self.places.home
 
     def start(self, access: Access, state: ShellState, roots: Sequence[str] = ()) -> ShellProcess:
         """A shell with this state; the one that was started in advance if it fits."""

@@ -10,13 +10,18 @@ from toolgate.shell.sandbox.layer import Layer
 def choose_layer(wanted: str) -> Layer:
     """The layer that the operator named, or the best that works here. Never less than was asked for."""
     from toolgate.shell.sandbox.bubblewrap import find_bubblewrap
+    from toolgate.shell.sandbox.native import Native, find_native
 
-    if wanted in ("auto", "bwrap"):
-        found = find_bubblewrap()
-        if found is not None:
-            return found
+    if wanted == "off":
+        return Native("off")
+    found: Layer | None = find_bubblewrap() if wanted in ("auto", "bwrap") else None
+    if found is None and wanted in ("auto", "landlock"):
+        found = find_native()
+    if found is not None:
+        return found
+    what = {"auto": "No sandbox works", "bwrap": "bubblewrap does not work", "landlock": "Landlock does not work"}
     raise ToolError(
         ErrorCode.EXECUTION_ERROR,
-        "No sandbox works on this machine, so commands are not run.",
+        f"{what.get(wanted, what['auto'])} on this machine, so commands are not run.",
         "Ask the operator to install bubblewrap, or to set TOOLGATE_SHELL_SANDBOX=off and run commands unconfined.",
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 from functools import cache
 
 from toolgate.protocol.plan import Access
+from toolgate.shell.sandbox.layer import Wrapper, guarantees, memory_file
 from toolgate.shell.sandbox.plan import Mount, View
 
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
@@ -19,6 +22,7 @@ class Bubblewrap:
 
     name = "bwrap"
     mounts = True
+    ends_with = signal.SIGKILL
 
     def __init__(self, program: str, *, nested: bool) -> None:
         self.start = [program, *_NAMESPACES, *_FIXED, *(() if nested else ("--disable-userns",))]
@@ -27,32 +31,24 @@ class Bubblewrap:
         """It can enforce every access."""
         return None
 
-    def argv(self, view: View, info_fd: int) -> list[str]:
-        """bwrap and its options."""
-        argv = [*self.start, "--info-fd", str(info_fd)]
+    def wrap(self, view: View, info_fd: int) -> Wrapper:
+        """bwrap, which reads its options from a descriptor: the command need not see the host's paths in `ps`."""
+        words = ["--info-fd", str(info_fd)]
         if not view.network:
-            argv.append("--unshare-net")
+            words.append("--unshare-net")
         for mount in view.mounts:
-            argv += _option(mount)
-        return [*argv, "--chdir", view.directory, "--"]
+            words += _option(mount)
+        words += ["--chdir", view.directory]
+        fd = memory_file("arguments", b"\0".join(os.fsencode(word) for word in words) + b"\0")
+        return Wrapper([*self.start, "--args", str(fd), "--"], (fd,))
 
     def enforced(self, access: Access) -> tuple[str, ...]:
         """What the namespaces and mounts hold."""
-        return (*_common(access), "processes end with the command")
+        return guarantees(access)
 
     def missing(self, access: Access) -> tuple[str, ...]:
         """Nothing that one would expect."""
         return ()
-
-
-def _common(access: Access) -> tuple[str, ...]:
-    network = ("network reachable",) if access == "full" else ("no network",)
-    root = {
-        "read": ("root read-only",),
-        "write": ("root writable", ".git/hooks and .git/config read-only"),
-        "full": ("root writable",),
-    }[access]
-    return (*root, ".toolgate hidden", "homes and keys hidden", "private temp and home", *network, "no privileges")
 
 
 def _option(mount: Mount) -> list[str]:

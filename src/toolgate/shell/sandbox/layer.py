@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from dataclasses import dataclass
 from typing import Protocol
 
 from toolgate.protocol.plan import Access
 from toolgate.shell.sandbox.plan import View
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """The program that confines, to be put before the shell's own words."""
+
+    argv: list[str]
+    fds: tuple[int, ...] = ()
+    """Descriptors that it needs; whoever starts it passes them on and closes them."""
 
 
 class Layer(Protocol):
@@ -17,13 +29,15 @@ class Layer(Protocol):
     name: str
     mounts: bool
     """Whether it shows commands a view of their own; otherwise they see the host's paths."""
+    ends_with: signal.Signals
+    """What makes the outer process end everything at once."""
 
     def refuses(self, access: Access) -> str | None:
         """Why this access cannot be enforced here; None when it can."""
         ...
 
-    def argv(self, view: View, info_fd: int) -> list[str]:
-        """The program and its options, to be put before the shell's own."""
+    def wrap(self, view: View, info_fd: int) -> Wrapper:
+        """The confining program. It writes `{"child-pid": N}` to `info_fd` if the tree ends with that process."""
         ...
 
     def enforced(self, access: Access) -> tuple[str, ...]:
@@ -33,3 +47,30 @@ class Layer(Protocol):
     def missing(self, access: Access) -> tuple[str, ...]:
         """What does not hold, although one may expect it."""
         ...
+
+
+def memory_file(name: str, text: bytes) -> int:
+    """A descriptor to read a text from, without a file."""
+    fd = os.memfd_create(name)
+    os.write(fd, text)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def guarantees(access: Access) -> tuple[str, ...]:
+    """What every layer with a view of its own holds."""
+    network = ("network reachable",) if access == "full" else ("no network",)
+    root = {
+        "read": ("root read-only",),
+        "write": ("root writable", ".git/hooks and .git/config read-only"),
+        "full": ("root writable",),
+    }[access]
+    return (
+        *root,
+        ".toolgate hidden",
+        "homes and keys hidden",
+        "private temp and home",
+        *network,
+        "no privileges",
+        "processes end with the command",
+    )

@@ -26,6 +26,7 @@ class Places:
         self.home = self._directory("home")
         self.output = self._directory("output")
         self.nothing = self._directory("nothing")
+        self.view = self._directory("view")
         self.empty = os.path.join(self.base, "empty")
         os.close(os.open(self.empty, _NEW, 0o400))
         os.chmod(self.nothing, 0o555)

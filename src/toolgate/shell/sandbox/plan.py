@@ -30,6 +30,11 @@ class View:
     directory: str
     state_file: str
     """Where the shell writes its dump, as the command sees it."""
+    base: str
+    """An empty directory of the host's to build the view on."""
+    grants: tuple[tuple[str, str], ...]
+    """The same as Landlock rules: paths as the command sees them, and `list`, `read` or `write`."""
+    processes: int
 
 
 def is_below(path: str, directory: str) -> bool:

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
+from toolgate.shell.sandbox.grants import Grant, cover, root_grants, system_grants
 from toolgate.shell.sandbox.places import Places
 from toolgate.shell.sandbox.plan import Mount, View, is_below
-from toolgate.shell.sandbox.protected import Protected
+from toolgate.shell.sandbox.protected import RUNTIME, Protected
 from toolgate.shell.sandbox.system import private_configuration, resolver_mounts, system_mounts
 from toolgate.shell.sandbox.toolchains import keys, toolchains
 
@@ -36,6 +37,8 @@ class Views:
         path: Sequence[str],
         readable: Iterable[str] = (),
         hidden: Iterable[str] = (),
+        mounts: bool = True,
+        processes: int = 1024,
     ) -> None:
         if root in {"/", "/usr", "/etc", "/proc", "/dev", "/run", TEMPORARY, os.path.dirname(home)}:
             raise ToolError(
@@ -44,6 +47,8 @@ class Views:
                 "Choose a narrower project root.",
             )
         self.root = root
+        self._makes_mounts = mounts
+        self._processes = processes
         self.places = places
         self.protected = Protected(root, places)
         self.home = f"{RUN}/home" if root == home or is_below(home, root) else home
@@ -56,13 +61,29 @@ class Views:
 
     def view(self, access: Access, state_file: str, roots: Iterable[str] = ()) -> View:
         """The view of one command. `state_file` is the exchange file on the host."""
+        real = [os.path.realpath(place) for place in roots]
+        mounts = tuple(self._mounts(access, state_file, real)) if self._makes_mounts else ()
         return View(
             access=access,
-            mounts=tuple(self._mounts(access, state_file, [os.path.realpath(place) for place in roots])),
+            mounts=mounts,
             network=access == "full",
             directory=self.root,
-            state_file=STATE,
+            state_file=STATE if self._makes_mounts else state_file,
+            base=self.places.view,
+            grants=tuple(_grants(mounts) if self._makes_mounts else self._plain_grants(access, state_file, real)),
+            processes=self._processes,
         )
+
+    def _plain_grants(self, access: Access, state_file: str, roots: list[str]) -> Iterator[Grant]:
+        """Rules for a command that sees the host's own paths."""
+        yield from system_grants([path for path, _ in private_configuration()])
+        for place in self._tools:
+            yield from cover(place, self._keys)
+        for place in self._readable:
+            yield place, "read"
+        for place in (self.places.temporary, self.places.home, state_file, *(roots if access == "full" else ())):
+            yield place, "write"
+        yield from root_grants(self.root, access, [os.path.join(self.root, RUNTIME), *self._hidden, *self._secrets])
 
     def _mounts(self, access: Access, state_file: str, roots: list[str]) -> Iterator[Mount]:
         yield from system_mounts()
@@ -79,6 +100,7 @@ class Views:
         yield from self._anchored(self._inner(access, roots))
         yield from self._in_root(access)
         yield Mount("rw", STATE, state_file)
+        yield Mount("seal", "/proc")
         yield Mount("seal", "/")
 
     def _inner(self, access: Access, roots: list[str]) -> Iterator[Mount]:
@@ -134,3 +156,11 @@ class Views:
                 if anchor != mount.target:
                     yield Mount("tmpfs", anchor)
             yield mount
+
+
+def _grants(mounts: Iterable[Mount]) -> Iterator[Grant]:
+    """The same rights once more for Landlock: reading wherever the view leads, writing where it is writable."""
+    yield "/", "read"
+    for mount in mounts:
+        if mount.kind in ("rw", "tmpfs", "dev"):
+            yield mount.target, "write"

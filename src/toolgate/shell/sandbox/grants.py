@@ -1,0 +1,49 @@
+"""The view as Landlock rules, for machines that cannot make mounts: rights only add, so gaps are left by listing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+
+from toolgate.protocol.plan import Access
+
+Grant = tuple[str, str]
+_SYSTEM = ("/usr", "/opt", "/nix", "/gnu", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/var/lib/dpkg", "/proc")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+
+
+def cover(directory: str, excluded: Collection[str]) -> Iterator[Grant]:
+    """Reading rights for a directory without some paths in it; names stay visible."""
+    inside = [path for path in excluded if path.startswith(directory.rstrip("/") + "/")]
+    if not inside:
+        yield directory, "read"
+        return
+    yield directory, "list"
+    try:
+        entries = sorted(entry.path for entry in os.scandir(directory) if not entry.is_symlink())
+    except OSError:
+        return
+    for path in entries:
+        if path in inside:
+            continue
+        if os.path.isdir(path):
+            yield from cover(path, inside)
+        else:
+            yield path, "read"
+
+
+def system_grants(private: Collection[str]) -> Iterator[Grant]:
+    """The system, and the devices that every program expects."""
+    for path in _SYSTEM:
+        yield path, "read"
+    yield from cover("/etc", private)
+    for path in _DEVICES:
+        yield path, "write"
+
+
+def root_grants(root: str, access: Access, hidden: Collection[str]) -> Iterator[Grant]:
+    """The project root."""
+    if access == "read":
+        yield from cover(root, hidden)
+    else:
+        yield root, "write"

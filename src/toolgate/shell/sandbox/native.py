@@ -1,0 +1,140 @@
+"""The layers that need no program but Python: namespaces with Landlock, Landlock alone, and none."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from toolgate.protocol.plan import Access
+from toolgate.shell.sandbox import helper
+from toolgate.shell.sandbox.layer import Wrapper, guarantees, memory_file
+from toolgate.shell.sandbox.plan import View
+
+_PATIENCE = 10.0
+_LEAST_LANDLOCK = 3
+"""Before its third version, Landlock does not stop a file from being truncated."""
+_SCOPES = 6
+_NOTHING = -1
+
+Mode = Literal["namespaces", "landlock", "off", "probe"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """What the helper found to work."""
+
+    namespaces: bool
+    landlock: int
+    seccomp: bool
+
+
+class Native:
+    """Confines with the helper."""
+
+    def __init__(self, mode: Mode, landlock: int = 0) -> None:
+        self.name = "off" if mode == "off" else "landlock"
+        self.mode = mode
+        self.mounts = mode == "namespaces"
+        self.ends_with = signal.SIGTERM
+        self._landlock = landlock
+
+    def refuses(self, access: Access) -> str | None:
+        """Landlock alone cannot take a path out of a directory that may be written."""
+        if self.mode == "landlock" and access == "write":
+            return "without user namespaces, .git/hooks and .git/config cannot be protected inside a writable root"
+        return None
+
+    def wrap(self, view: View, info_fd: int) -> Wrapper:
+        """The helper, with its order on a descriptor."""
+        order = {
+            "mode": self.mode,
+            "mounts": [(mount.kind, mount.target, mount.source) for mount in view.mounts],
+            "base": view.base,
+            "network": view.network,
+            "directory": view.directory,
+            "grants": view.grants if self._landlock >= _LEAST_LANDLOCK else (),
+            "sysctl": {"user/max_user_namespaces": "0", "kernel/pid_max": str(view.processes)},
+        }
+        return _call(order, info_fd)
+
+    def enforced(self, access: Access) -> tuple[str, ...]:
+        """What holds, by mode."""
+        if self.mode == "namespaces":
+            return guarantees(access)
+        if self.mode == "off":
+            return ("processes end with the command",)
+        if access == "full":
+            return ("homes and keys hidden", "no privileges", "processes end with the command")
+        return (
+            "root read-only",
+            "homes and keys unreadable",
+            "no sockets",
+            "no privileges",
+            "processes end with the command",
+        )
+
+    def missing(self, access: Access) -> tuple[str, ...]:
+        """What does not hold, by mode."""
+        if self.mode == "namespaces":
+            return ()
+        if self.mode == "off":
+            return ("everything but resource limits: commands run with all rights of the runtime's user",)
+        loose = () if self._landlock >= _SCOPES else ("signals to the user's other processes are possible",)
+        writable = (".toolgate is writable",) if access == "full" else ()
+        return (*writable, *loose, "the names of other processes and of hidden files are visible")
+
+
+def _call(order: Mapping[str, object], info_fd: int) -> Wrapper:
+    script = memory_file("helper", helper.source())
+    text = memory_file("order", json.dumps(order).encode())
+    words = [interpreter(), "-I", "-S", f"/dev/fd/{script}", str(script), str(text), str(info_fd), str(os.getpid())]
+    return Wrapper(words, (script, text))
+
+
+@cache
+def interpreter() -> str:
+    """A Python for the helper: ours, unless our user may not start it (a home directory that is closed to it)."""
+    for candidate in (sys.executable, shutil.which("python3", path="/usr/bin:/usr/local/bin")):
+        if candidate and os.access(candidate, os.X_OK):
+            return candidate
+    return sys.executable
+
+
+@cache
+def probe() -> Kernel:
+    """What works on this machine for this user; tried once a process."""
+    reader, writer = os.pipe()
+    wrapper = _call({"mode": "probe"}, writer)
+    try:
+        done = subprocess.run(
+            wrapper.argv,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            pass_fds=(*wrapper.fds, writer),
+            timeout=_PATIENCE,
+            check=True,
+        )
+        return Kernel(**json.loads(done.stdout))
+    except (OSError, subprocess.SubprocessError, ValueError, TypeError):
+        return Kernel(namespaces=False, landlock=0, seccomp=False)
+    finally:
+        for fd in (reader, writer, *wrapper.fds):
+            os.close(fd)
+
+
+def find_native() -> Native | None:
+    """The best of these layers that works."""
+    found = probe()
+    if found.namespaces:
+        return Native("namespaces", found.landlock)
+    if found.landlock >= _LEAST_LANDLOCK and found.seccomp:
+        return Native("landlock", found.landlock)
+    return None
