@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.runtime.spill import write
+from toolgate.runtime.spill import Layout, write
 from toolgate.workspace import Stop, Stopped
 
 RESPONSE = ToolResponse.success(
@@ -17,10 +17,10 @@ RESPONSE = ToolResponse.success(
 )
 
 
-def spilled(output: str, response: ToolResponse = RESPONSE) -> tuple[str, int | None]:
+def spilled(output: str, response: ToolResponse = RESPONSE) -> tuple[str, Layout]:
     file = io.BytesIO()
-    pieces_at = write(file, response, output, Stop())
-    return file.getvalue().decode(), pieces_at
+    layout = write(file, response, output, Stop())
+    return file.getvalue().decode(), layout
 
 
 def test_the_document_is_the_envelope_and_the_lines_of_the_output() -> None:
@@ -40,15 +40,28 @@ def test_line_n_of_the_output_is_line_n_plus_two_of_the_file() -> None:
 
 def test_long_lines_are_there_again_in_pieces_that_read_file_shows_whole() -> None:
     line = "".join(chr(0x4E00 + number % 500) for number in range(4000)) + "\x01" * 1000
-    text, pieces_at = spilled(f"short\n{line}\n{'y' * 1901}")
+    text, layout = spilled(f"short\n{line}\n{'y' * 1901}")
     lines = text.split("\n")
-    assert pieces_at == 8
-    first = json.loads(lines[pieces_at - 1].removesuffix(","))
-    assert first == {"line": 2, "from": 1, "text": line[:1500]}
     pieces = json.loads(text)["long_lines"]
+    assert json.loads(lines[layout.pieces_at - 1].removesuffix(",")) == {"line": 2, "from": 1, "text": line[:1500]}
     assert "".join(piece["text"] for piece in pieces if piece["line"] == 2) == line
     assert "".join(piece["text"] for piece in pieces if piece["line"] == 3) == "y" * 1901
-    assert max(len(shown) for shown in lines[pieces_at - 1 : pieces_at - 1 + len(pieces)]) < 2000
+    assert max(len(shown) for shown in lines[layout.pieces_at - 1 :][: len(pieces)]) < 2000
+
+
+@pytest.mark.parametrize(
+    ("line", "character", "shown"),
+    [
+        (1, 3, '"short",'),
+        (2, 1, '{"line":2,"from":1,"text":"' + "a" * 1500 + '"},'),
+        (2, 1501, '{"line":2,"from":1501,"text":"' + "a" * 499 + "b" * 1001 + '"},'),
+        (2, 3999, '{"line":2,"from":3001,"text":"' + "b" * 999 + '"}'),
+        (3, 2, '"end"'),
+    ],
+)
+def test_the_layout_leads_to_the_line_that_shows_a_character(line: int, character: int, shown: str) -> None:
+    text, layout = spilled(f"short\n{'a' * 1999}{'b' * 2000}\nend")
+    assert text.split("\n")[layout.line_of(line, character) - 1] == shown
 
 
 def test_pieces_are_bounded() -> None:

@@ -41,6 +41,11 @@ def test_an_output_within_the_limits_passes_untouched(workspace: Workspace) -> N
     assert output == "short"
 
 
+@pytest.mark.parametrize(("text", "cut"), [("😀😀", False), ("😀😀x", True), ("xxxxxxxxx", True)])
+def test_a_short_text_can_be_too_many_bytes(workspace: Workspace, text: str, cut: bool) -> None:
+    assert Truncator(ToolOutputSettings(max_bytes=8), workspace).needs_cut(RAN, text) is cut
+
+
 def test_the_envelope_of_a_cut_output(workspace: Workspace) -> None:
     settings = ToolOutputSettings(max_lines=3)
     response, output = Truncator(settings, workspace, Clock()).apply("ls", "head", RAN, numbered(5))
@@ -101,12 +106,23 @@ def test_both_ends_go_on_at_the_first_hidden_line(workspace: Workspace) -> None:
     assert (workspace.root / path).read_text().split("\n")[11] == '"line 10",'
 
 
-def test_a_cut_inside_a_long_line_goes_on_at_its_pieces(workspace: Workspace) -> None:
-    response, _ = Truncator(DEFAULTS, workspace).apply("ls", "head", RAN, "x" * 60_000)
+@pytest.mark.parametrize("before", ["", "a\nb\n", "x" * 9000 + "\n"])
+def test_a_cut_inside_a_long_line_goes_on_at_the_piece_where_it_was_cut(workspace: Workspace, before: str) -> None:
+    text = before + "".join(chr(0x4E00 + number % 5000) for number in range(60_000))
+    response, _ = Truncator(DEFAULTS, workspace).apply("ls", "head", RAN, text)
     path = response.data["truncation"]["full_output_path"]
-    lines = (workspace.root / path).read_text().split("\n")
+    start = int(response.text.partition("start_line=")[2].partition(")")[0])
+    piece = json.loads((workspace.root / path).read_text().split("\n")[start - 1].removesuffix(","))
+    at = len(response.data["preview"]) - len(before)
+    assert piece["line"] == before.count("\n") + 1
+    assert piece["from"] <= at + 1 < piece["from"] + len(piece["text"])
+
+
+def test_a_cut_inside_a_short_line_goes_on_at_that_line(workspace: Workspace) -> None:
+    text = "x" * 3000 + "\n" + "0123456789\n" * 9
+    response, _ = Truncator(ToolOutputSettings(max_bytes=3028), workspace).apply("ls", "head", RAN, text)
+    assert response.data["preview"].endswith("\n0123456789\n01234")
     assert "start_line=6)" in response.text
-    assert json.loads(lines[5].removesuffix(",")) == {"line": 1, "from": 1, "text": "x" * 1500}
 
 
 def test_the_summary_is_not_repeated_where_the_preview_shows_it(workspace: Workspace) -> None:

@@ -5,6 +5,7 @@ a line of the file, so that line N of the output is line N + 2 of the file. Line
 there a second time in `long_lines`, in pieces that it shows whole.
 """
 
+import bisect
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,17 +27,24 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spilled:
-    """Where a whole output is."""
+class Layout:
+    """Where things are in the file."""
 
-    path: str
-    """Relative to the root."""
-    pieces_at: int | None
-    """The line of the file at which the pieces of long lines begin, if there are any."""
+    pieces_at: int = 0
+    """The line of the file at which the pieces of long lines begin."""
+    pieces: tuple[tuple[int, int], ...] = ()
+    """Line of the output and character, counted from 1, at which each piece begins."""
+
+    def line_of(self, line: int, character: int) -> int:
+        """The line of the file that shows this character of this line of the output."""
+        place = bisect.bisect_right(self.pieces, (line, character)) - 1
+        if place >= 0 and self.pieces[place][0] == line:
+            return self.pieces_at + place
+        return LINES_BEFORE + line
 
 
-def write(file: BinaryIO, response: ToolResponse, output: str, stop: Stop) -> int | None:
-    """Write the document; returns the line at which the pieces begin. `ValueError`: the envelope is not JSON."""
+def write(file: BinaryIO, response: ToolResponse, output: str, stop: Stop) -> Layout:
+    """Write the document and say where things are in it. `ValueError`: the envelope is not JSON."""
     long_lines: list[tuple[int, str]] = []
     file.write(b'{\n"output": [\n')
     number = 0
@@ -47,11 +55,10 @@ def write(file: BinaryIO, response: ToolResponse, output: str, stop: Stop) -> in
         if _write_string(file, line) > _SHOWN_WHOLE:
             long_lines.append((number, line))
     file.write(b"\n],\n")
-    if long_lines:
-        file.write(b'"long_lines": [\n' + b",\n".join(_pieces(long_lines)) + b"\n],\n")
+    pieces = _write_pieces(file, long_lines) if long_lines else ()
     _write_envelope(file, response)
     file.write(b"\n}\n")
-    return number + LINES_BEFORE + 3 if long_lines else None
+    return Layout(pieces_at=number + LINES_BEFORE + 3, pieces=pieces)
 
 
 def _lines(output: str) -> Iterator[str]:
@@ -75,8 +82,20 @@ def _write_string(file: BinaryIO, text: str) -> int:
     return length
 
 
-def _pieces(long_lines: list[tuple[int, str]]) -> Iterator[bytes]:
-    """`{"line", "from", "text"}` of each piece, `from` counting characters from 1."""
+def _write_pieces(file: BinaryIO, long_lines: list[tuple[int, str]]) -> tuple[tuple[int, int], ...]:
+    """`{"line", "from", "text"}` of each piece, one a line; returns where they begin."""
+    begins: list[tuple[int, int]] = []
+    file.write(b'"long_lines": [\n')
+    for number, start, text in _pieces(long_lines):
+        file.write(b",\n" if begins else b"")
+        file.write(_ENCODER.encode({"line": number, "from": start, "text": text}).encode())
+        begins.append((number, start))
+    file.write(b"\n],\n")
+    return tuple(begins)
+
+
+def _pieces(long_lines: list[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Line, first character (counted from 1) and text of each piece."""
     left = _MOST_PIECES
     for number, line in long_lines:
         start = 0
@@ -84,7 +103,7 @@ def _pieces(long_lines: list[tuple[int, str]]) -> Iterator[bytes]:
             size = _PIECE
             while len(_ENCODER.encode(line[start : start + size])) > _SHOWN_WHOLE:
                 size //= 2
-            yield _ENCODER.encode({"line": number, "from": start + 1, "text": line[start : start + size]}).encode()
+            yield number, start + 1, line[start : start + size]
             start += size
             left -= size
 

@@ -69,7 +69,7 @@ class Truncator:
         limits = self._limits_for(response)
         wanted = cast("Direction", self._settings.direction or direction)
         used, shown = preview.cut(output, wanted, limits)
-        kept, problem = self._keep(tool_name, response, output, stop or Stop())
+        path, layout, problem = self._keep(tool_name, response, output, stop or Stop())
         truncation: dict[str, Any] = {
             "direction": used,
             "max_lines": limits.lines,
@@ -78,10 +78,14 @@ class Truncator:
             "original_bytes": count_bytes(output),
             "kept_lines": count_lines(shown),
             "kept_bytes": count_bytes(shown),
-            "full_output_path": kept.path if kept else None,
+            "full_output_path": path,
         }
-        start = _first_hidden(truncation, shown, output, kept.pieces_at if kept else None)
-        sentences = [_what_happened(tool_name, truncation), *_where_it_is(kept, problem), self._next_step(kept, start)]
+        start = layout.line_of(*_first_hidden(used, shown, output))
+        sentences = [
+            _what_happened(tool_name, truncation),
+            *_where(path, layout, problem),
+            self._next_step(path, start),
+        ]
         text = _own_text(response, shown) + " ".join(sentences)
         data = {"truncated": True, "truncation": truncation, "preview": shown}
         return _envelope(response, data, text, limits), f"{text}\n\n{shown}"
@@ -93,29 +97,29 @@ class Truncator:
 
     def _keep(
         self, tool_name: str, response: ToolResponse, output: str, stop: Stop
-    ) -> tuple[spill.Spilled | None, str]:
-        """Keep the whole output; None and the reason where that fails."""
+    ) -> tuple[str | None, spill.Layout, str]:
+        """The path of the whole output and where things are in it; None and the reason where it cannot be kept."""
         if self._workspace is None:
-            return None, "this session has no workspace"
+            return None, spill.Layout(), "this session has no workspace"
         if self._spool is None:
             from toolgate.workspace.spool import Spool
 
             self._spool = Spool(self._workspace, self._settings.dir, self._settings.retention_days)
         try:
             with self._spool.create(tool_name, self._clock.time()) as (path, file):
-                pieces_at = spill.write(file, response, output, stop)
-            return spill.Spilled(path=path, pieces_at=pieces_at), ""
+                layout = spill.write(file, response, output, stop)
+            return path, layout, ""
         except ToolError as error:
             problem = error.message
         except (ValueError, TypeError, RecursionError) as error:
             problem = f"the envelope is not JSON ({type(error).__name__})"
         logger("truncator").warning("tool_output_not_kept", tool_name=tool_name, reason=problem)
-        return None, problem
+        return None, spill.Layout(), problem
 
-    def _next_step(self, kept: spill.Spilled | None, start_line: int) -> str:
-        if kept is None or not self._can_read:
+    def _next_step(self, path: str | None, start_line: int) -> str:
+        if path is None or not self._can_read:
             return "Next: call again for less at a time (a narrower path or pattern, a smaller range or limit)."
-        return f"Next: read_file(path='{kept.path}', start_line={start_line}), or grep with the same path."
+        return f"Next: read_file(path='{path}', start_line={start_line}), or grep with the same path."
 
 
 def _exceeds(output: str, limits: Limits) -> bool:
@@ -151,25 +155,24 @@ def _what_happened(tool_name: str, truncation: dict[str, Any]) -> str:
     )
 
 
-def _where_it_is(kept: spill.Spilled | None, problem: str) -> list[str]:
-    if kept is None:
+def _where(path: str | None, layout: spill.Layout, problem: str) -> list[str]:
+    if path is None:
         return [f"The rest was not kept: {problem.rstrip('.')}."]
-    where = f"All of it is in '{kept.path}': line N of the output is line N+{spill.LINES_BEFORE} of that file."
-    if kept.pieces_at is None:
+    where = f"All of it is in '{path}': line N of the output is line N+{spill.LINES_BEFORE} of that file."
+    if not layout.pieces:
         return [where]
-    return [where, f"Lines too long for read_file are there again, in pieces, from line {kept.pieces_at} on."]
+    return [where, f"Lines too long for read_file are there again, in pieces, from line {layout.pieces_at} on."]
 
 
-def _first_hidden(truncation: dict[str, Any], shown: str, output: str, pieces_at: int | None) -> int:
-    """The line of the file to go on reading at: the first that is not shown whole."""
-    if truncation["direction"] == "tail":
-        return spill.LINES_BEFORE + 1
-    if truncation["direction"] == "head_tail":
+def _first_hidden(direction: Direction, shown: str, output: str) -> tuple[int, int]:
+    """Line and character of the output, counted from 1, at which a reader goes on."""
+    if direction == "tail":
+        return 1, 1
+    if direction == "head_tail":
         shown = shown.partition(f"\n{preview.ELISION}")[0]
-    ends_with_line = output.startswith("\n", len(shown))
-    if not ends_with_line and pieces_at is not None:
-        return pieces_at
-    return spill.LINES_BEFORE + max(1, count_lines(shown) + ends_with_line)
+    if output.startswith("\n", len(shown)):
+        return count_lines(shown) + 1, 1
+    return shown.count("\n") + 1, len(shown) - shown.rfind("\n")
 
 
 def _envelope(response: ToolResponse, data: dict[str, Any], text: str, limits: Limits) -> ToolResponse:

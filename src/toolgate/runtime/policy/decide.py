@@ -119,7 +119,7 @@ class Policy:
         verdict = _strictest([*self._trusted(tool_name, call, plan), *self._tightening(tool_name, call, plan)])
         if verdict is not None and verdict.decision == "deny":
             return verdict
-        if self._remembers(tool_name, arguments, plan):
+        if self._remembered and memory.fingerprint(tool_name, arguments, plan) in self._remembered:
             rule = memory.shown(tool_name, arguments, plan)
             return Verdict(decision="allow", rule=rule, reason="remembered in this session", layer="session")
         return verdict
@@ -134,11 +134,6 @@ class Policy:
         if _is_full(plan):
             return f"{tool_name} with full access is asked about every time: nothing is remembered"
         return memory.shown(tool_name, arguments, plan)
-
-    def _remembers(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> bool:
-        if not self._remembered or _is_full(plan):
-            return False
-        return memory.fingerprint(tool_name, arguments, plan) in self._remembered
 
     def _place(self, placed: _Placed) -> None:
         if placed.layer == "project" and placed.rule.decision == "allow":
