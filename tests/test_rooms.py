@@ -75,7 +75,7 @@ def _names(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _opening(code: str) -> list[str]:
-    """The names in `code` that open, list or change files; `toolgate.open`, a journal's and the text beside a module are not."""
+    """The names in `code` that open, list or change files of a host; a module's own text is none."""
     return [
         f"{line}: {name}"
         for line, name in _names(ast.parse(code))
