@@ -29,6 +29,8 @@ _MOST_MATCHES = 100_000
 _MOST_LISTED = 50
 _COMPARED = 2 << 20
 _NEAR = 1 << 16
+_MANY = 100
+"""Replacements from which a whole comparison is cheaper than looking around each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +104,21 @@ def _one(
 ) -> tuple[tuple[Piece, ...], int]:
     size = opened.stat.st_size
     replacements = _find(stop, opened.fd, path, edit, index, "")
+    if size <= _IN_MEMORY:
+        old = os.pread(opened.fd, size, 0)
+        new = apply(old, 0, replacements)
+        if len(replacements) > _MANY:
+            _compare(diff, old, new, index.encoding)
+        else:
+            describe(stop, diff, opened.fd, index, replacements)
+        return (new,), len(replacements)
     describe(stop, diff, opened.fd, index, replacements)
-    if size <= _IN_MEMORY or len(replacements) > 1000:
-        return (apply(os.pread(opened.fd, size, 0), 0, replacements),), len(replacements)
     return tuple(_spliced(replacements, size)), len(replacements)
+
+
+def _compare(diff: Diff, old: bytes, new: bytes, encoding: Encoding) -> None:
+    skip = len(encoding.bom)
+    diff.compare(old[skip:].decode(encoding.codec, "replace"), new[skip:].decode(encoding.codec, "replace"))
 
 
 def _several(
@@ -135,8 +148,7 @@ def _several(
         raise ToolError(
             ErrorCode.INVALID_PARAM, "The edits cancel each other out: nothing would change.", "Leave them out."
         )
-    skip = len(encoding.bom)
-    diff.compare(original[skip:].decode(encoding.codec, "replace"), content[skip:].decode(encoding.codec, "replace"))
+    _compare(diff, original, content, encoding)
     return (content,), count
 
 

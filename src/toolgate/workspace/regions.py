@@ -1,7 +1,7 @@
 """Showing a change in a file of any size: only the lines around it are read."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from toolgate.workspace.diff import CONTEXT, Diff
@@ -33,11 +33,12 @@ class _Region:
 
 def describe(stop: Stop, diff: Diff, fd: int, index: LineIndex, replacements: Sequence[Replacement]) -> None:
     """Add the hunks of all replacements, which are in order and do not overlap."""
-    shift = 0
+    shift = shown = 0
     for region in _regions(fd, index, replacements):
         if diff.hidden:
-            diff.hidden += len(region.replacements)
-            continue
+            diff.hidden += len(replacements) - shown
+            return
+        shown += len(region.replacements)
         index.extend(fd, stop, offset=region.start)
         line = index.line_at(fd, region.start) or 1
         old = os.pread(fd, region.end - region.start, region.start)
@@ -62,17 +63,19 @@ def _text(content: bytes, region: _Region, encoding: Encoding) -> str:
     return ("…" if region.cut_before else "") + text + ("…\n" if region.cut_after else "")
 
 
-def _regions(fd: int, index: LineIndex, replacements: Sequence[Replacement]) -> list[_Region]:
-    regions: list[_Region] = []
+def _regions(fd: int, index: LineIndex, replacements: Sequence[Replacement]) -> Iterator[_Region]:
+    last: _Region | None = None
     for replacement in replacements:
         region = _around(fd, index, replacement)
-        if regions and region.start <= regions[-1].end:
-            last = regions[-1]
+        if last is not None and region.start <= last.end:
             last.end, last.cut_after = max(last.end, region.end), region.cut_after
             last.replacements.append(replacement)
-        else:
-            regions.append(region)
-    return regions
+            continue
+        if last is not None:
+            yield last
+        last = region
+    if last is not None:
+        yield last
 
 
 def _around(fd: int, index: LineIndex, replacement: Replacement) -> _Region:

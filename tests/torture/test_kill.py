@@ -1,0 +1,117 @@
+"""F08: a runtime that is killed at any moment leaves the old file or the new one, and a journal that can be used."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toolgate
+from tests.support.arena import Arena, arena_for
+from tests.support.privileges import UIDS, run_as
+from toolgate.testing import AutoApprover
+from toolgate.workspace.temporary import TEMPORARY
+
+TORTURE = int(os.environ.get("TOOLGATE_TORTURE", "1"))
+KILLS = 10 * TORTURE
+
+pytestmark = [pytest.mark.torture, pytest.mark.timeout(60 + 10 * TORTURE)]
+
+CONTENTS = {letter: (letter * 99 + "\n") * 10_000 for letter in "ab"}
+
+
+@pytest.fixture(params=UIDS)
+def arena(request: pytest.FixtureRequest) -> Iterator[Arena]:
+    with arena_for(request.param) as made:
+        yield made
+
+
+async def _calls(root: Path, calls: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    context = toolgate.ToolContext(
+        workspace=toolgate.Workspace(root), mode=toolgate.ToolMode.coding, approver=AutoApprover(), session_id="s"
+    )
+    toolset = toolgate.builtin_registry().toolset(toolgate.ToolMode.coding, context)
+    statuses = []
+    for number, (name, arguments) in enumerate(calls):
+        call = toolgate.ToolCall(id=str(number), name=name, arguments=json.dumps(arguments))
+        statuses.append((await toolset.handle(call)).response.status.value)
+    return statuses
+
+
+def _write_for_ever(root: Path) -> None:
+    """Replace the whole file by writing, then by editing, back and forth."""
+    calls: list[tuple[str, dict[str, Any]]] = []
+    for letter, other in ("ab", "ba"):
+        calls += [
+            ("write_file", {"path": "f.txt", "content": CONTENTS[letter]}),
+            ("edit_file", {"path": "f.txt", "old_string": letter * 99, "new_string": other * 99, "replace_all": True}),
+            ("write_file", {"path": f"new-{letter}/g.txt", "content": CONTENTS[other]}),
+        ]
+    while True:
+        asyncio.run(_calls(root, calls))
+
+
+def _killed_writer(uid: int, root: Path, seconds: float) -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            run_as_here(uid)
+            _write_for_ever(root)
+        finally:
+            os._exit(1)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), "the writer ended by itself"
+
+
+def run_as_here(uid: int) -> None:
+    if os.geteuid() == 0 and uid:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+
+
+def test_f08_a_killed_writer_leaves_the_old_or_the_new_file(arena: Arena) -> None:
+    target = arena.root / "f.txt"
+    target.write_text(CONTENTS["b"])
+    arena.own()
+    run_as(arena.uid, lambda: asyncio.run(_calls(arena.root, [("read_file", {"path": "f.txt"})])))
+    whole = set(CONTENTS.values())
+    chance = random.Random(8)
+    for _ in range(KILLS):
+        _killed_writer(arena.uid, arena.root, chance.uniform(0.1, 0.5))
+        assert target.read_text() in whole, "a mixture"
+        for created in arena.root.glob("new-*/g.txt"):
+            assert created.read_text() in whole, "a mixture"
+        listed, found = arena.calls([("ls", {"path": ".", "include_hidden": True}), ("glob", {"pattern": "**/*"})])
+        assert TEMPORARY not in json.dumps([listed.data, found.data])
+    written = arena.call("write_file", path="f.txt", content="after\n")
+
+    assert (written.status, target.read_text()) == ("success", "after\n")
+    assert not [name for name in os.listdir(arena.root) if name.startswith(TEMPORARY)]
+
+
+def test_f08_after_kills_everything_can_be_taken_back(arena: Arena) -> None:
+    target = arena.root / "f.txt"
+    target.write_text("original\n")
+    arena.own()
+    run_as(arena.uid, lambda: asyncio.run(_calls(arena.root, [("read_file", {"path": "f.txt"})])))
+    chance = random.Random(9)
+    for _ in range(max(3, KILLS // 5)):
+        _killed_writer(arena.uid, arena.root, chance.uniform(0.1, 0.5))
+
+    def take_back() -> list[str]:
+        workspace = toolgate.Workspace(arena.root)
+        return sorted({undone.path for undone in workspace.journal.undo("session")})
+
+    paths = run_as(arena.uid, take_back)
+    assert "f.txt" in paths
+    assert target.read_text() == "original\n"
+    assert sorted(path.name for path in arena.root.iterdir()) == [".toolgate", "control.txt", "f.txt"]
