@@ -44,13 +44,15 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
 
 
 def definitions(source: str) -> Mapping[str, str]:
-    """Functions as bash prints them, one by one."""
-    starts = [(match.group(1), match.start()) for match in _DEFINITION.finditer(source)]
-    ends = [start for _, start in starts[1:]] + [len(source)]
+    """Functions as bash prints them, one by one.
+
+    A line inside a function may look like the next definition: what is then torn apart does not parse, and so asks.
+    """
+    heads = list(_DEFINITION.finditer(source))
+    ends = [*(head.start() for head in heads[1:]), len(source)]
     found: dict[str, str] = {}
-    for (name, start), end in zip(starts, ends, strict=True):
-        # a line inside a function may look like another definition: both then count as everything from there on
-        found[name] = found.get(name, "") + source[start:end]
+    for head, end in zip(heads, ends, strict=False):
+        found[head.group(1)] = found.get(head.group(1), "") + source[head.start() : end]
     return found
 
 
