@@ -94,7 +94,7 @@ def _window(texts: dict[int, str], numbers: Iterable[int]) -> list[str]:
 
 
 def _shown(raw: bytes) -> str:
-    text = raw.removesuffix(b"\r").decode("utf-8", "replace")
+    text = raw.rstrip(b"\r").decode("utf-8", "replace")
     return text if len(text) <= LONGEST_LINE else text[:LONGEST_LINE] + CLIPPED
 
 
@@ -116,11 +116,12 @@ class Stream:
 
     def feed(self, chunk: bytes) -> None:
         """Take in the next piece."""
-        if len(self._rest) > _MOST_REST and b"\n" not in chunk:
-            return  # the end of a monstrous line, most of which would be clipped anyway
-        data = self._rest + chunk
-        end = 0
-        for record in _RECORD.finditer(data):
+        if b"\n" not in chunk:
+            if len(self._rest) <= _MOST_REST:  # else it is the end of a monstrous line, which would be clipped anyway
+                self._rest += chunk
+            return
+        data, end = self._rest + chunk, 0
+        while record := _RECORD.match(data, end):
             end = record.end()
             raw, number, kind, text = record.groups()
             if raw != self._raw:

@@ -16,6 +16,7 @@ from functools import cache
 from toolgate.shell.following import Bounds, Ending, follow
 from toolgate.shell.matches import Found
 from toolgate.shell.reader import Command, memory_file, start
+from toolgate.workspace.dialect import by_line
 
 _OPTIONS = (
     *("--no-config", "--color=never", "--no-heading", "--line-number", "--with-filename", "--null", "--crlf"),
@@ -91,7 +92,7 @@ def arguments(query: Query, ignore_file: int | None) -> list[str]:
         out.append(f"--type-add=wanted:{glob}")
     if query.name_globs:
         out.append("--type=wanted")
-    return [*out, f"--regexp={query.pattern}", "--", "-" if query.directory is None else "./"]
+    return [*out, f"--regexp={by_line(query.pattern)}", "--", "-" if query.directory is None else "./"]
 
 
 def _glob_literal(text: str) -> str:

@@ -5,6 +5,8 @@ or without a carriage return. What is the same text in both languages but means 
 is rewritten; what only ripgrep can do is refused by name.
 """
 
+import re
+
 from toolgate.workspace.charset import ANY, SPACE, CharSet, posix
 
 DEEPEST = 200
@@ -27,6 +29,11 @@ class PatternError(ValueError):
 
 class NeedsRipgrep(ValueError):
     """The pattern is valid, and only ripgrep can search for it."""
+
+
+def by_line(pattern: str) -> str:
+    """The pattern for ripgrep: `\\A` and `\\z` are the ends of a line, which ripgrep itself is not consistent about."""
+    return re.sub(r"\\(.)", lambda pair: {"A": "^", "z": "$"}.get(pair[1], pair[0]), pattern, flags=re.DOTALL)
 
 
 class Translation:
@@ -57,12 +64,12 @@ class _Parser:
         self.position = 0
         self.ignore_case = False
         self._runs = [""]
-        self._alternatives = False
+        self._no_literal = False
         self._names: set[str] = set()
 
     def longest(self) -> str:
         """The longest run of plain characters that stands outside of every group, choice and repetition."""
-        return "" if self._alternatives else max(self._runs, key=len)
+        return "" if self._no_literal else max(self._runs, key=len)
 
     def peek(self, length: int = 1) -> str:
         return self.pattern[self.position : self.position + length]
@@ -74,7 +81,7 @@ class _Parser:
         branches = [self.sequence(depth)]
         while self.peek() == "|":
             self.position += 1
-            self._alternatives = self._alternatives or depth == 0
+            self._no_literal = self._no_literal or depth == 0
             branches.append(self.sequence(depth))
         self.ignore_case = outside
         return "|".join(branches)

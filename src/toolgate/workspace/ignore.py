@@ -67,7 +67,11 @@ def _parse_line(line: str) -> list[Rule]:
 def below(rules: list[Rule], folders: list[str]) -> list[Rule]:
     """The rules as they read from a directory further down: what is left of each after `folders` have been matched."""
     for folder in folders:
-        rules = [Rule(rest, rule.negated, rule.only_dirs) for rule in rules for rest in _step(rule.segments, folder)]
+        rules = [
+            Rule(rest, rule.negated, rule.only_dirs)
+            for rule in rules
+            for rest in dict.fromkeys(_step(rule.segments, folder))
+        ]
     return rules
 
 
