@@ -1,6 +1,5 @@
 """The rows of group C that are about policies themselves, through the pipeline."""
 
-import importlib
 import os
 import shlex
 from pathlib import Path
@@ -9,6 +8,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 import toolgate
+from tests.support.privileges import NOBODY
+from tests.support.privileges import _everything_imported as everything_imported
 from toolgate import (
     CallableToolset,
     Plan,
@@ -23,10 +24,6 @@ from toolgate import (
 )
 from toolgate.protocol.codes import ErrorCode
 from toolgate.settings import Settings
-
-NOBODY = 65534
-for module in ("toolgate.runtime.policy", "toolgate.workspace.config", "structlog"):
-    importlib.import_module(module)  # now, because nobody may not be able to read the checkout
 
 
 class Command(BaseModel):
@@ -143,6 +140,7 @@ async def test_c17_a_user_policy_without_permission_is_an_error(project: Project
     project.user_file.chmod(0)
     for directory in (project.root.parent, *project.root.parent.parents[:2]):
         directory.chmod(0o755)
+    everything_imported()
     mine = os.geteuid()
     if mine == 0:
         os.seteuid(NOBODY)

@@ -1,6 +1,5 @@
 """Group T of the attack matrix: outputs that are too long, through the pipeline, as root and as nobody."""
 
-import importlib
 import json
 import os
 import re
@@ -8,6 +7,7 @@ import resource
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
+from tests.support.privileges import NOBODY
+from tests.support.privileges import _everything_imported as everything_imported
 from toolgate import CallableToolset, Tool, ToolCall, ToolContext, ToolMode, ToolResponse, ToolResult, Workspace
 from toolgate.protocol.codes import ErrorCode
 from toolgate.runtime.truncator import Truncator
 
-NOBODY = 65534
-for module in ("toolgate.runtime.policy", "toolgate.runtime.truncator", "toolgate.workspace.spool", "structlog"):
-    importlib.import_module(module)  # now, because nobody may not be able to read the checkout
 UIDS = [0, NOBODY] if os.geteuid() == 0 else [os.geteuid()]
 
 
@@ -67,24 +66,38 @@ class Place:
         return self.root / str(result.response.data["truncation"]["full_output_path"])
 
 
-@pytest.fixture(params=UIDS)
-def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+@contextmanager
+def place_of(uid: int) -> Iterator[Place]:
+    """A fresh place, used as this user."""
+    everything_imported()
     base = Path(tempfile.mkdtemp())
     root, evil = base / "root", base / "root-evil"
     root.mkdir()
     evil.mkdir()
-    if os.geteuid() == 0:
-        for directory in (base, root, evil):
-            os.chown(directory, request.param, -1)
     mine = os.geteuid()
-    os.seteuid(request.param)
+    if mine == 0:
+        for directory in (base, root, evil):
+            os.chown(directory, uid, -1)
     workspace = Workspace(root)
+    os.seteuid(uid)
     try:
         yield Place(base, root, evil, ToolContext(workspace=workspace, mode=ToolMode.coding))
     finally:
         os.seteuid(mine)
         workspace.close()
         shutil.rmtree(base)
+
+
+@pytest.fixture(params=UIDS)
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    with place_of(request.param) as found:
+        yield found
+
+
+@pytest.fixture
+def own_place() -> Iterator[Place]:
+    with place_of(os.geteuid()) as found:
+        yield found
 
 
 def lines(count: int) -> str:
@@ -128,11 +141,11 @@ TEXTS = st.text(
 )
 
 
-@settings(max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS, st.integers(1, 6000), st.sampled_from(["head", "tail", "head_tail"]))
-async def test_t04_counts_are_exact(place: Place, text: str, times: int, keep: str) -> None:
+async def test_t04_counts_are_exact(own_place: Place, text: str, times: int, keep: str) -> None:
     text *= times
-    result = await place.run(Says(ToolResponse.success({}, text), keep=keep))
+    result = await own_place.run(Says(ToolResponse.success({}, text), keep=keep))
     count = text.count("\n") + (not text.endswith("\n") and text != "")
     size = len(text.encode())
     if count <= 2000 and size <= 51_200:
@@ -143,7 +156,7 @@ async def test_t04_counts_are_exact(place: Place, text: str, times: int, keep: s
     assert (truncation["original_lines"], truncation["original_bytes"]) == (count, size)
     assert truncation["kept_lines"] == preview.count("\n") + (not preview.endswith("\n") and preview != "") <= 2000
     assert truncation["kept_bytes"] == len(preview.encode()) <= 51_200
-    assert "\n".join(json.loads(place.kept(result).read_text())["output"]) == text
+    assert "\n".join(json.loads(own_place.kept(result).read_text())["output"]) == text
 
 
 async def test_t05_an_error_stays_an_error(place: Place) -> None:
@@ -186,10 +199,10 @@ def test_t08_a_hostile_tool_name_makes_a_safe_file_name(place: Place, name: str)
     assert (place.root / path).is_file()
 
 
-async def test_t09_the_hard_cap_holds_for_tools_that_page_themselves(place: Place) -> None:
+async def test_t09_the_hard_cap_holds_for_tools_that_page_themselves(own_place: Place) -> None:
     text = ("x" * 99 + "\n") * 1_000_000
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    result = await place.say(text, truncation_skip=True)
+    result = await own_place.say(text, truncation_skip=True)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
     truncation = result.response.data["truncation"]
     assert (truncation["max_bytes"], truncation["kept_bytes"]) == (1_048_576, 1_048_576)
