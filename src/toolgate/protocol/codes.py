@@ -37,6 +37,8 @@ class ErrorCode(StrEnum):
     CIRCUIT_OPEN = "CIRCUIT_OPEN"
     """The tool failed repeatedly and rests for a while."""
 
+    __hash__ = str.__hash__  # looked up on every failure; the enum's own hash is a call into Python
+
 
 FAILURE_CATEGORY: dict[ErrorCode, str] = {
     ErrorCode.TOOL_NOT_FOUND: "command_not_found",

@@ -20,6 +20,8 @@ class Status(StrEnum):
     error = "error"
     """There is no usable result."""
 
+    __hash__ = str.__hash__  # looked up on every call; the enum's own hash is a call into Python
+
 
 class ErrorInfo(BaseModel):
     """Why a call failed."""
@@ -29,8 +31,6 @@ class ErrorInfo(BaseModel):
     code: ErrorCode
     message: str = Field(min_length=1)
 
-
-_STATUS = {status: status.value for status in Status}
 
 R = TypeVar("R", bound="ToolResponse")
 
@@ -77,7 +77,7 @@ class ToolResponse(BaseModel):
         context: dict[str, Any] | None = None,
     ) -> Self:
         """The whole result, as asked for."""
-        if type(data) is dict and type(text) is str and not stats and not context and not _is_discounted(data):
+        if type(data) is dict and type(text) is str and not stats and not context and _is_whole(data):
             return _simple(cls, Status.success, data, text, None)
         return cls(status=Status.success, data=data, text=text, stats=stats or {}, context=context or {})
 
@@ -123,17 +123,26 @@ class ToolResponse(BaseModel):
     def to_dict(self) -> dict[str, Any]:
         """The envelope as plain JSON values; the key `error` exists exactly for errors."""
         fields = self.__dict__
-        document: dict[str, Any] = {"status": _STATUS[fields["status"]], "data": fields["data"], "text": fields["text"]}
+        document = {
+            "status": fields["status"]._value_,
+            "data": fields["data"],
+            "text": fields["text"],
+            "stats": fields["stats"],
+            "context": fields["context"],
+        }
         error = fields["error"]
         if error is not None:
             document["error"] = {"code": error.code.value, "message": error.message}
-        document["stats"] = fields["stats"]
-        document["context"] = fields["context"]
         return document
 
     def to_json(self) -> str:
         """The envelope as strict, compact JSON."""
         return dump(self.to_dict())
+
+
+def _is_whole(data: dict[str, Any]) -> bool:
+    """Whether the payload has proper keys and says nothing that forbids `success`."""
+    return all(type(key) is str for key in data) and not _is_discounted(data)
 
 
 def _is_discounted(data: dict[str, Any]) -> bool:
@@ -147,14 +156,16 @@ def _simple(cls: type[R], status: Status, data: dict[str, Any], text: str, error
     return trusted(cls, fields)
 
 
-def plain_result(value: Any, text: str) -> ToolResponse:
-    """The envelope of a value that is no envelope."""
-    fields = {
-        "status": Status.success,
-        "data": {"result": value},
-        "text": text,
-        "error": None,
-        "stats": {},
-        "context": {},
-    }
-    return trusted(ToolResponse, fields)
+def result_in_envelope(value: Any, text: str) -> ToolResponse:
+    """The envelope of a plain value, not completed yet."""
+    return trusted(
+        ToolResponse,
+        {
+            "status": Status.success,
+            "data": {"result": value},
+            "text": text,
+            "error": None,
+            "stats": {},
+            "context": {},
+        },
+    )

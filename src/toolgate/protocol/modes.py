@@ -9,6 +9,8 @@ class ToolMode(StrEnum):
     chat_safe = "chat_safe"
     coding = "coding"
 
+    __hash__ = str.__hash__  # both gates look modes up in sets; the enum's own hash is a call into Python
+
 
 class ToolGroup(StrEnum):
     """What a tool is about; shown to people, never used to decide."""

@@ -114,7 +114,8 @@ def _problems(run: Run, entry: Entry) -> dict[str, str]:
     if entry.foreign is not None:
         for item in entry.foreign.validator.iter_errors(arguments):
             key = ".".join(str(part) for part in item.instance_path) or "arguments"
-            problems.setdefault(key, str(item.message)[:200])
+            message = str(item.message)[:200]
+            problems[key] = f"{problems[key]}; {message}" if key in problems else message
         return problems
     assert entry.keys is not None
     problems = unknown_keys(sorted(arguments.keys() - entry.keys), entry.tool.parameters)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from toolgate.protocol.envelope import ToolResponse, plain_result
+from toolgate.protocol.envelope import ToolResponse, result_in_envelope
 from toolgate.runtime.failures import internal, timed_out
 from toolgate.tools.base import Tool
 from toolgate.tools.foreign import ForeignTool, to_response
@@ -43,13 +44,13 @@ def responder(tool: Tool[Any]) -> Callable[[Any], ToolResponse]:
     if isinstance(tool, ForeignTool):
         return lambda value: to_response(tool.name, value)
     if isinstance(tool, FunctionTool):
-        return lambda value: plain_result(value, tool.said)
+        return lambda value: result_in_envelope(value, tool.said)
     return lambda value: internal(tool.name, f"returned {type(value).__name__} instead of a ToolResponse")
 
 
 def _foreign(tool: ForeignTool) -> Invoke:
     async def invoke(run: Run, pending: PendingResult) -> Any:
-        value: Any = tool.call(run.arguments)
+        value: Any = tool.call(copy.deepcopy(run.arguments))
         if inspect.isawaitable(value):
             own_cancel = getattr(value, "cancel", None)
             if callable(own_cancel):

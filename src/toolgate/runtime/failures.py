@@ -17,7 +17,9 @@ def failure_of(error: BaseException, tool_name: str, path: object = None) -> Too
 
         error = from_os_error(error, path if isinstance(path, str) else tool_name)
     if isinstance(error, ToolError):
-        return ToolResponse.failure(error.code, error.message, data=error.data, next_step=error.next_step)
+        data = error.data if isinstance(error.data, dict) else {}
+        message = str(error.message) or f"Tool '{tool_name}' failed."
+        return ToolResponse.failure(error.code, message, data=data, next_step=str(error.next_step))
     logger("pipeline").error("tool_failed", tool_name=tool_name, error=type(error).__name__, where=_where(error))
     return internal(tool_name, f"failed unexpectedly ({type(error).__name__})")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
+from toolgate.log import logger
 from toolgate.protocol.calls import ToolResult
 from toolgate.protocol.codes import FAILURE_CATEGORY, ErrorCode
-from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.envelope import ErrorInfo, ToolResponse
 from toolgate.protocol.fast import trusted
 from toolgate.protocol.jsontext import encode, is_unicode, scrub
 from toolgate.runtime.failures import internal
@@ -31,30 +32,46 @@ def complete(run: Run, response: ToolResponse) -> ToolResponse:
 
 def rendered(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
     """The completed envelope and what the model reads; a tool that returned what JSON cannot say is broken."""
-    entry = run.entry
-    output: object
     try:
-        completed = complete(run, response)
         data = encode(response.data) if response.data else ""
-        if response.context or response.stats:
-            encode([response.stats, response.context])
-        if response.error is not None and response.error.code is ErrorCode.MODE_DENIED:
-            output = encode({"ok": False, **response.data})
-        elif entry is None or entry.plain_render:
-            output = f"{response.text}\n{data}" if data else response.text
-        else:
-            output = entry.render(completed)
+        beside = encode([response.stats, response.context]) if response.context or response.stats else ""
     except (ValueError, TypeError, RecursionError) as error:
         return _broken(run, f"returned what JSON cannot say ({type(error).__name__})")
-    except Exception as error:  # noqa: BLE001 - a tool's own render: its fault is reported like any other of the tool
-        return _broken(run, f"could not render its result ({type(error).__name__})")
-    if not isinstance(output, str):
-        return _broken(run, f"rendered {type(output).__name__} instead of text")
-    if not output.isascii() and not is_unicode(output):
-        fields = {**completed.__dict__, "data": scrub(completed.data), "text": scrub(completed.text)}
-        fields["context"] = scrub(completed.context)
-        return trusted(ToolResponse, fields), scrub(output)
-    return completed, output
+    completed = complete(run, response)
+    output = _output(run, completed, data)
+    if output is None:
+        return _broken(run, "could not render its result")
+    if output.isascii() and data.isascii() and not beside and response.error is None:
+        return completed, output
+    arguments = run.arguments if type(run.arguments) is str else ""
+    message = response.error.message if response.error is not None else ""
+    if all(map(is_unicode, (output, data, beside, response.text, message, arguments))):
+        return completed, output
+    return _scrubbed(completed), scrub(output)
+
+
+def _output(run: Run, response: ToolResponse, data: str) -> str | None:
+    """What the model reads; None where a tool's own rendering of its own result fails."""
+    entry, error = run.entry, response.error
+    if error is not None and error.code is ErrorCode.MODE_DENIED and "next_action" in response.data:
+        return encode({"ok": False, **response.data})
+    plain = f"{response.text}\n{data}" if data else response.text
+    if entry is None or entry.plain_render:
+        return plain
+    try:
+        output = entry.render(response)
+    except BaseException as failure:  # noqa: BLE001 - a tool's own code: an error stays what it was, a result is broken
+        logger("pipeline").error("render_failed", tool_name=entry.tool.name, error=type(failure).__name__)
+        return plain if error is not None else None
+    return output if isinstance(output, str) else None
+
+
+def _scrubbed(response: ToolResponse) -> ToolResponse:
+    fields = {name: scrub(value) for name, value in response.__dict__.items() if name not in ("status", "error")}
+    error = response.error
+    if error is not None:
+        error = trusted(ErrorInfo, {"code": error.code, "message": scrub(error.message)})
+    return trusted(ToolResponse, {**fields, "status": response.status, "error": error})
 
 
 def _broken(run: Run, what: str) -> tuple[ToolResponse, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import CancelledError, Task
 from collections.abc import Callable, Coroutine, Generator
+from contextvars import copy_context
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -26,6 +27,14 @@ class Work(Protocol):
         """Record and build the result of a call that was taken back; MUST NOT wait for anything but the record."""
         ...
 
+    def broken(self, pending: PendingResult, error: BaseException) -> Coroutine[Any, Any, ToolResult]:
+        """The same for a call that the runtime itself could not handle."""
+        ...
+
+
+Opening = tuple[Coroutine[Any, Any, ToolResult], Any]
+"""Work that has begun, and what it waits for."""
+
 
 class PendingResult:
     """Awaitable again and again to the same `ToolResult`; it never raises on behalf of the tool.
@@ -41,11 +50,14 @@ class PendingResult:
     _hook: Callable[[], object] | None = None
     _driver: Task[Any] | None = None
     _background: Task[Any] | None = None
+    _opening: Opening | None = None
     _waiters: list[asyncio.Future[None]] | None = None
     _owed = 0
     """Cancellations of the driving task that were ours, to be taken back."""
     started_at = 0.0
     """When the call began, by the performance counter."""
+    state: Any = None
+    """What the work keeps about the call."""
 
     def __init__(
         self, work: Work, call: ToolCall, loop: asyncio.AbstractEventLoop, unstarted: list[PendingResult]
@@ -54,6 +66,7 @@ class PendingResult:
         self._work = work
         self._loop = loop
         self._unstarted = unstarted
+        self._context = copy_context()
 
     @property
     def tool_call_id(self) -> str:
@@ -63,6 +76,10 @@ class PendingResult:
     def done(self) -> bool:
         """Whether the result is there."""
         return self._result is not None
+
+    def cancelled(self) -> bool:
+        """Whether the call was taken back."""
+        return self._cancelled
 
     def cancel(self) -> None:
         """Take the call back; the result becomes an error with code `CANCELLED` within five seconds."""
@@ -87,92 +104,128 @@ class PendingResult:
         return self._drive()
 
     def start(self) -> None:
-        """Run it in the background, if nobody runs it yet."""
-        if not self._started:
-            self._background = self._loop.create_task(self._run_in_background())
+        """Run it in a task of its own, if nobody runs it yet; its first step is taken now, as a part of that task."""
+        if self._started:
+            return
+        task = self._background = self._loop.create_task(self._go_on(), context=self._context)
+        asyncio.tasks._enter_task(self._loop, task)  # noqa: SLF001 - asyncio's documented way to extend it
+        try:
+            self._opening = self._context.run(self._begin)
+        finally:
+            asyncio.tasks._leave_task(self._loop, task)  # noqa: SLF001 - as above
 
-    async def _run_in_background(self) -> None:
-        if not self._started:
-            await _Driven(self)
+    async def _go_on(self) -> None:
+        if self._opening is not None:
+            await _Driven(self, *self._opening)
 
     def _drive(self) -> Generator[Any, None, ToolResult]:
-        """Run the call in the current task, step by step, so that it can be stopped without stopping the task."""
+        """Run the call in the current task."""
+        opening = self._begin()
+        if opening is not None:
+            return (yield from self._drive_on(*opening))
+        assert self._result is not None
+        return self._result
+
+    def _begin(self) -> Opening | None:
+        """Take the first step. None: that was all; else the work and what it waits for."""
         self._started = True
-        if self._cancelled:
-            return (yield from self._take_back())
         self.started_at = perf_counter()
-        work = self._work.run(self.call, self)
-        try:
-            waited = work.send(None)
-        except StopIteration as stop:
-            self._result = stop.value
-            return self._result
-        except CancelledError:  # raised by the tool: nobody was cancelled
-            return (yield from self._take_back())
-        return (yield from self._drive_on(work, waited))
+        ending = self._cancelled
+        work = self._work.cancelled(self) if ending else self._work.run(self.call, self)
+        while True:
+            try:
+                return work, work.send(None)
+            except StopIteration as stop:
+                if ending or not self._cancelled:
+                    self._settle(stop.value)
+                    return None
+                work = self._work.cancelled(self)
+            except CancelledError:  # raised by the tool: nobody was cancelled
+                work = self._work.cancelled(self)
+            except BaseException as error:
+                if ending:
+                    raise
+                work = self._work.broken(self, error)
+            ending = True
 
     def _drive_on(self, work: Coroutine[Any, Any, ToolResult], waited: Any) -> Generator[Any, None, ToolResult]:
         """Go on with a call that has to wait for something."""
         task = self._driver = asyncio.current_task()
-        before = task.cancelling() if task is not None else 0
+        assert task is not None
+        before = task.cancelling()
         result: ToolResult | None = None
         cancelled: CancelledError | None = None
+        failure: BaseException | None = None
         try:
-            result = yield from self._steps(work, waited)
+            result = yield from self._steps(work, waited, task, before)
         except CancelledError as error:
             cancelled = error
-        genuine = False
-        if task is not None:
-            for _ in range(self._owed):
-                task.uncancel()
-            genuine = task.cancelling() > before
+        except GeneratorExit:
+            raise
+        except _Broken as error:
+            failure = error.__cause__
+        for _ in range(self._owed):
+            task.uncancel()
+        if cancelled is not None:
+            self._call_hook()
         if result is None or self._cancelled:
-            result = yield from self._take_back()
+            result = yield from self._take_back(None if self._cancelled else failure)
         self._settle(result)
-        if cancelled is not None and genuine:
+        if cancelled is not None and task.cancelling() > before:
             raise cancelled
         return result
 
-    def _take_back(self) -> Generator[Any, None, ToolResult]:
-        result = yield from self._work.cancelled(self).__await__()
+    def _take_back(self, failure: BaseException | None = None) -> Generator[Any, None, ToolResult]:
+        """Settle a call that has no result of its own: it was cancelled, or the runtime itself failed."""
+        ending = self._work.cancelled(self) if failure is None else self._work.broken(self, failure)
+        result = yield from ending.__await__()
         self._settle(result)
         return result
 
-    def _steps(self, work: Coroutine[Any, Any, ToolResult], waited: Any) -> Generator[Any, None, ToolResult | None]:
+    def _steps(
+        self, work: Coroutine[Any, Any, ToolResult], waited: Any, task: Task[Any], before: int
+    ) -> Generator[Any, None, ToolResult | None]:
         """Drive `work` to its end; None if it had to be left behind."""
-        error: BaseException | None = None
         timer: asyncio.TimerHandle | None = None
         try:
             while True:
-                if self._throw:
-                    self._throw, error = False, CancelledError()
-                else:
-                    try:
-                        yield waited
-                        error = None
-                    except CancelledError as cancelled:
-                        if timer is not None and self._loop.time() >= timer.when():
-                            self._abandon(work)
-                            return None
-                        if timer is None:
-                            self._call_hook()
-                            timer = self._loop.call_later(GRACE, self._interrupt)
-                        error = cancelled
-                    except GeneratorExit:
-                        raise
-                    except BaseException as failure:  # noqa: BLE001 - of what the call waits for: its own to handle
-                        error = failure
+                error = yield from self._pause(work, waited)
+                stopping = self._cancelled or task.cancelling() > before
+                if isinstance(error, CancelledError) and stopping and _has_passed(timer, self._loop):
+                    self._abandon(work)
+                    return None
                 try:
                     waited = work.send(None) if error is None else work.throw(error)
                 except StopIteration as stop:
-                    value: ToolResult = stop.value
-                    return value
-        except GeneratorExit:
-            work.close()
-            raise
+                    result: ToolResult = stop.value
+                    return result
+                except CancelledError:
+                    raise
+                except BaseException as failure:
+                    raise _Broken from failure
+                if self._cancelled or task.cancelling() > before:
+                    self._call_hook()
+                    timer = timer or self._loop.call_later(GRACE, self._interrupt)
+                elif timer is not None:  # a cancellation of the tool's own making, which it has dealt with
+                    timer.cancel()
+                    timer = None
         finally:
             if timer is not None:
                 timer.cancel()
+
+    def _pause(self, work: Coroutine[Any, Any, ToolResult], waited: Any) -> Generator[Any, None, BaseException | None]:
+        """Let the loop go on until what the work waits for is there; what is to be raised in it, if anything."""
+        if self._throw:
+            self._throw = False
+            return CancelledError()
+        try:
+            yield waited
+        except GeneratorExit:
+            work.close()
+            raise
+        except BaseException as thrown:  # noqa: BLE001 - what the call waits for has failed: its own to handle
+            return thrown
+        return None
 
     def _abandon(self, work: Coroutine[Any, Any, ToolResult]) -> None:
         """Leave a tool behind that does not stop."""
@@ -242,13 +295,19 @@ class PendingResult:
         return self._result
 
 
+def _has_passed(timer: asyncio.TimerHandle | None, loop: asyncio.AbstractEventLoop) -> bool:
+    return timer is not None and loop.time() >= timer.when()
+
+
+class _Broken(Exception):
+    """The pipeline itself raised something; its cause says what."""
+
+
 class _Driven:
-    """Awaiting it drives a pending result."""
+    """Awaiting it goes on with a call that has begun."""
 
-    __slots__ = ("_pending",)
-
-    def __init__(self, pending: PendingResult) -> None:
-        self._pending = pending
+    def __init__(self, pending: PendingResult, work: Coroutine[Any, Any, ToolResult], waited: Any) -> None:
+        self._drive = pending._drive_on(work, waited)  # noqa: SLF001 - one object in two classes
 
     def __await__(self) -> Generator[Any, None, ToolResult]:
-        return self._pending._drive()  # noqa: SLF001 - one object in two classes
+        return self._drive

@@ -44,8 +44,8 @@ class Pipeline:
 
     async def run(self, call: ToolCall, pending: PendingResult) -> ToolResult:
         """Handle one call; raises nothing but cancellation."""
-        run = Run(call, self._context, pending.started_at)
-        response = self._admission.admit(run)
+        run = pending.state = Run(call, self._context, pending.started_at)
+        response = self._admit(run)
         if response is None:
             entry = run.entry
             assert entry is not None
@@ -54,23 +54,36 @@ class Pipeline:
             if response is None:
                 response = await self._execute(run, entry, pending)
         response, output = self._rendered(run, response)
+        if response.error is not None or run.began:
+            self._tell_breaker(run, response)
         if len(output) > self._limits.surely_fits or self._recording is not None:
             response, output = await self._cut_and_record(run, response, output)
         return result_of(run, response, output)
 
     async def cancelled(self, pending: PendingResult) -> ToolResult:
         """The result of a call that was taken back."""
-        run = Run(pending.call, self._context, pending.started_at or perf_counter())
         response = ToolResponse.failure(
             ErrorCode.CANCELLED, "The call was cancelled.", next_step="It may be made again."
         )
-        response, output = await self._cut_and_record(run, *self._rendered(run, response))
+        return await self._end(pending, response)
+
+    async def broken(self, pending: PendingResult, error: BaseException) -> ToolResult:
+        """The result of a call that raised through everything."""
+        return await self._end(pending, failure_of(error, pending.call.name))
+
+    async def _end(self, pending: PendingResult, response: ToolResponse) -> ToolResult:
+        run = pending.state or Run(pending.call, self._context, pending.started_at or perf_counter())
+        run.fresh = False
+        run.read_quietly()
+        response, output = self._rendered(run, response)
+        self._tell_breaker(run, response)
+        response, output = await self._cut_and_record(run, response, output)
         return result_of(run, response, output)
 
     async def explain(self, call: ToolCall) -> Decision:
         """What would be decided about a call, executing and asking nothing."""
         run = Run(call, self._context, perf_counter())
-        refusal = self._admission.admit(run) or await self._prepare(run)
+        refusal = self._admit(run) or await self._prepare(run)
         if refusal is None:
             return weigh(run, self._policy)
         run.refused = run.refused or ("prepare", refusal)
@@ -86,7 +99,7 @@ class Pipeline:
         """Run it in its turn; whatever the tool does, the runtime lives and the call is answered."""
         name = entry.tool.name
         held = entry.writes and (self._writers.enter() or await self._writers.wait())
-        response: ToolResponse | None = None
+        response = None
         try:
             if run.plan is not None or self._recording is not None or not self._breaker.quiet:
                 response = await self._obstacle(run, name)
@@ -102,9 +115,18 @@ class Pipeline:
         finally:
             if held:
                 self._writers.leave()
-            if not self._breaker.quiet or (response is not None and response.error is not None):
-                self._breaker.end(name, broken=run.is_broken(response))
         return response
+
+    def _tell_breaker(self, run: Run, response: ToolResponse) -> None:
+        broken = run.is_broken(response)
+        if run.began or run.executed or broken:
+            self._breaker.end(run.call.name, broken=broken)
+
+    def _admit(self, run: Run) -> ToolResponse | None:
+        try:
+            return self._admission.admit(run)
+        except Exception as error:  # noqa: BLE001 - a parameter model may raise anything; it is a part of the tool
+            return run.refuse("arguments", failure_of(error, run.call.name))
 
     async def _permit(self, run: Run, entry: Entry) -> ToolResponse | None:
         """Plan, decide, ask, and look at the gates again: a person may have thought for a long time."""
@@ -138,7 +160,8 @@ class Pipeline:
 
     async def _obstacle(self, run: Run, name: str) -> ToolResponse | None:
         """What keeps the call from running now: it rests, the world is not as planned, or it cannot be recorded."""
-        if not self._breaker.begin(name):
+        run.began = self._breaker.begin(name)
+        if not run.began:
             return denials.circuit_open(name, self._breaker.remaining(name))
         obstacle = self._changed_since(run.plan) if run.plan is not None else None
         if obstacle is None and self._recording is not None:

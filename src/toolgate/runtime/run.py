@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
+
+from pydantic import AliasChoices
 
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.plan import Plan
 from toolgate.protocol.record import Decision, Gate
+from toolgate.runtime.arguments import ArgumentsError, parse_arguments
 from toolgate.runtime.execution import invoker, responder
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
@@ -40,8 +44,18 @@ class Entry:
         if self.foreign is None:
             self.validate = tool.Params.__pydantic_validator__.validate_json
             if tool.Params.model_config.get("extra") not in ("allow", "forbid"):
-                fields = tool.Params.model_fields
-                self.keys = frozenset(fields) | {str(field.alias) for field in fields.values() if field.alias}
+                self.keys = _keys(tool)
+
+
+def _keys(tool: Tool[Any]) -> frozenset[str]:
+    """Every key that the parameter model reads."""
+    keys = set(tool.parameters["properties"])
+    for name, field in tool.Params.model_fields.items():
+        if isinstance(field.validation_alias, AliasChoices):
+            keys |= {choice for choice in field.validation_alias.choices if isinstance(choice, str)}
+        if tool.Params.model_config.get("populate_by_name"):
+            keys.add(name)
+    return frozenset(keys)
 
 
 class Run:
@@ -54,6 +68,8 @@ class Run:
     """What policy or person said."""
     refused: tuple[Gate, ToolResponse] | None = None
     """The gate that refused, with its words."""
+    began = False
+    """The breaker let it run and waits to hear of it."""
     executed = False
     fresh = False
     """The response was made by the pipeline and belongs to nobody else: it may be completed in place."""
@@ -77,11 +93,18 @@ class Run:
         """Whether the tool plans."""
         return self.entry is not None and self.entry.prepares
 
-    def is_broken(self, response: ToolResponse | None) -> bool | None:
+    def is_broken(self, response: ToolResponse) -> bool | None:
         """Whether the tool broke; None if it did not get as far as to show it."""
-        if response is None or not self.executed:
-            return None
-        return response.error is not None and response.error.code is ErrorCode.INTERNAL_ERROR
+        code = response.error.code if response.error is not None else None
+        if code is ErrorCode.INTERNAL_ERROR:
+            return True
+        return False if self.executed and code is not ErrorCode.CANCELLED else None
+
+    def read_quietly(self) -> None:
+        """Have the arguments as an object, if they are one, for a call that ends before they were needed."""
+        if self.arguments is self.call.arguments:
+            with contextlib.suppress(ArgumentsError):
+                self.arguments = parse_arguments(self.call.arguments)
 
     def refuse(self, gate: Gate, response: ToolResponse) -> ToolResponse:
         """Note which gate refused; the response is handed back."""

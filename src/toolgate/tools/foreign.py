@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from toolgate.protocol.codes import ErrorCode
-from toolgate.protocol.envelope import ToolResponse, plain_result
+from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolMode
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.context import ToolContext
@@ -65,4 +65,4 @@ def to_response(name: str, value: Any) -> ToolResponse:
         if isinstance(value.get("error"), str):
             data = {key: item for key, item in value.items() if key != "error"}
             return ToolResponse.failure(ErrorCode.INTERNAL_ERROR, value["error"] or f"{name} failed.", data=data)
-    return plain_result(value, f"{name} returned a result.")
+    return ToolResponse.success({"result": value}, f"{name} returned a result.")

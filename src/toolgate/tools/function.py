@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints, overloa
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
-from toolgate.protocol.envelope import ToolResponse, plain_result
+from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
@@ -55,7 +55,7 @@ class FunctionTool(Tool[BaseModel]):
                 value = await value
         if isinstance(value, ToolResponse):
             return value
-        return plain_result(value, self.said)
+        return ToolResponse.success({"result": value}, self.said)
 
 
 def params_of(
