@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from toolgate.settings import ShellSettings
+    from toolgate.settings import Settings
 
 Layer = Literal["auto", "bwrap", "landlock", "off"]
 
@@ -39,11 +41,15 @@ class ShellOptions:
     passed_environment: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     """Further host paths that every command may read."""
+    hidden: tuple[str, ...] = ()
+    """The runtime's own files, wherever they are: its database, its policy."""
 
     @classmethod
-    def of(cls, settings: ShellSettings | None) -> ShellOptions:
+    def of(cls, settings: Settings | None, root: str) -> ShellOptions:
         """The options that the operator's settings name."""
-        return cls() if settings is None else cls(sandbox=settings.sandbox)
+        if settings is None:
+            return cls()
+        return cls(sandbox=settings.shell.sandbox, hidden=tuple(_own_files(settings, root)))
 
     @property
     def ulimits(self) -> dict[str, int]:
@@ -55,3 +61,12 @@ class ShellOptions:
             "u": self.processes,
             "n": self.open_files,
         }
+
+
+def _own_files(settings: Settings, root: str) -> Iterator[str]:
+    if settings.policy_file is not None:
+        yield os.path.abspath(settings.policy_file)
+    scheme, _, path = settings.database.url.partition(":///")
+    if scheme.startswith("sqlite") and path and not path.startswith(":"):
+        database = os.path.join(root, path.partition("?")[0])
+        yield from (database + suffix for suffix in ("", "-wal", "-shm", "-journal"))

@@ -32,7 +32,6 @@ class Start:
 
     layer: Layer
     view: View
-    state: ShellState
     environment: Mapping[str, str]
     limits: Mapping[str, int]
     state_file: int
@@ -40,16 +39,17 @@ class Start:
 
 
 class ShellProcess:
-    """A bash that waits for its command."""
+    """A bash that waits for its state, and then for its command."""
 
     def __init__(self, start: Start) -> None:
         self._loop = asyncio.get_running_loop()
-        self._state = start.state
+        self._base = [name.encode() for name in start.environment]
         self._state_file = start.state_file
         self.view = start.view
         self.layer = start.layer
+        self.loaded: ShellState | None = None
         self._open: set[int] = set()
-        self._command_fd = self._waiting = self.stdout = self.stderr = self._info = -1
+        self._writing: set[int] = set()
         self._inner = -1
         """A handle of the namespace's first process, with which everything in it ends."""
         self._told = b""
@@ -64,16 +64,15 @@ class ShellProcess:
         self._loop.add_reader(self._info, self._learn)
 
     def _spawn(self, start: Start) -> None:
-        state_fd = self._keep(os.memfd_create("state"))
-        os.write(state_fd, script.load(start.state, (name.encode() for name in start.environment)))
+        state, self._state_fd = map(self._keep, os.pipe())
         self._waiting, self._command_fd = map(self._keep, os.pipe())
         self.stdout, stdout = map(self._keep, os.pipe())
         self.stderr, stderr = map(self._keep, os.pipe())
         self._info, info = map(self._keep, os.pipe())
+        self._inherited = (state, self._waiting)
         text = script.prelude(
-            state_fd=state_fd, command_fd=self._waiting, state_file=start.view.state_file, limits=start.limits
+            state_fd=state, command_fd=self._waiting, state_file=start.view.state_file, limits=start.limits
         )
-        self._inherited = (state_fd, self._waiting)
         wrapper = start.layer.wrap(start.view, info)
         for fd in wrapper.fds:
             self._keep(fd)
@@ -87,34 +86,42 @@ class ShellProcess:
             cwd="/",
         )
         self._handle = self._keep(os.pidfd_open(self._process.pid))
-        for fd in (state_fd, stdout, stderr, info, *wrapper.fds):
+        for fd in (state, stdout, stderr, info, *wrapper.fds):
             self._drop(fd)
-        for fd in (self.stdout, self.stderr, self._command_fd):
+        for fd in (self.stdout, self.stderr, self._state_fd, self._command_fd):
             os.set_blocking(fd, False)
+
+    def load(self, state: ShellState) -> None:
+        """Give the shell its state; once only, and before the command."""
+        self.loaded = state
+        self._send(self._state_fd, script.load(state, self._base))
 
     def feed(self, command: bytes) -> None:
         """Give the shell its command; once only."""
+        if self.loaded is None:
+            raise RuntimeError("a command before its state")
         _enlarge(self.stdout)
-        text = script.command(command, self._state, self._inherited)
-        if len(text) > 65536:
-            _enlarge(self._command_fd)
-        self._write(text)
+        self._send(self._command_fd, script.command(command, self.loaded, self._inherited))
 
-    def _write(self, text: bytes) -> None:
+    def _send(self, fd: int, text: bytes) -> None:
+        """Write a text and close; what does not fit into the pipe follows as the shell reads."""
+        if fd in self._writing:
+            self._loop.remove_writer(fd)
+            self._writing.remove(fd)
         try:
-            text = text[os.write(self._command_fd, text) :]
+            text = text[os.write(fd, text) :]
         except BlockingIOError:
             pass
-        except BrokenPipeError:
+        except BrokenPipeError:  # it ended; whoever waits for it will see
             text = b""
-        self._loop.remove_writer(self._command_fd)
         if text:
-            self._loop.add_writer(self._command_fd, self._write, text)
+            self._writing.add(fd)
+            self._loop.add_writer(fd, self._send, fd, text)
         else:
-            self._drop(self._command_fd)
+            self._drop(fd)
 
     def taken(self) -> bool:
-        """Whether the shell has taken its command; if not, it is still busy loading its state."""
+        """Whether the shell has taken its command; if not, it is still starting or busy loading its state."""
         unread = fcntl.ioctl(self._waiting, termios.FIONREAD, struct.pack("i", 0))
         return unread == struct.pack("i", 0)
 
@@ -212,8 +219,8 @@ class ShellProcess:
         for fd in (self.stdout, self.stderr, self._handle, self._info):
             if fd in self._open:
                 self._loop.remove_reader(fd)
-        if self._command_fd in self._open:
-            self._loop.remove_writer(self._command_fd)
+        for fd in self._writing:
+            self._loop.remove_writer(fd)
         if self.alive:
             self._process.wait()
             self.ended.set_result(137)

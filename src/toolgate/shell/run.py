@@ -8,8 +8,9 @@ import time
 from toolgate.shell.capture import Capture
 from toolgate.shell.process import ShellProcess
 
-_LOADING = 5.0
-"""Seconds that a shell may take to load its state before it is given up."""
+_AT_ONCE = 0.1
+_LOADING = 10.0
+"""Seconds that a shell may take to start and to load its state before it is given up."""
 
 
 class StateStuck(Exception):
@@ -46,13 +47,18 @@ class Run:
         self.process.feed(self.command.encode("utf-8"))
 
     async def wait(self, timeout: float) -> bool:
-        """Wait until the command ends by itself; False at the deadline."""
-        first = min(timeout, _LOADING)
-        await asyncio.wait([self.process.ended], timeout=first)
-        if self.process.alive and not self.process.taken():
+        """Wait until the command ends by itself; False at the deadline, which counts from when the shell took it."""
+        ended = self.process.ended
+        for _ in range(int(_LOADING / _AT_ONCE)):
+            begin = time.monotonic()
+            await asyncio.wait([ended], timeout=min(timeout, _AT_ONCE))
+            if not self.process.alive:
+                return True
+            if self.process.taken():
+                break
+        else:
             raise StateStuck
-        if self.process.alive and timeout > first:
-            await asyncio.wait([self.process.ended], timeout=timeout - first)
+        await asyncio.wait([ended], timeout=max(timeout - (time.monotonic() - begin), 0))
         return not self.process.alive
 
     async def stop(self, grace: float) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -12,21 +11,22 @@ from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
-from toolgate.shell import dump
+from toolgate.shell import dump, slots
 from toolgate.shell.capture import Capture
+from toolgate.shell.checks import check_access, check_command, check_timeout
 from toolgate.shell.hints import hint
 from toolgate.shell.jobs import Jobs
 from toolgate.shell.memory import Memory, StateView
 from toolgate.shell.options import ShellOptions
-from toolgate.shell.process import ShellProcess
 from toolgate.shell.result import CommandResult, SandboxReport
 from toolgate.shell.run import Run, StateStuck
 from toolgate.shell.sandbox import choose_layer
 from toolgate.shell.starter import Starter
-from toolgate.shell.state import ShellState, initial
+from toolgate.shell.state import initial
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
+    from toolgate.shell.sandbox.layer import Layer
     from toolgate.workspace import Workspace
 
 Stream = Literal["stdout", "stderr"]
@@ -46,18 +46,18 @@ class ShellSession:
         *,
         settings: Settings | None = None,
         options: ShellOptions | None = None,
+        layer: Layer | None = None,
         environment: Mapping[str, str] | None = None,
-        hidden: Sequence[str] = (),
     ) -> None:
-        self._workspace = workspace
         self._root = str(workspace.root)
-        self._options = options or ShellOptions.of(settings.shell if settings else None)
+        self._options = options or ShellOptions.of(settings, self._root)
+        self._layer = layer
         self._host = os.environ if environment is None else environment
-        self._hidden = tuple(hidden)
         self._turn = asyncio.Lock()
         self._made: tuple[Starter, Memory] | None = None
-        self._closed = False
+        self._current: Run | None = None
         self._watchers: set[asyncio.Task[None]] = set()
+        self._closed = False
         self.jobs = Jobs(self._options.jobs, self._stop)
 
     async def __aenter__(self) -> ShellSession:
@@ -76,18 +76,6 @@ class ShellSession:
     def view(self, access: Access = "write") -> StateView:
         """What a command with this access will find; for analysis and for the person who is asked."""
         return self._parts()[1].view(access)
-
-    def state(self, access: Access = "write") -> ShellState:
-        """The state that a command with this access is given; command analysis follows its functions and aliases."""
-        return self._parts()[1].for_access(access)
-
-    def exists(self, path: str) -> bool:
-        """Whether a path, relative to the root or absolute inside it, is a file: `bash FILE` is then the real bash."""
-        try:
-            info = self._workspace.stat(path)
-        except ToolError:
-            return False
-        return info is not None and not stat.S_ISDIR(info.st_mode)
 
     def sandbox(self, access: Access = "write") -> SandboxReport:
         """What would confine a command with this access."""
@@ -109,8 +97,10 @@ class ShellSession:
         `background` answers at once with a job; `to_background` makes it a job at the deadline instead of ending it.
         `roots` are further host directories that `access="full"` may write, approved by a person.
         """
-        seconds = self._check(command, timeout)
-        async with self._turn:
+        check_command(command, self._options.command_bytes)
+        check_access(access, roots)
+        seconds = check_timeout(timeout, self._options)
+        async with self._turn, slots.running():
             if background or to_background:
                 self.jobs.check_room()
             while True:
@@ -133,33 +123,23 @@ class ShellSession:
     async def close(self) -> None:
         """End everything and remove what the session kept."""
         self._closed = True
+        if self._current is not None:
+            await self._stop(self._current)
         await self.jobs.close()
         async with self._turn:
-            if self._made is not None:
-                self._made[0].shut()
+            made, self._made = self._made, None
+            if made is not None:
+                slots.forget(self)
+                await made[0].shut()
 
     def _parts(self) -> tuple[Starter, Memory]:
         if self._closed:
             raise ToolError(ErrorCode.EXECUTION_ERROR, "This shell session is closed.", "Open a new session.")
         if self._made is None:
-            layer = choose_layer(self._options.sandbox)
-            starter = Starter(self._root, layer, self._options, self._host, self._hidden)
+            layer = self._layer or choose_layer(self._options.sandbox)
+            starter = Starter(self._root, layer, self._options, self._host)
             self._made = starter, Memory(initial(self._root, starter.environment))
         return self._made
-
-    def _check(self, command: str, timeout: float | None) -> float:
-        seconds = self._options.timeout if timeout is None else timeout
-        if not 0 < seconds <= self._options.most_timeout:
-            raise _invalid(f"timeout must be more than 0 and at most {self._options.most_timeout:g} seconds.")
-        try:
-            size = len(command.encode())
-        except UnicodeEncodeError:
-            raise _invalid("command holds half of a character (a lone surrogate).") from None
-        if "\0" in command:
-            raise _invalid("command holds a NUL character, which no shell can take.")
-        if size > self._options.command_bytes:
-            raise _invalid(f"command has {size:,} bytes; at most {self._options.command_bytes:,} are taken.")
-        return seconds
 
     def _begin(self, command: str, access: Access, roots: Sequence[str], on_output: OnOutput | None) -> Run:
         starter, memory = self._parts()
@@ -178,77 +158,83 @@ class ShellSession:
         )
 
     async def _finish(self, run: Run, seconds: float, access: Access, to_background: bool) -> CommandResult:
+        self._current = run
         try:
             in_time = await run.wait(seconds)
             if not in_time and to_background:
                 return self._hand_over(run, access)
-            if in_time:
-                await run.end_naturally()
-            else:
-                await run.stop(self._options.grace)
+            await (run.end_naturally() if in_time else run.stop(self._options.grace))
         except BaseException:
             await asyncio.shield(self._stop(run))
             raise
-        self._keep_state(run.process, access)
-        result = self._result(run, access, timed_out=not in_time)
-        self._let_go(run, access)
+        finally:
+            self._current = None
+        starter, _ = self._parts()
+        moved = self._keep_what_it_left(run, access)
+        result = self._result(run, access, timed_out=not in_time, moved=moved)
+        starter.close(run.process)
+        asyncio.get_running_loop().call_soon(self._prepare, access)
         return result
 
-    def _keep_state(self, process: ShellProcess, access: Access) -> None:
-        text = process.dumped()
-        if not text:
-            return
+    def _keep_what_it_left(self, run: Run, access: Access) -> list[str]:
+        starter, memory = self._parts()
+        text = run.process.dumped()
         try:
-            self._parts()[1].keep(access, dump.parse(text))
+            if text:
+                memory.keep(access, dump.parse(text))
         except dump.BadDump as error:
             logger("shell").warning("state_not_kept", reason=str(error))
-
-    def _let_go(self, run: Run, access: Access) -> None:
-        self._parts()[0].close(run.process)
-        asyncio.get_running_loop().call_soon(self._prepare, access)
+        return starter.set_aside(run.process)
 
     def _prepare(self, access: Access) -> None:
-        if self._closed or self._turn.locked():
+        """Start shells in advance; while a command runs, only those that wait for their state."""
+        if self._closed or self._made is None:
             return
-        starter, memory = self._parts()
+        starter, memory = self._made
         try:
-            starter.prepare(access, memory.for_access(access))
+            enough = starter.prepare(access, None if self._turn.locked() else memory.for_access(access))
         except (OSError, ToolError) as error:  # the next command meets the same and reports it
             logger("shell").warning("shell_not_prepared", error=str(error))
+            return
+        slots.keep_waiting(self, starter.discard)
+        if not enough:
+            asyncio.get_running_loop().call_soon(self._prepare, access)
 
     def _hand_over(self, run: Run, access: Access) -> CommandResult:
         job = self.jobs.add(run)
-        watcher = asyncio.ensure_future(self._watch(run))
+        watcher = asyncio.ensure_future(self._watch(run, self._parts()[0]))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
         return self._result(run, access, timed_out=False, job=job)
 
-    async def _watch(self, run: Run) -> None:
+    async def _watch(self, run: Run, starter: Starter) -> None:
         await asyncio.wait([run.process.ended])
         await run.end_naturally()
-        self._parts()[0].close(run.process)
+        starter.set_aside(run.process)
+        starter.close(run.process)
 
     async def _stop(self, run: Run) -> None:
         await run.stop(self._options.grace)
         if self._made is not None:
             self._made[0].close(run.process)
 
-    def _result(self, run: Run, access: Access, *, timed_out: bool, job: str | None = None) -> CommandResult:
+    def _result(
+        self, run: Run, access: Access, *, timed_out: bool, job: str | None = None, moved: Sequence[str] = ()
+    ) -> CommandResult:
         stdout, stderr = run.stdout.text(), run.stderr.text()
+        if moved:
+            stderr += f"toolgate: {', '.join(moved)} redirects git's configuration and was set aside\n"
+        out, err = run.stdout.info, run.stderr.info
         return CommandResult(
             stdout=stdout,
             stderr=stderr,
             exit_code=None if timed_out or job else run.exit_code,
             timed_out=timed_out,
-            truncated=run.stdout.info.truncated or run.stderr.info.truncated,
-            stdout_info=run.stdout.info,
-            stderr_info=run.stderr.info,
+            truncated=out.truncated or err.truncated,
+            stdout_info=out,
+            stderr_info=err,
             sandbox=self.sandbox(access),
             hint="" if job else hint(access, run.exit_code, stderr[-8192:] + stdout[-2048:]),
             job_id=job,
             cwd=self.cwd,
         )
-
-
-def _invalid(message: str) -> ToolError:
-    return ToolError(ErrorCode.INVALID_PARAM, message, "Change the call and try again.")

@@ -16,14 +16,16 @@ from toolgate.shell.sandbox.layer import Layer
 from toolgate.shell.sandbox.places import Places
 from toolgate.shell.sandbox.view import TEMPORARY, Views
 from toolgate.shell.state import ShellState
+from toolgate.workspace.threads import Stop, in_thread
+
+_SPARES = 2
+"""Shells started in advance: one that has its state, and one behind it for a caller who does not pause."""
 
 
 class Starter:
     """Everything that a session's shells have in common."""
 
-    def __init__(
-        self, root: str, layer: Layer, options: ShellOptions, host: Mapping[str, str], hidden: Sequence[str]
-    ) -> None:
+    def __init__(self, root: str, layer: Layer, options: ShellOptions, host: Mapping[str, str]) -> None:
         home = os.path.realpath(host.get("HOME") or os.path.expanduser("~"))
         self.layer = layer
         self._options = options
@@ -35,7 +37,7 @@ class Starter:
                 home=home,
                 path=search_path(host),
                 readable=options.readable,
-                hidden=hidden,
+                hidden=options.hidden,
                 mounts=layer.mounts,
                 processes=options.processes,
             )
@@ -50,7 +52,8 @@ class Starter:
         )
         self._files: dict[ShellProcess, tuple[str, int]] = {}
         self._free: list[tuple[str, int]] = []
-        self._ready: tuple[ShellProcess, ShellState] | None = None
+        self._before: dict[ShellProcess, frozenset[str]] = {}
+        self._spares: list[ShellProcess] = []
 
     def _home(self, real: str) -> str:
         if self.layer.mounts:
@@ -58,31 +61,36 @@ class Starter:
         return real if self.layer.name == "off" else self.places.home
 
     def start(self, access: Access, state: ShellState, roots: Sequence[str] = ()) -> ShellProcess:
-        """A shell with this state; the one that was started in advance if it fits."""
-        ready = self._take_ready()
-        if ready is not None:
-            process, loaded = ready
-            if process.alive and loaded is state and process.view.access == access and not roots:
-                return process
-            self.close(process)
-        return self._new(access, state, roots)
+        """A shell with this state; one that was started in advance if it fits."""
+        self._keep_fitting(access, state)
+        process = self._spares.pop(0) if self._spares and not roots else self._new(access, roots)
+        if process.loaded is None:
+            process.load(state)
+        return process
 
-    def prepare(self, access: Access, state: ShellState) -> None:
-        """Start the next shell in advance."""
-        self.discard()
-        self._ready = self._new(access, state, ()), state
+    def prepare(self, access: Access, state: ShellState | None) -> bool:
+        """Start one more shell in advance, and give the next its state if it is known; whether there are enough."""
+        self._keep_fitting(access, state)
+        if len(self._spares) < _SPARES:
+            self._spares.append(self._new(access, ()))
+        if state is not None and self._spares[0].loaded is None:
+            self._spares[0].load(state)
+        return len(self._spares) >= _SPARES
 
     def discard(self) -> None:
-        """End the shell that was started in advance."""
-        ready = self._take_ready()
-        if ready is not None:
-            self.close(ready[0])
+        """End the shells that were started in advance."""
+        while self._spares:
+            self.close(self._spares.pop())
 
-    def _take_ready(self) -> tuple[ShellProcess, ShellState] | None:
-        ready, self._ready = self._ready, None
-        return ready
+    def _keep_fitting(self, access: Access, state: ShellState | None) -> None:
+        """Let go of spares that have died, or were made for another access, another state or other protected paths."""
+        for process in tuple(self._spares):
+            fits = process.alive and process.view.access == access and process.loaded in (None, state)
+            if not fits or not self.views.still_holds(process.view):
+                self._spares.remove(process)
+                self.close(process)
 
-    def _new(self, access: Access, state: ShellState, roots: Sequence[str]) -> ShellProcess:
+    def _new(self, access: Access, roots: Sequence[str]) -> ShellProcess:
         why = self.layer.refuses(access)
         if why is not None:
             raise ToolError(
@@ -95,12 +103,12 @@ class Starter:
             start = Start(
                 layer=self.layer,
                 view=self.views.view(access, file[0], roots),
-                state=state,
                 environment=self.environment,
                 limits=self._options.ulimits,
                 state_file=file[1],
             )
             process = ShellProcess(start)
+            self._before[process] = self.views.protected.late()
         except BaseException:
             self._free.append(file)
             raise
@@ -110,9 +118,16 @@ class Starter:
     def close(self, process: ShellProcess) -> None:
         """Let go of a shell; its exchange file is used again."""
         process.close()
+        self._before.pop(process, None)
         file = self._files.pop(process, None)
         if file is not None:
             self._free.append(file)
+
+    def set_aside(self, process: ShellProcess) -> list[str]:
+        """Move away what a command left to redirect git; the paths that were moved."""
+        if process.view.access != "write" or not self.layer.mounts or process not in self._before:
+            return []
+        return self.views.protected.set_aside(self._before[process])
 
     def report(self, access: Access) -> SandboxReport:
         """What is in force for an access."""
@@ -130,7 +145,7 @@ class Starter:
             },
         )
 
-    def shut(self) -> None:
+    async def shut(self) -> None:
         """End what was started in advance and remove the session's directory."""
         self.discard()
         for process in tuple(self._files):
@@ -139,4 +154,7 @@ class Starter:
             os.close(fd)
         self._free.clear()
         self.views.protected.close()
+        await in_thread(self._remove)
+
+    def _remove(self, _: Stop) -> None:
         self.places.remove()

@@ -65,9 +65,13 @@ def _option(mount: Mount) -> list[str]:
             return [f"--{kind}", mount.target]
 
 
-@cache
 def find_bubblewrap() -> Bubblewrap | None:
-    """bwrap, if it is there and can really make a sandbox; tried once a process."""
+    """bwrap, if it is there and can really make a sandbox; tried once a process and user."""
+    return _try_bubblewrap(os.geteuid())
+
+
+@cache
+def _try_bubblewrap(_user: int) -> Bubblewrap | None:
     program = shutil.which("bwrap")
     if program is None:
         return None

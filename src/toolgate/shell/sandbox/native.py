@@ -95,12 +95,21 @@ class Native:
 def _call(order: Mapping[str, object], info_fd: int) -> Wrapper:
     script = memory_file("helper", helper.source())
     text = memory_file("order", json.dumps(order).encode())
-    words = [interpreter(), "-I", "-S", f"/dev/fd/{script}", str(script), str(text), str(info_fd), str(os.getpid())]
+    words = [
+        _interpreter(os.geteuid()),
+        "-I",
+        "-S",
+        f"/dev/fd/{script}",
+        str(script),
+        str(text),
+        str(info_fd),
+        str(os.getpid()),
+    ]
     return Wrapper(words, (script, text))
 
 
 @cache
-def interpreter() -> str:
+def _interpreter(_user: int) -> str:
     """A Python for the helper: ours, unless our user may not start it (a home directory that is closed to it)."""
     for candidate in (sys.executable, shutil.which("python3", path="/usr/bin:/usr/local/bin")):
         if candidate and os.access(candidate, os.X_OK):
@@ -108,9 +117,13 @@ def interpreter() -> str:
     return sys.executable
 
 
-@cache
 def probe() -> Kernel:
     """What works on this machine for this user; tried once a process."""
+    return _probe(os.geteuid())
+
+
+@cache
+def _probe(_user: int) -> Kernel:
     reader, writer = os.pipe()
     wrapper = _call({"mode": "probe"}, writer)
     try:

@@ -31,6 +31,10 @@ class Protected:
         """Remove the mount points that were made."""
         self._stubs.release()
 
+    def identity(self) -> tuple[object, ...]:
+        """What is at each protected path: replaced on the host, a path loses its mount in every sandbox."""
+        return tuple(_which(self._path(name)) for name in (".", RUNTIME, GIT, f"{GIT}/hooks", f"{GIT}/config"))
+
     def runtime(self, *, writable: bool) -> Iterator[Mount]:
         """Hide `.toolgate`: whatever the access, commands neither read nor write the runtime's own files."""
         kind = self._kind(RUNTIME)
@@ -118,6 +122,14 @@ class Protected:
         if stat.S_ISREG(mode):
             return "file"
         raise _refusal(relative, "is a link or a special file")
+
+
+def _which(path: str) -> tuple[int, int, int] | None:
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino, stat.S_IFMT(info.st_mode)
 
 
 def _refusal(relative: str, why: str) -> ToolError:

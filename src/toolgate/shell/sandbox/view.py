@@ -72,7 +72,13 @@ class Views:
             base=self.places.view,
             grants=tuple(_grants(mounts) if self._makes_mounts else self._plain_grants(access, state_file, real)),
             processes=self._processes,
+            roots=tuple(roots),
+            identity=self.protected.identity(),
         )
+
+    def still_holds(self, view: View) -> bool:
+        """Whether the root and its protected paths are still those that the view was made for."""
+        return view.identity == self.protected.identity()
 
     def _plain_grants(self, access: Access, state_file: str, roots: list[str]) -> Iterator[Grant]:
         """Rules for a command that sees the host's own paths."""

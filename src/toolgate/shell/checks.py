@@ -1,0 +1,45 @@
+"""Refuses calls that cannot be run, before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.plan import Access
+from toolgate.shell.options import ShellOptions
+
+
+def check_command(command: str, most: int) -> None:
+    """A command must be text that a shell can take."""
+    try:
+        size = len(command.encode())
+    except UnicodeEncodeError:
+        raise _invalid("command holds half of a character (a lone surrogate).") from None
+    if "\0" in command:
+        raise _invalid("command holds a NUL character, which no shell can take.")
+    if size > most:
+        raise _invalid(f"command has {size:,} bytes; at most {most:,} are taken.")
+
+
+def check_access(access: str, roots: Sequence[str]) -> None:
+    """An access must be one of the three; further roots belong to `full`."""
+    if access not in get_args(Access):
+        raise _invalid(f"access must be one of {', '.join(get_args(Access))}.")
+    if roots and access != "full":
+        raise _invalid('further roots need access="full".')
+    if any(not root.startswith("/") for root in roots):
+        raise _invalid("further roots must be absolute paths.")
+
+
+def check_timeout(timeout: float | None, options: ShellOptions) -> float:
+    """The seconds that a command may take."""
+    seconds = options.timeout if timeout is None else timeout
+    if not 0 < seconds <= options.most_timeout:
+        raise _invalid(f"timeout must be more than 0 and at most {options.most_timeout:g} seconds.")
+    return seconds
+
+
+def _invalid(message: str) -> ToolError:
+    return ToolError(ErrorCode.INVALID_PARAM, message, "Change the call and try again.")
