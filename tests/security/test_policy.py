@@ -2,6 +2,8 @@
 
 import os
 import shlex
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -135,18 +137,24 @@ async def test_c17_an_unreadable_project_policy_is_an_error(project: Project, ki
         await project.run("ls")
 
 
-async def test_c17_a_user_policy_without_permission_is_an_error(project: Project) -> None:
-    project.user_file.write_text(rule("ls", "allow"))
-    project.user_file.chmod(0)
-    for directory in (project.root.parent, *project.root.parent.parents[:2]):
-        directory.chmod(0o755)
+@pytest.fixture
+def open_project() -> Iterator[Project]:
+    """A project that every user can reach."""
+    with tempfile.TemporaryDirectory() as base:
+        os.chmod(base, 0o755)
+        yield Project(Path(base))
+
+
+async def test_c17_a_user_policy_without_permission_is_an_error(open_project: Project) -> None:
+    open_project.user_file.write_text(rule("ls", "allow"))
+    open_project.user_file.chmod(0)
     everything_imported()
     mine = os.geteuid()
     if mine == 0:
         os.seteuid(NOBODY)
     try:
         with pytest.raises(PolicyError, match="cannot be read: Permission denied"):
-            await project.run("ls")
+            await open_project.run("ls")
     finally:
         os.seteuid(mine)
 
