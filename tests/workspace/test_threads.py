@@ -1,0 +1,93 @@
+"""Blocking work in threads."""
+
+import asyncio
+import threading
+
+import pytest
+
+from toolgate.workspace.threads import MOST_THREADS, Stop, Stopped, in_thread
+
+
+async def test_the_value_comes_back_and_the_thread_is_gone() -> None:
+    before = threading.active_count()
+
+    assert await in_thread(lambda stop, a, b: a + b, 1, b=2) == 3
+    assert threading.active_count() == before
+
+
+async def test_an_exception_comes_back() -> None:
+    def fail(stop: Stop) -> None:
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        await in_thread(fail)
+
+
+async def test_cancelling_stops_the_thread_before_it_is_reported() -> None:
+    started, ended = threading.Event(), threading.Event()
+
+    def work(stop: Stop) -> None:
+        started.set()
+        try:
+            while True:
+                stop.check()
+        finally:
+            ended.set()
+
+    task = asyncio.create_task(in_thread(work))
+    while not started.is_set():
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert ended.is_set()
+
+
+async def test_cancelling_twice_still_waits_for_the_end() -> None:
+    started, release, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def stubborn(stop: Stop) -> None:
+        started.set()
+        release.wait(10)
+        ended.set()
+
+    task = asyncio.create_task(in_thread(stubborn))
+    while not started.is_set():
+        await asyncio.sleep(0)
+    for _ in range(2):
+        task.cancel()
+        await asyncio.sleep(0.01)
+    assert not task.done()
+    release.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert ended.is_set()
+
+
+async def test_only_so_many_threads_run_at_a_time() -> None:
+    running, most, lock = 0, 0, threading.Lock()
+
+    def work(stop: Stop) -> None:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        threading.Event().wait(0.002)
+        with lock:
+            running -= 1
+
+    await asyncio.gather(*(in_thread(work) for _ in range(3 * MOST_THREADS)))
+
+    assert most <= MOST_THREADS
+
+
+def test_stopped_is_not_swallowed_by_handlers_of_ordinary_failures() -> None:
+    stop = Stop()
+    stop.check()
+    stop.set()
+
+    assert not issubclass(Stopped, Exception)
+    with pytest.raises(Stopped):
+        stop.check()
