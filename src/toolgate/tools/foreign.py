@@ -60,9 +60,21 @@ def to_response(name: str, value: Any) -> ToolResponse:
     if isinstance(value, ToolResponse):
         return value
     if isinstance(value, dict):
+        if isinstance(value.get("error"), str):
+            return _old_style(name, value)
         if value.keys() >= _ENVELOPE_KEYS:
             return ToolResponse.model_validate(value)
-        if isinstance(value.get("error"), str):
-            data = {key: item for key, item in value.items() if key != "error"}
-            return ToolResponse.failure(ErrorCode.INTERNAL_ERROR, value["error"] or f"{name} failed.", data=data)
     return ToolResponse.success({"result": value}, f"{name} returned a result.")
+
+
+def _old_style(name: str, value: dict[str, Any]) -> ToolResponse:
+    """The failure of a tool that says `"error": "Error: …"`; what else it said is kept."""
+    data = {key: item for key, item in value.items() if key != "error"}
+    if value.keys() >= _ENVELOPE_KEYS:
+        data = value["data"] if isinstance(value["data"], dict) else {}
+    return ToolResponse.failure(
+        ErrorCode.INTERNAL_ERROR,
+        value["error"] or f"{name} failed.",
+        data=data,
+        next_step="Check the arguments, or use another tool.",
+    )

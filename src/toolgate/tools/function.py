@@ -18,7 +18,8 @@ from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 
 _ENTRY = re.compile(r"^(\s*)\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
-_SECTION = re.compile(r"^\s*(\w[\w ]*):\s*$")
+_SECTION = re.compile(r"^(\w[\w ]*):\s*$")
+_PREFIX = "field_"
 
 
 class FunctionTool(Tool[BaseModel]):
@@ -31,9 +32,10 @@ class FunctionTool(Tool[BaseModel]):
         self.name = options.pop("name") or function.__name__  # type: ignore[misc]  # a class attribute on hand-written tools
         self.description = options.pop("description") or summary or self.name  # type: ignore[misc]  # as above
         self.Params, self._context_name = params_of(function, self.name, documented)  # type: ignore[misc]  # as above
+        self._renamed = {f"{_PREFIX}{name}": name for name in inspect.signature(function).parameters if _is_taken(name)}
         self.said = f"{self.name} returned a result."
         self._is_async = inspect.iscoroutinefunction(function)
-        self.is_plain = self._is_async and self._context_name is None
+        self.is_plain = self._is_async and self._context_name is None and not self._renamed
         """Whether the function can be awaited with the parameters alone."""
         for option, value in options.items():
             setattr(self, option, value)
@@ -45,17 +47,27 @@ class FunctionTool(Tool[BaseModel]):
     async def execute(self, params: BaseModel, context: ToolContext) -> ToolResponse:
         """Call the function with the validated values; a synchronous one runs in a thread."""
         arguments = params.__dict__
+        if self._renamed:
+            arguments = {self._renamed.get(field, field): value for field, value in arguments.items()}
         if self._context_name:
             arguments = {**arguments, self._context_name: context}
         if self._is_async:
             value = await self.function(**arguments)
         else:
-            value = await asyncio.to_thread(self.function, **arguments)
+            value = await asyncio.to_thread(_called, self.function, arguments)
             if inspect.isawaitable(value):
                 value = await value
         if isinstance(value, ToolResponse):
             return value
         return ToolResponse.success({"result": value}, self.said)
+
+
+def _called(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """Call it in a thread; `StopIteration` cannot leave one, the future that waits for it would never be done."""
+    try:
+        return function(**arguments)
+    except StopIteration as error:
+        raise RuntimeError("the function raised StopIteration") from error
 
 
 def params_of(
@@ -75,9 +87,19 @@ def params_of(
             context_name = parameter.name
             continue
         default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = _field(annotation, default, documented.get(parameter.name))
-    model = create_model(f"{name}_params", __config__=ConfigDict(extra="forbid"), **fields)
+        annotation, field = _field(annotation, default, documented.get(parameter.name))
+        if _is_taken(parameter.name):
+            fields[f"{_PREFIX}{parameter.name}"] = Annotated[annotation, Field(alias=parameter.name)], field
+        else:
+            fields[parameter.name] = annotation, field
+    config = ConfigDict(extra="forbid", protected_namespaces=())
+    model = create_model(f"{name}_params", __config__=config, **fields)
     return model, context_name
+
+
+def _is_taken(name: str) -> bool:
+    """Whether a field of a model cannot have this name: it then has another one, and this one in JSON."""
+    return name.startswith("_") or hasattr(BaseModel, name)
 
 
 def _field(annotation: Any, default: Any, description: str | None) -> tuple[Any, Any]:

@@ -32,8 +32,8 @@ def _inline(node: Any, definitions: dict[str, Any], seen: tuple[str, ...], *, na
         return _inline(target, definitions, (*seen, name))
     copied: dict[str, Any] = {}
     for key, value in node.items():
-        if key == "title" and not names and isinstance(value, str):
-            continue
+        if not names and (key == "discriminator" or (key == "title" and isinstance(value, str))):
+            continue  # a discriminator maps values to references, and each option says its own value already
         if key in {"default", "const", "enum", "examples"} and not names:
             copied[key] = value
         else:
