@@ -38,7 +38,15 @@ def test_a_rule_ignores(text: str, path: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "path"),
-    [("/build", "x/build"), ("a/b", "x/a/b"), ("a/**", "a"), ("build/", "build"), ("#x", "#x"), ("[z-a]", "z"), ("", "x")],
+    [
+        ("/build", "x/build"),
+        ("a/b", "x/a/b"),
+        ("a/**", "a"),
+        ("build/", "build"),
+        ("#x", "#x"),
+        ("[z-a]", "z"),
+        ("", "x"),
+    ],
 )
 def test_a_rule_does_not_speak_about(text: str, path: str) -> None:
     assert ignored(text, path) is None

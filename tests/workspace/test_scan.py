@@ -110,7 +110,7 @@ def test_shares_are_disjoint_and_complete(tmp_path: Path, monkeypatch: pytest.Mo
 
     shares = [records(tmp_path, monkeypatch, "needle", share=(share, 3)) for share in range(3)]
 
-    assert sorted(sum(shares, [])) == records(tmp_path, monkeypatch, "needle")
+    assert sorted(record for share in shares for record in share) == records(tmp_path, monkeypatch, "needle")
 
 
 def test_a_long_line_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_an_unreadable_file_is_passed_over(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "a").chmod(0)
 
     with unprivileged(tmp_path):
-        assert records(tmp_path, monkeypatch, "needle") == ["a|0|SPermission denied"]
+        assert records(tmp_path, monkeypatch, "needle") == ["a|0|Sunreadable: Permission denied"]
 
 
 def test_a_worker_imports_nothing_heavy() -> None:

@@ -29,7 +29,15 @@ def files(start: int, **options: Any) -> list[str]:
 def test_everything_is_found_but_what_never_is(tmp_path: Path, start: int) -> None:
     plant(
         tmp_path,
-        {"a": "", "b/c/d": "", ".git/config": "", "b/.git/x": "", ".toolgate/journal": "", f"{TEMP_PREFIX}1": "", ".x": ""},
+        {
+            "a": "",
+            "b/c/d": "",
+            ".git/config": "",
+            "b/.git/x": "",
+            ".toolgate/journal": "",
+            f"{TEMP_PREFIX}1": "",
+            ".x": "",
+        },
     )
 
     assert files(start) == [".x", "a", "b/c/d"]
@@ -54,7 +62,13 @@ def test_nothing_is_ignored_on_request(tmp_path: Path, start: int) -> None:
 def test_nested_ignore_files_and_exclude_count(tmp_path: Path, start: int) -> None:
     plant(
         tmp_path,
-        {".gitignore": "*.o\n", "a/.gitignore": "!keep.o\n", "a/keep.o": "", "a/b.o": "", ".git/info/exclude": "secret\n"},
+        {
+            ".gitignore": "*.o\n",
+            "a/.gitignore": "!keep.o\n",
+            "a/keep.o": "",
+            "a/b.o": "",
+            ".git/info/exclude": "secret\n",
+        },
     )
     plant(tmp_path, {"secret": "", "a/secret": ""})
 
@@ -67,7 +81,10 @@ def test_links_are_reported_and_not_followed(tmp_path: Path, start: int) -> None
     (tmp_path / "d" / "up").symlink_to("..")
 
     assert files(start) == ["d/f"]
-    assert sorted(folder.path + link for folder in Walk(start, ignores=None) for link in folder.links) == ["d/up", "self"]
+    assert sorted(folder.path + link for folder in Walk(start, ignores=None) for link in folder.links) == [
+        "d/up",
+        "self",
+    ]
 
 
 def test_an_ignore_file_that_is_a_link_does_not_count(tmp_path: Path, start: int) -> None:
@@ -130,7 +147,8 @@ def test_rules_from_above_are_collected_in_the_order_in_which_they_win(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("path", "own"), [(".git/config", True), ("a/.toolgate/x", True), (f"a/{TEMP_PREFIX}1", True), (".gitignore", False)]
+    ("path", "own"),
+    [(".git/config", True), ("a/.toolgate/x", True), (f"a/{TEMP_PREFIX}1", True), (".gitignore", False)],
 )
 def test_own_paths_are_known(path: str, own: bool) -> None:
     assert is_own(path) is own

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from toolgate.workspace import landlock
 
-_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/nix/store")
+_SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/nix/store")
+"""What a program that is not a single static file needs: the loader, libraries, or an interpreter."""
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 
 
@@ -44,8 +45,8 @@ def _restricted(command: Command, started: "list[subprocess.Popen[bytes]]", fail
     """Body of the thread: it restricts itself, and its children inherit that."""
     try:
         program = command.argv[0]
-        libraries = () if landlock.is_static(program) else _LIBRARIES
-        landlock.restrict_thread((program, os.devnull, *libraries, *(command.readable or ())))
+        system = () if landlock.is_static(program) else _SYSTEM
+        landlock.restrict_thread((program, os.devnull, *system, *(command.readable or ())))
         started.append(_popen(command))
     except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits
         failed.append(error)

@@ -117,7 +117,7 @@ class Scanner:
         try:
             fd = os.open(name, _OPEN, dir_fd=dir_fd)
         except OSError as error:
-            self._skipped(path, os.strerror(error.errno or 0))
+            self._unreadable(path, error.errno)
             return
         try:
             self.opened(fd, path)
@@ -131,11 +131,11 @@ class Scanner:
             if text is not None:
                 self._found(path, text, self._finder.lines(text))
         except Skip as reason:
-            self._skipped(path, str(reason))
+            self.skipped(path, str(reason))
         except OSError as error:
-            self._skipped(path, os.strerror(error.errno or 0))
+            self._unreadable(path, error.errno)
         except (MemoryError, ValueError):  # mmap of a file that shrank is a ValueError
-            self._skipped(path, "too large to search, or changing while it was searched")
+            self.skipped(path, "too large to search, or changing while it was searched")
 
     def _found(self, path: str, text: str, lines: list[tuple[int, int]]) -> None:
         if not lines:
@@ -167,7 +167,11 @@ class Scanner:
             for number in sorted(shown)
         ]
 
-    def _skipped(self, path: str, reason: str) -> None:
+    def _unreadable(self, path: str, number: int | None) -> None:
+        self.skipped(path, f"unreadable: {os.strerror(number or 0)}")
+
+    def skipped(self, path: str, reason: str) -> None:
+        """Say that a file or directory was passed over."""
         self._write(path, [f"0\0S{reason}\n"])
 
     def _write(self, path: str, records: list[str]) -> None:
@@ -206,7 +210,7 @@ def search(plan: dict[str, Any], out: int) -> None:
         _search_folder(scanner, folder, wanted, (share + turn) % shares, shares)
     if share == 0:
         for path, number in walk.unreadable:
-            scanner._skipped(path, os.strerror(number))  # noqa: SLF001 - the same module
+            scanner.skipped(path, f"unreadable: {os.strerror(number)}")
 
 
 def _search_folder(scanner: Scanner, folder: Folder, wanted: Wanted, share: int, shares: int) -> None:

@@ -1,0 +1,148 @@
+"""Both search engines find the same, in the same order, on whatever tree they are sent into."""
+
+import asyncio
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.searching import ENGINES, call
+from toolgate.errors import ToolError
+from toolgate.tools.builtin.grep import GrepTool
+
+TORTURE = int(os.environ.get("TOOLGATE_TORTURE", "1"))
+
+NAMES = "a b ab foo.py bar.txt x.log build src node_modules .hidden déjà sp\u00a0ace -rf [x] Makefile a.b.c é.md".split(
+    " "
+)
+WORDS = [
+    "foo",
+    "bar",
+    "Foo",
+    "BAR",
+    "a1",
+    "_x",
+    "é",
+    "ß",
+    "日本",
+    "",
+    "  ",
+    "\t",
+    "foo_bar",
+    "12",
+    "x-y",
+    "\r",
+    "\x0c",
+    "\u00a0",
+]
+RULES = (
+    "*.log build build/ /src src/ !foo.py foo.py **/a a/** a/* *.py !*.py /a/b a/**/b [ab] ? * !src !src/ node_modules/ "
+    "b* *b* \\[x\\] #c /*/foo.py **/src/** src/**/x.log *.{py,txt} !/a/ ab/ ** /** é* [!a] [^a]*"
+).split()
+PATTERNS = [
+    *("foo", "^foo", "foo$", "^$", "^ *$", r"\bfoo\b", r"\w+", "[[:alpha:]]+$", r"\d+", "(foo|bar)", "fo+", "f.o"),
+    *("[^a-z]", "é", r"\S+$", r"\s$", r"^\s", r"[\w-]+y", "(?i)foo", "(?i:FOO)_", r"\x66oo", "x{2}", "a|b|", r"\W"),
+    *(
+        r"\D\d",
+        ".",
+        "..",
+        "日.",
+        "[é日]",
+        r"foo\z",
+        r"\Afoo",
+        r"[^\s]",
+        "(?:)",
+        r"o\b",
+        r"\Bo",
+        "$",
+        "^",
+        "a*",
+        r"[\D]",
+    ),
+    *(r"[^\D]", r"\<foo\>", "-", "[a-]y", "[[:^alpha:]]x", "(?<n>f)oo", "a++1"),
+]
+INCLUDES = ["*.py", "*.{py,txt}", "src/**", "**/a", "[ab]*", "!*.py", "foo.py", "*/*"]
+
+texts = st.lists(
+    st.tuples(st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join), st.sampled_from(["\n", "\n", "\r\n", ""])),
+    max_size=6,
+).map(lambda parts: "".join(text + end for text, end in parts))
+contents = st.one_of(
+    texts.map(str.encode),
+    texts.map(lambda text: b"\xef\xbb\xbf" + text.encode()),
+    texts.map(lambda text: text.encode("utf-16")),
+    texts.map(lambda text: b"\xfe\xff" + text.encode("utf-16-be")),
+    texts.map(lambda text: text.encode() + b"\xff\n" + text.encode()[:3]),
+    texts.map(lambda text: text.encode() + b"\0" + text.encode()),
+    texts.map(lambda text: text.encode("latin-1", "replace")),
+)
+paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map("/".join)
+rule_files = st.lists(st.sampled_from(RULES), min_size=1, max_size=3).map("\n".join)
+trees = st.fixed_dictionaries(
+    {
+        "files": st.dictionaries(paths, contents, min_size=1, max_size=14),
+        "rules": st.dictionaries(st.one_of(st.just("."), paths), rule_files, max_size=4),
+        "excludes": st.dictionaries(st.one_of(st.just("."), paths), rule_files, max_size=1),
+        "links": st.dictionaries(paths, st.sampled_from([".", "..", "/etc", "a", "foo.py"]), max_size=2),
+    }
+)
+searches = st.fixed_dictionaries(
+    {"pattern": st.sampled_from(PATTERNS), "limit": st.sampled_from([1, 3, 1000])},
+    optional={
+        "path": paths,
+        "case_sensitive": st.booleans(),
+        "before": st.integers(0, 2),
+        "after": st.integers(0, 2),
+        "include": st.sampled_from(INCLUDES),
+        "file_type": st.sampled_from(["py", "txt", "make", "log"]),
+        "include_ignored": st.booleans(),
+    },
+)
+
+
+def grow(root: Path, tree: dict[str, Any]) -> None:
+    """Make a tree; what is in the way of something else stays away."""
+    for path, content in tree["files"].items():
+        _write(root / path, content)
+    for folder, rules in tree["rules"].items():
+        _write(root / folder / ".gitignore", rules.encode())
+    for folder, rules in tree["excludes"].items():
+        _write(root / folder / ".git" / "info" / "exclude", rules.encode())
+    for path, target in tree["links"].items():
+        if (root / path).parent.is_dir() and not os.path.lexists(root / path):
+            (root / path).symlink_to(target)
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        return
+
+
+async def outcome(root: Path, engine: str | None, arguments: dict[str, Any]) -> Any:
+    """Everything that a search says, apart from which engine it was."""
+    try:
+        response = await call(GrepTool(), root, ripgrep=engine, **arguments)
+    except ToolError as error:
+        return error.code, error.message
+    return response.data | {"fallback": ""}, response.stats
+
+
+@settings(
+    max_examples=15 * TORTURE,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+@given(tree=trees, some=st.lists(searches, min_size=1, max_size=3))
+def test_the_engines_agree(tree: dict[str, Any], some: list[dict[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        grow(root, tree)
+        for arguments in some:
+            first, second = (asyncio.run(outcome(root, engine, arguments)) for engine in ENGINES)
+            assert first == second

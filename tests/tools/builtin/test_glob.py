@@ -1,0 +1,234 @@
+"""`glob`."""
+
+import asyncio
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.searching import call, context, open_descriptors, plant, unprivileged
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.tools.builtin import glob
+from toolgate.tools.builtin.glob import GlobParams, GlobTool
+
+GLOB = GlobTool()
+
+TREE: dict[str, str | bytes] = {
+    "a.py": "",
+    "src/b.py": "",
+    "src/x/c.py": "",
+    "src/x/d.ts": "",
+    "docs/e.md": "",
+    ".github/w.yml": "",
+    "build/f.py": "",
+    "src/g.log": "",
+    ".gitignore": "build/\n*.log\n",
+    ".git/config": "",
+}
+
+
+async def test_the_envelope_is_whole(tmp_path: Path) -> None:
+    plant(tmp_path, TREE)
+
+    response = await call(GLOB, tmp_path, pattern="**/*.py")
+
+    assert response.to_dict() == {
+        "status": "success",
+        "data": {"paths": ["a.py", "src/b.py", "src/x/c.py"], "truncated": False},
+        "text": "Found 3 files for '**/*.py'. Files that .gitignore excludes (among them 'build/') were not listed; "
+        "pass include_ignored=true to include them.",
+        "stats": {"total_paths": 3, "total_matches": 3},
+        "context": {"path_resolved": "."},
+    }
+
+
+@pytest.mark.parametrize(
+    ("pattern", "paths"),
+    [
+        ("*.py", ["a.py"]),
+        ("src/*.py", ["src/b.py"]),
+        ("src/**/*.py", ["src/b.py", "src/x/c.py"]),
+        ("src/**", ["src/b.py", "src/x/c.py", "src/x/d.ts"]),
+        ("**/x/*.{py,ts}", ["src/x/c.py", "src/x/d.ts"]),
+        ("{src,docs}/*", ["docs/e.md", "src/b.py"]),
+        ("**/[a-c].py", ["a.py", "src/b.py", "src/x/c.py"]),
+        ("./src/./b.py", ["src/b.py"]),
+        ("src/../a.py", ["a.py"]),
+        ("*/w.yml", [".github/w.yml"]),
+        (".g*", [".gitignore"]),
+        ("**/config", []),
+        ("src", []),
+        ("nothing/**", []),
+        ("a.py/*", []),
+        (".", []),
+    ],
+)
+async def test_patterns_are_relative_to_the_path(tmp_path: Path, pattern: str, paths: list[str]) -> None:
+    plant(tmp_path, TREE)
+
+    assert (await call(GLOB, tmp_path, pattern=pattern)).data["paths"] == paths
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "paths"),
+    [
+        ("src", "*.py", ["src/b.py"]),
+        ("src", "**/*.ts", ["src/x/d.ts"]),
+        ("src/x", "../b.py", ["src/b.py"]),
+        ("src", "x/c.py", ["src/x/c.py"]),
+        ("build", "*", ["build/f.py"]),
+    ],
+)
+async def test_a_path_is_where_the_walk_starts(tmp_path: Path, path: str, pattern: str, paths: list[str]) -> None:
+    plant(tmp_path, TREE)
+
+    assert (await call(GLOB, tmp_path, path=path, pattern=pattern)).data["paths"] == paths
+
+
+async def test_an_absolute_pattern_inside_the_root_is_accepted(tmp_path: Path) -> None:
+    plant(tmp_path, TREE)
+
+    for path in (".", "src", "docs"):
+        response = await call(GLOB, tmp_path, path=path, pattern=f"{tmp_path}/src/*.py")
+
+        assert response.data["paths"] == ["src/b.py"]
+
+
+async def test_rules_from_above_the_path_count(tmp_path: Path) -> None:
+    plant(tmp_path, {".gitignore": "*.log\n/src/gen/\n", "src/.gitignore": "!keep.log\n"})
+    plant(tmp_path, {"src/x/keep.log": "", "src/x/a.log": "", "src/gen/g": "", "src/x/gen/h": ""})
+
+    assert (await call(GLOB, tmp_path, path="src/x", pattern="**")).data["paths"] == ["src/x/gen/h", "src/x/keep.log"]
+    assert (await call(GLOB, tmp_path, path="src", pattern="*/*")).data["paths"] == ["src/x/keep.log"]
+
+
+async def test_ignored_files_are_included_on_request(tmp_path: Path) -> None:
+    plant(tmp_path, TREE)
+
+    response = await call(GLOB, tmp_path, pattern="**/*.{py,log}", include_ignored=True)
+
+    assert response.data["paths"] == ["a.py", "build/f.py", "src/b.py", "src/g.log", "src/x/c.py"]
+    assert "ignore" not in response.text
+
+
+async def test_the_first_by_path_are_kept_and_all_are_counted(tmp_path: Path) -> None:
+    plant(tmp_path, {f"d{number % 7}/f{number:04}": "" for number in range(500)})
+    everything = await call(GLOB, tmp_path, pattern="**", limit=1000)
+
+    response = await call(GLOB, tmp_path, pattern="**", limit=3)
+
+    assert response.status == "partial"
+    assert response.data == {"paths": everything.data["paths"][:3], "truncated": True}
+    assert (response.stats["total_paths"], everything.stats["total_paths"]) == (500, 500)
+    assert "larger limit" in response.text
+
+
+async def test_links_to_files_are_listed_and_links_to_directories_are_not_entered(tmp_path: Path) -> None:
+    plant(tmp_path, {"root/AGENTS.md": "", "root/d/f": "", "out/secret": ""})
+    root = tmp_path / "root"
+    (root / "CLAUDE.md").symlink_to("AGENTS.md")
+    (root / "loop").symlink_to(".")
+    (root / "dangling").symlink_to("nothing")
+    (root / "escape").symlink_to("../out/secret")
+    (root / "outside").symlink_to("../out")
+
+    assert (await call(GLOB, root, pattern="**")).data["paths"] == ["AGENTS.md", "CLAUDE.md", "d/f"]
+
+
+@pytest.mark.parametrize("name", ["..foo", "a..b", "...", "-rf", " x ", "new\nline", "é", "e\u0301", "a'b\"c", "#x"])
+async def test_odd_names_make_the_round_trip(tmp_path: Path, name: str) -> None:
+    plant(tmp_path, {f"d/{name}": "", "d/other": ""})
+
+    assert (await call(GLOB, tmp_path, pattern=f"d/{name}")).data["paths"] == [f"d/{name}"]
+    assert f"d/{name}" in (await call(GLOB, tmp_path, pattern="**")).data["paths"]
+
+
+async def test_special_characters_can_be_escaped(tmp_path: Path) -> None:
+    plant(tmp_path, {"[x]*{y}": "", "xy": ""})
+
+    assert (await call(GLOB, tmp_path, pattern=r"\[x\]\*\{y\}")).data["paths"] == ["[x]*{y}"]
+
+
+async def test_a_name_that_is_not_utf8_is_replaced(tmp_path: Path) -> None:
+    os.close(os.open(os.fsencode(tmp_path) + b"/\xff.txt", os.O_CREAT))
+
+    response = await call(GLOB, tmp_path, pattern="*.txt")
+
+    assert response.data["paths"] == ["\ufffd.txt"]
+    response.to_json().encode()
+
+
+async def test_the_own_files_of_the_runtime_are_never_listed(tmp_path: Path) -> None:
+    plant(
+        tmp_path, {".toolgate/journal/1": "", "tool-output/t.json": "", ".toolgate-tmp-1": "", "d/.git/x": "", "a": ""}
+    )
+
+    assert (await call(GLOB, tmp_path, pattern="**", include_ignored=True)).data["paths"] == ["a"]
+
+
+async def test_whole_outputs_are_found_where_they_are_looked_for(tmp_path: Path) -> None:
+    plant(tmp_path, {"tool-output/t.json": "", "tool-output/.gitignore": "*\n"})
+
+    response = await call(GLOB, tmp_path, path="tool-output", pattern="*.json")
+
+    assert response.data["paths"] == ["tool-output/t.json"]
+
+
+@pytest.mark.parametrize("pattern", ["[a", "{a,b", "a\\", "a\0b"])
+async def test_a_pattern_that_cannot_be_understood_is_refused(tmp_path: Path, pattern: str) -> None:
+    with pytest.raises(ToolError, match="'pattern' is not a valid glob") as failure:
+        await call(GLOB, tmp_path, pattern=pattern)
+
+    assert failure.value.code is ErrorCode.INVALID_PARAM
+
+
+async def test_a_directory_without_permission_is_said(tmp_path: Path) -> None:
+    plant(tmp_path, {"d/x": "", "a": ""})
+    (tmp_path / "d").chmod(0)
+
+    with unprivileged(tmp_path):
+        response = await call(GLOB, tmp_path, pattern="**")
+
+    assert (response.status, response.data["paths"]) == ("partial", ["a"])
+    assert "1 directory could not be read: 'd/'" in response.text
+
+
+async def test_at_the_deadline_there_is_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(tmp_path, {"a": "", "d/b": ""})
+    monkeypatch.setattr(glob, "SECONDS", -1.0)
+
+    response = await call(GLOB, tmp_path, pattern="**")
+
+    assert (response.status, response.data) == ("partial", {"paths": ["a"], "truncated": True})
+    with pytest.raises(ToolError) as failure:
+        await call(GLOB, tmp_path, pattern="**/b")
+    assert failure.value.code is ErrorCode.TIMEOUT
+
+
+async def test_a_cancelled_walk_ends(tmp_path: Path) -> None:
+    plant(tmp_path, {f"d{number}/{name}": "" for number in range(300) for name in "abc"})
+    surroundings = context(tmp_path)
+    before = open_descriptors()
+    task = asyncio.create_task(GLOB.execute(GlobParams(pattern="**"), surroundings))
+    await asyncio.sleep(0)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert open_descriptors() == before
+
+
+async def test_a_hostile_pattern_takes_no_time(tmp_path: Path) -> None:
+    plant(tmp_path, {"a" * 200: ""})
+    started = time.perf_counter()
+
+    assert (await call(GLOB, tmp_path, pattern="*a" * 50 + "b")).data["paths"] == []
+    assert time.perf_counter() - started < 2
+
+
+def test_the_description_says_what_a_model_must_know() -> None:
+    assert re.search("include_ignored", GLOB.description)
+    assert GLOB.parameters["required"] == ["pattern"]
