@@ -53,8 +53,8 @@ def rendered(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
 def _output(run: Run, response: ToolResponse, data: str) -> str | None:
     """What the model reads; None where a tool's own rendering of its own result fails."""
     entry, error = run.entry, response.error
-    if error is not None and error.code is ErrorCode.MODE_DENIED and "next_action" in response.data:
-        return encode({"ok": False, **response.data})
+    if error is not None and error.code is ErrorCode.MODE_DENIED:
+        return encode({"ok": False, **response.data.get("routed", response.data)})
     plain = f"{response.text}\n{data}" if data else response.text
     if entry is None or entry.plain_render:
         return plain
@@ -83,7 +83,10 @@ def result_of(run: Run, response: ToolResponse, output: str) -> ToolResult:
     """The result, bound to the call's id."""
     error = response.error
     extras: dict[str, Any] = run.extras
-    if error is not None and "failureCategory" not in extras:
+    if error is None and run.entry is not None and run.entry.categorises:
+        category = run.entry.tool.category(response)
+        extras = {"failureCategory": category, **extras} if category else extras
+    elif error is not None and "failureCategory" not in extras:
         extras = {"failureCategory": FAILURE_CATEGORY.get(error.code, "execution_error"), **extras}
     return trusted(
         ToolResult,

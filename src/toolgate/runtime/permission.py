@@ -24,6 +24,8 @@ def weigh(run: Run, policy: Policy) -> Decision:
     tool, plan = run.tool, run.plan
     defaults = vars(run.params) if run.params is not None else {}
     verdict = policy.decide(tool.name, run.arguments, plan, workspace=run.context.workspace, defaults=defaults)
+    if verdict is not None and verdict.decision == "ask" and _is_dry_run(run):
+        verdict = None
     if verdict is not None and verdict.decision == "deny":
         return Decision(decision="deny", gate="policy", rule=verdict.rule, reason=verdict.reason)
     if plan is not None and plan.access == "full":
@@ -35,6 +37,11 @@ def weigh(run: Run, policy: Policy) -> Decision:
     if tool.needs_permission(run.params, run.context) is not False:
         return Decision(decision="ask", gate="permission", reason=f"{tool.name} needs permission")
     return Decision(decision="allow", gate="permission", reason="no rule and no permission needed")
+
+
+def _is_dry_run(run: Run) -> bool:
+    """A dry run changes nothing: it may be forbidden, but nobody is asked about it."""
+    return getattr(run.params, "dry_run", False) is True
 
 
 async def authorise(run: Run, policy: Policy) -> ToolResponse | None:

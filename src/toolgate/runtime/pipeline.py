@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from time import perf_counter
 
-from toolgate.protocol.calls import ToolCall, ToolResult
+from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.jsontext import encode
 from toolgate.protocol.plan import Plan
 from toolgate.protocol.record import Decision
 from toolgate.runtime import denials
@@ -49,7 +50,9 @@ class Pipeline:
         if response is None:
             entry = run.entry
             assert entry is not None
-            if entry.careful or self._policy.concerns(call.name):
+            if entry.reroutes:
+                response = await self._route(run, entry, pending)
+            if response is None and (entry.careful or self._policy.concerns(call.name)):
                 response = await self._permit(run, entry)
             if response is None:
                 response = await self._execute(run, entry, pending)
@@ -91,9 +94,31 @@ class Pipeline:
         assert verdict is not None
         return verdict
 
-    def available(self) -> list[str]:
-        """The names that this caller may use now."""
-        return self._admission.available()
+    def visible(self) -> list[ToolDefinition]:
+        """What this caller is shown: nothing that it could not run."""
+        entries = map(self._admission.resolve, self._admission.available())
+        return [entry.tool.tool_definition for entry in entries if entry is not None]
+
+    async def _route(self, run: Run, entry: Entry, pending: PendingResult) -> ToolResponse | None:
+        """Handle the call that this one stands for, if it does: same id, every gate, one permission, one record."""
+        try:
+            routed = entry.tool.reroute(run.params, run.context)
+        except Exception as error:  # noqa: BLE001 - whatever a tool does, the runtime lives and the call is answered
+            return failure_of(error, entry.tool.name)
+        if routed is None:
+            return None
+        call = ToolCall(id=run.call.id, name=routed.tool_name, arguments=encode(routed.arguments))
+        inner = run.inner = Run(call, self._context, run.started)
+        response = self._admit(inner)
+        if response is None:
+            assert inner.entry is not None
+            response = await self._permit(inner, inner.entry)
+            if response is None:
+                response = await self._execute(inner, inner.entry, pending)
+        result = result_of(inner, *self._rendered(inner, response))
+        self._tell_breaker(inner, result.response)
+        run.extras = result.extras
+        return routed.answer(result)
 
     async def _execute(self, run: Run, entry: Entry, pending: PendingResult) -> ToolResponse:
         """Run it in its turn; whatever the tool does, the runtime lives and the call is answered."""
@@ -144,7 +169,7 @@ class Pipeline:
     async def _prepare(self, run: Run) -> ToolResponse | None:
         if not run.prepares:
             return None
-        run.context = run.context.derive(call_id=run.call.id)
+        run.context = run.context.derive(call_id=run.call.id, visible_tools=self.visible)
         try:
             plan: object = await run.tool.prepare(run.params, run.context)
         except (asyncio.CancelledError, GeneratorExit):
@@ -188,5 +213,5 @@ class Pipeline:
         if len(output) > self._limits.surely_fits:
             response, output = await self._limits.cut(run, response, output)
         if self._recording is not None:
-            await self._recording.finish(run, response)
+            await self._recording.finish(run.inner or run, response)
         return response, output

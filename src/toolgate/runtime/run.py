@@ -29,6 +29,8 @@ class Entry:
         self.foreign = tool if isinstance(tool, ForeignTool) else None
         self.ungated = self.foreign is not None and self.foreign.ungated
         self.prepares = kind.prepare is not Tool.prepare
+        self.reroutes = kind.reroute is not Tool.reroute
+        self.categorises = kind.category is not Tool.category
         self.careful = self.prepares or tool.requires_permission or kind.needs_permission is not Tool.needs_permission
         """Whether a call may have to be planned or asked about."""
         self.plain_render = kind.render is Tool.render
@@ -70,6 +72,8 @@ class Run:
     """The gate that refused, with its words."""
     began = False
     """The breaker let it run and waits to hear of it."""
+    inner: Run | None = None
+    """The call that this one stands for."""
     executed = False
     fresh = False
     """The response was made by the pipeline and belongs to nobody else: it may be completed in place."""

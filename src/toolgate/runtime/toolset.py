@@ -36,8 +36,7 @@ class CallableToolset:
     @property
     def tools(self) -> list[ToolDefinition]:
         """What the model is shown: nothing that it could not run."""
-        shown = (self.registry.get(name) for name in self._pipeline.available())
-        return [tool.tool_definition for tool in shown if tool is not None]
+        return self._pipeline.visible()
 
     def handle(self, call: ToolCall) -> PendingResult:
         """Handle one call; it starts no later than its first await or the loop's next turn."""

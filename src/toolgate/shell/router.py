@@ -162,7 +162,7 @@ class CommandRouter:
         return replace(result, stderr=result.stderr + outcome.hint) if outcome.hint else result
 
     async def _call(self, routed: RoutedCall) -> CommandResult:
-        arguments = _from_root(routed)
+        arguments = from_root(routed)
         call = ToolCall(id=uuid7(), name=routed.tool_name, arguments=json.dumps(arguments))
         return _result((await self._dispatch(call)), routed.command)
 
@@ -177,7 +177,7 @@ class CommandRouter:
         return _result(await self._dispatch(ToolCall(id=uuid7(), name="Bash", arguments=arguments)), "")
 
 
-def _from_root(routed: RoutedCall) -> dict[str, Any]:
+def from_root(routed: RoutedCall) -> dict[str, Any]:
     """The arguments for a dispatcher that knows no directory but the root."""
     path = routed.arguments.get("path")
     if path is None or routed.cwd == "." or path.startswith("/") or not path:

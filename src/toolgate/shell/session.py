@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -22,7 +23,7 @@ from toolgate.shell.result import CommandResult, SandboxReport
 from toolgate.shell.run import Run, StateStuck
 from toolgate.shell.sandbox import choose_layer
 from toolgate.shell.starter import Starter
-from toolgate.shell.state import initial
+from toolgate.shell.state import ShellState, initial
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -49,6 +50,7 @@ class ShellSession:
         layer: Layer | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
+        self._workspace = workspace
         self._root = str(workspace.root)
         self._options = options or ShellOptions.of(settings, self._root)
         self._layer = layer
@@ -76,6 +78,18 @@ class ShellSession:
     def view(self, access: Access = "write") -> StateView:
         """What a command with this access will find; for analysis and for the person who is asked."""
         return self._parts()[1].view(access)
+
+    def state(self, access: Access = "write") -> ShellState:
+        """The state that a command with this access is given; command analysis follows its functions and aliases."""
+        return self._parts()[1].for_access(access)
+
+    def exists(self, path: str) -> bool:
+        """Whether a path, relative to the root or absolute inside it, is a file: `bash FILE` is then the real bash."""
+        try:
+            info = self._workspace.stat(path)
+        except ToolError:
+            return False
+        return info is not None and not stat.S_ISDIR(info.st_mode)
 
     def sandbox(self, access: Access = "write") -> SandboxReport:
         """What would confine a command with this access."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
 
-from toolgate.protocol.calls import ToolDefinition
+from toolgate.protocol.calls import ToolDefinition, ToolResult
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan
@@ -37,6 +38,16 @@ class CallableTool(Protocol):
     def __call__(self, arguments: dict[str, Any]) -> Awaitable[Any]:
         """Run it."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reroute:
+    """Another call that a call stands for."""
+
+    tool_name: str
+    arguments: dict[str, Any]
+    answer: Callable[[ToolResult], ToolResponse]
+    """Makes the answer of the call that was made out of the answer to the one that it stands for."""
 
 
 class Tool(ABC, Generic[P]):
@@ -72,6 +83,14 @@ class Tool(ABC, Generic[P]):
 
     async def prepare(self, params: P, context: ToolContext) -> Plan | ToolResponse | None:
         """Look, change nothing, and say what will happen, or why it cannot. None: there is nothing to plan."""
+        return None
+
+    def reroute(self, params: P, context: ToolContext) -> Reroute | None:
+        """The call that this one stands for; it then goes through every gate in its place."""
+        return None
+
+    def category(self, response: ToolResponse) -> str | None:
+        """`extras.failureCategory` of a response that is no error but did not end well."""
         return None
 
     def needs_permission(self, params: P, context: ToolContext) -> bool:

@@ -10,6 +10,10 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.modes import ToolMode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
+    from toolgate.protocol.calls import ToolDefinition
     from toolgate.protocol.plan import Plan
     from toolgate.protocol.ports import AgentRunner, Approver, Clock, MemoryStore, Recorder, TodoStore
     from toolgate.settings import Settings
@@ -55,6 +59,10 @@ class ToolContext:
         """The call that is being handled."""
         self.plan: Plan | None = None
         """What `prepare` returned for the call that is being handled."""
+        self.visible_tools: Callable[[], list[ToolDefinition]] | None = None
+        """What the caller of the call that is being handled may use."""
+        self.on_output: Callable[[Literal["stdout", "stderr"], str], None] | None = None
+        """Told what a command prints while it runs."""
         self._settings = settings
         self.shared: dict[str, Any] = {}
         """State of the session that every copy of this context shares (one key a room)."""

@@ -7,6 +7,7 @@ from toolgate.tools.base import Tool
 
 def builtin_tools() -> list[Tool[Any]]:
     """One instance of every built-in tool, in the order in which they are shown."""
+    from toolgate.tools.builtin.bash import BashTool
     from toolgate.tools.builtin.current_time import CurrentTimeTool
     from toolgate.tools.builtin.edit_file import FileEditTool
     from toolgate.tools.builtin.glob import GlobTool
@@ -26,6 +27,7 @@ def builtin_tools() -> list[Tool[Any]]:
         ListFilesTool(),
         GlobTool(),
         GrepTool(),
+        BashTool(),
         TaskTool(),
         CurrentTimeTool(),
         MemorySearchTool(),
