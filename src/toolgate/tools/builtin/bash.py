@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -85,7 +86,7 @@ class BashTool(Tool[BashParams]):
         from toolgate.shell.commands.answer import usage_response
 
         if isinstance(outcome, Usage):
-            return usage_response(outcome)
+            return usage_response(outcome).model_copy(update={"context": {"cwd": shell.cwd}})
         if isinstance(outcome, SessionCommand):
             return await _session_command(outcome, context)
         text = outcome.command if isinstance(outcome, Native) else params.command
@@ -208,4 +209,4 @@ async def _session_command(command: Any, context: ToolContext) -> ToolResponse:
         items = await context.todos.items() if context.todos is not None else context.shared.get("todos", [])
         lines = [f"[{item['status']}] {item['content']}\n" for item in items]
         result = CommandResult("".join(lines) or "The list is empty.\n", "", 0)
-    return answered(result, 0)
+    return answered(replace(result, cwd=shell.cwd), 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.codes import ErrorCode
-from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.envelope import Status, ToolResponse
 
 if TYPE_CHECKING:
     from toolgate.shell import CommandResult
@@ -73,6 +73,5 @@ def render(response: ToolResponse) -> str:
     if data["stderr"]:
         parts.append(data["stderr"] if not data["stdout"] else f"[stderr]\n{data['stderr']}")
     shown = "".join(part if part.endswith("\n") or not part else part + "\n" for part in parts)
-    if response.status == "success" and "job_id" not in data and shown:
-        return shown
-    return f"{shown}[{response.text}]"
+    said = response.text in data["stderr"] or (response.status is Status.success and "job_id" not in data)
+    return shown if said and shown else f"{shown}[{response.text}]"
