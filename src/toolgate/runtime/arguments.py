@@ -17,7 +17,7 @@ MAX_DEPTH = 100
 _SCALARS = frozenset({str, int, bool, type(None)})
 _NEEDS_WORDS = re.compile(r"NaN|Infinity|\\u[dD]|[0-9]{400}|(?:[\[{]\s*){50}")
 """Where the fast parser only says that something is wrong, the strict one says what."""
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89abAB]")
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class ArgumentsError(ToolgateError):

@@ -88,7 +88,10 @@ class Pipeline:
         run = Run(call, self._context, perf_counter())
         refusal = self._admit(run) or await self._prepare(run)
         if refusal is None:
-            return weigh(run, self._policy)
+            try:
+                return weigh(run, self._policy)
+            except Exception as error:  # noqa: BLE001 - a gate that breaks is a closed gate
+                refusal = run.refuse("permission", failure_of(error, call.name))
         run.refused = run.refused or ("prepare", refusal)
         verdict = run.verdict()
         assert verdict is not None

@@ -1,11 +1,15 @@
 """Telling a model how to repair its arguments: every offending key at once, and a call that would fit."""
 
 import json
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
-_SAMPLES: dict[str, Any] = {"string": "…", "integer": 1, "number": 1.0, "boolean": True, "array": [], "object": {}}
+_MOST_LISTED = 50
+_LONGEST_KEY = 100
+_SAMPLES: dict[str, Any] = {"boolean": True, "object": {}, "null": None}
 
 
 def problems_of(error: ValidationError, schema: dict[str, Any]) -> dict[str, str]:
@@ -18,25 +22,45 @@ def problems_of(error: ValidationError, schema: dict[str, Any]) -> dict[str, str
 
 
 def _problem(item: Any, schema: dict[str, Any]) -> str:
-    top = str(item["loc"][0]) if item["loc"] else ""
-    expected = describe(schema.get("properties", {}).get(top, {}))
+    expected = describe(_at(schema, item["loc"]))
     if item["type"] == "missing":
-        return f"required, expected {expected}" if len(item["loc"]) == 1 else "required"
+        return f"required, expected {expected}"
     if item["type"] == "extra_forbidden":
-        return f"unknown key; known keys: {', '.join(schema.get('properties', {})) or 'none'}"
+        return _unknown(_at(schema, item["loc"][:-1]))
     shown = json.dumps(item["input"], ensure_ascii=False, default=repr)
     shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
     return f"{item['msg'][:200]}; expected {expected}, got {shown}"
 
 
+def _at(schema: Any, place: Sequence[int | str]) -> dict[str, Any]:
+    """The schema of a place in the arguments; empty where it cannot be told."""
+    for part in place:
+        if not isinstance(schema, dict):
+            return {}
+        options = [option for option in schema.get("anyOf", ()) if isinstance(option, dict)]
+        schema = next((option for option in options if "properties" in option or "items" in option), schema)
+        schema = schema.get("items") if isinstance(part, int) else _mapping(schema, "properties").get(part)
+    return schema if isinstance(schema, dict) else {}
+
+
+def _mapping(schema: Any, key: str) -> dict[str, Any]:
+    value = schema.get(key) if isinstance(schema, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
 def unknown_keys(names: list[str], schema: dict[str, Any]) -> dict[str, str]:
     """The problem of each key that the schema does not have."""
-    known = ", ".join(schema.get("properties", {})) or "none"
-    return dict.fromkeys(names, f"unknown key; known keys: {known}")
+    return dict.fromkeys(names, _unknown(schema))
 
 
-def describe(schema: dict[str, Any]) -> str:
+def _unknown(schema: dict[str, Any]) -> str:
+    return f"unknown key; known keys: {', '.join(_mapping(schema, 'properties')) or 'none'}"
+
+
+def describe(schema: Any) -> str:
     """A property's type in a few words."""
+    if not isinstance(schema, dict):
+        return "value"
     if "enum" in schema:
         return "one of " + ", ".join(json.dumps(value) for value in schema["enum"])
     if "const" in schema:
@@ -54,28 +78,51 @@ def describe(schema: dict[str, Any]) -> str:
 
 def repair_message(name: str, problems: dict[str, str], example: str) -> str:
     """`Invalid parameters …`, all problems, and a corrected example."""
-    listed = "; ".join([f"{key}: {problem}" for key, problem in problems.items()])
-    return f"Invalid parameters for {name}: {listed}. CORRECTION: call {name} with {example}"
+    listed = [f"{_short(key)}: {problem}" for key, problem in list(problems.items())[:_MOST_LISTED]]
+    if len(problems) > _MOST_LISTED:
+        listed.append(f"and {len(problems) - _MOST_LISTED} more")
+    return f"Invalid parameters for {name}: {'; '.join(listed)}. CORRECTION: call {name} with {example}"
+
+
+def _short(key: str) -> str:
+    return key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"
 
 
 def example_of(schema: dict[str, Any]) -> str:
     """Arguments that fit the schema: every required key with a value of its type."""
-    properties = schema.get("properties", {})
-    return json.dumps({key: _sample(properties.get(key, {})) for key in schema.get("required", [])}, ensure_ascii=False)
+    return json.dumps(_object(schema), ensure_ascii=False)
 
 
-def _sample(schema: dict[str, Any]) -> Any:
+def _object(schema: dict[str, Any]) -> dict[str, Any]:
+    properties = _mapping(schema, "properties")
+    required = schema.get("required")
+    return {str(key): _sample(properties.get(key)) for key in (required if isinstance(required, list) else ())}
+
+
+def _sample(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return "…"
     for key in ("default", "const"):
         if key in schema:
             return schema[key]
-    if schema.get("examples"):
-        return schema["examples"][0]
-    if schema.get("enum"):
-        return schema["enum"][0]
-    if "anyOf" in schema:
-        return _sample(schema["anyOf"][0])
-    if "minimum" in schema:
-        return schema["minimum"]
-    if schema.get("type") == "object" and schema.get("required"):
-        return {key: _sample(schema.get("properties", {}).get(key, {})) for key in schema["required"]}
-    return _SAMPLES.get(str(schema.get("type")), "…")
+    for key in ("examples", "enum", "anyOf", "oneOf"):
+        if isinstance(schema.get(key), list) and schema[key]:
+            first = schema[key][0]
+            return first if key in ("examples", "enum") else _sample(first)
+    kind = schema.get("type")
+    kind = kind[0] if isinstance(kind, list) and kind else kind
+    if kind == "object":
+        return _object(schema)
+    if kind == "array":
+        return [_sample(schema.get("items"))] * int(schema.get("minItems", 0))
+    if kind in ("integer", "number"):
+        return _number(schema, whole=kind == "integer")
+    return _SAMPLES.get(str(kind), "…" * max(1, int(schema.get("minLength", 1))))
+
+
+def _number(schema: dict[str, Any], *, whole: bool) -> int | float:
+    """1, or the number next to it that the bounds allow."""
+    lowest = schema.get("minimum", schema.get("exclusiveMinimum", -math.inf) + 1)
+    highest = schema.get("maximum", schema.get("exclusiveMaximum", math.inf) - 1)
+    number = min(max(1, lowest), highest)
+    return math.ceil(number) if whole else float(number)
