@@ -86,11 +86,7 @@ def _check(edit: Edit, number: int, total: int) -> None:
             "to create or replace a whole file, use 'write_file'.",
         )
     if edit.old == edit.new:
-        raise ToolError(
-            ErrorCode.INVALID_PARAM,
-            f"{which}old_string and new_string are the same: there is nothing to change.",
-            "Pass a new_string that differs.",
-        )
+        raise _pointless(which)
     try:
         (edit.old + edit.new).encode()
     except UnicodeEncodeError:
@@ -166,7 +162,18 @@ def _find(stop: Stop, fd: int, path: str, edit: Edit, index: LineIndex, label: s
             f"{label}old_string occurs {_MOST_MATCHES} times or more in {quote(path)}.",
             "Quote more of the text, or use a command such as 'sed'.",
         )
-    return [Replacement(a, b, _adapted(fd, edit.new, a, b, index)) for a, b in found.spans]
+    replacements = [Replacement(a, b, _adapted(fd, edit.new, a, b, index)) for a, b in found.spans]
+    if all(os.pread(fd, one.end - one.start, one.start) == one.new for one in replacements):
+        raise _pointless(label)
+    return replacements
+
+
+def _pointless(label: str) -> ToolError:
+    return ToolError(
+        ErrorCode.INVALID_PARAM,
+        f"{label}old_string and new_string are the same: there is nothing to change.",
+        "Pass a new_string that differs.",
+    )
 
 
 def _adapted(fd: int, new: str, start: int, end: int, index: LineIndex) -> bytes:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from toolgate.errors import UndoRefused
 from toolgate.workspace.entries import Entry, Key, Snapshot
-from toolgate.workspace.journal import OpenJournal, copy_file
+from toolgate.workspace.journal import DIRECTORY, OpenJournal, copy_file
 from toolgate.workspace.known import digest_file
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.root import Workspace
@@ -34,6 +34,8 @@ def undo(workspace: Workspace, last: Last = "call", *, session_id: str | None = 
     All files are checked before the first one is touched: where somebody else has changed one since, `UndoRefused`
     names it and nothing happens. Each file is restored atomically; `[]` means that there was nothing to take back.
     """
+    if workspace.stat(DIRECTORY) is None:
+        return []
     with workspace.journal.open(Stop()) as journal:
         entries, aliases = journal.entries()
         chosen = _choose(entries, last, session_id)
@@ -142,17 +144,24 @@ def _restore(journal: OpenJournal, entry: Entry, directory: int, name: str) -> S
         os.unlink(temporary, dir_fd=directory)
     try:
         os.link(image, temporary, src_dir_fd=images, dst_dir_fd=directory, follow_symlinks=False)
-    except OSError:  # another device: the copy gets the mode and owner that the file has now
+    except OSError:  # another device, or a file system or a rule that knows no hard links here
         copy_file(images, image, directory, temporary)
-    info = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
-    now = os.stat(name, dir_fd=directory, follow_symlinks=False)
     assert entry.before is not None
-    if info.st_ino != entry.before.ino:
-        with suppress(PermissionError):
-            os.chown(temporary, now.st_uid, now.st_gid, dir_fd=directory, follow_symlinks=False)
-        os.chmod(temporary, stat.S_IMODE(entry.before.mode), dir_fd=directory)
+    _own(directory, temporary, name, stat.S_IMODE(entry.before.mode))
+    info = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
     os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
     return Snapshot.of(info)
+
+
+def _own(directory: int, restored: str, name: str, mode: int) -> None:
+    """Give an image that is a copy the mode that it had and the owner that the file has."""
+    info = os.stat(restored, dir_fd=directory, follow_symlinks=False)
+    now = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    if (info.st_uid, info.st_gid) != (now.st_uid, now.st_gid):
+        with suppress(PermissionError):
+            os.chown(restored, now.st_uid, now.st_gid, dir_fd=directory, follow_symlinks=False)
+    if stat.S_IMODE(info.st_mode) != mode:
+        os.chmod(restored, mode, dir_fd=directory)
 
 
 def _remove_made(workspace: Workspace, entry: Entry) -> None:

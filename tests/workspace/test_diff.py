@@ -1,0 +1,86 @@
+"""Unified diffs."""
+
+import difflib
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolgate.workspace.diff import Diff, opcodes, split_lines
+
+LINES = st.lists(st.sampled_from("abcdefg"), max_size=30)
+
+
+def diff_of(old: str, new: str, most: int = 10**6) -> Diff:
+    diff = Diff("f", most)
+    diff.compare(old, new)
+    return diff
+
+
+def test_a_change_is_shown_with_three_lines_around_it() -> None:
+    old = "".join(f"{number}\n" for number in range(1, 12))
+    diff = diff_of(old, old.replace("6\n", "six\n"))
+
+    assert diff.text == "--- a/f\n+++ b/f\n@@ -3,7 +3,7 @@\n 3\n 4\n 5\n-6\n+six\n 7\n 8\n 9\n"
+    assert (diff.added, diff.removed) == (1, 1)
+
+
+def test_nothing_changed_is_an_empty_diff() -> None:
+    assert diff_of("a\n", "a\n").text == ""
+
+
+def test_a_created_file_comes_from_nowhere() -> None:
+    diff = Diff("f", 100, created=True)
+    diff.compare("", "a\n")
+
+    assert diff.text == "--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n"
+
+
+def test_a_missing_newline_at_the_end_is_said() -> None:
+    assert diff_of("a", "a\n").text == "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"
+
+
+def test_a_cut_diff_says_how_much_is_missing() -> None:
+    diff = diff_of("", "x\n" * 100, most=20)
+
+    assert diff.text.endswith("more lines\n")
+    assert diff.hidden > 80
+    assert diff.added == 100
+
+
+def test_a_shorter_diff_ends_at_a_line() -> None:
+    diff = diff_of("", "x\n" * 100)
+
+    assert diff.shorter(40) == "--- a/f\n+++ b/f\n@@ -0,0 +1,100 @@\n+x\n+x\n… diff cut here: 98 more lines\n"
+    assert diff.shorter(10**6) == diff.text
+
+
+@given(LINES, LINES)
+def test_opcodes_turn_the_old_text_into_the_new_one(old: list[str], new: list[str]) -> None:
+    built: list[str] = []
+    position = 0
+    for a, b, c, d in opcodes(old, new):
+        assert a >= position
+        built += [*old[position:a], *new[c:d]]
+        position = b
+    assert built + old[position:] == new
+
+
+@given(LINES, LINES)
+def test_the_same_hunks_as_the_standard_library_where_lines_are_unique(old: list[str], new: list[str]) -> None:
+    """Not always the same diff, but one that is as good: no more lines are touched than there are."""
+    text = diff_of("".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in new)).text
+    expected = list(difflib.unified_diff(old, new, lineterm=""))
+
+    assert bool(text) == bool(expected)
+
+
+def test_repetitive_texts_do_not_take_for_ever() -> None:
+    begin = time.monotonic()
+    diff_of("a\nb\n" * 20_000, "b\na\na\n" * 20_000)
+
+    assert time.monotonic() - begin < 5
+
+
+def test_only_newlines_split() -> None:
+    assert split_lines("a\x0cb\u2028c\r\nd") == ["a\x0cb\u2028c\r\n", "d"]

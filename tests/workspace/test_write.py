@@ -1,0 +1,191 @@
+"""Changing files."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from toolgate.errors import ToolError
+from toolgate.workspace import Stop, Stopped, Workspace
+from toolgate.workspace.entries import Origin
+from toolgate.workspace.pieces import Piece, Span
+from toolgate.workspace.target import state_of, target_of
+from toolgate.workspace.temporary import TEMPORARY
+from toolgate.workspace.write import Change, Written, commit
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+def change(workspace: Workspace, path: str, *pieces: Piece) -> Change:
+    target = target_of(workspace, path)
+    opened = target.open(workspace)
+    before = state_of(opened)
+    if opened is not None:
+        opened.close()
+    return Change(target=target, before=before, pieces=pieces)
+
+
+def write(workspace: Workspace, path: str, *pieces: Piece) -> Written:
+    return commit(Stop(), workspace, change(workspace, path, *pieces), Origin(call_id="c"))
+
+
+def code_of(workspace: Workspace, planned: Change, stop: Stop | None = None) -> str:
+    with pytest.raises(ToolError) as caught:
+        commit(stop or Stop(), workspace, planned, Origin())
+    return caught.value.code.value
+
+
+def test_a_new_file_gets_the_mode_that_the_umask_leaves(workspace: Workspace) -> None:
+    old = os.umask(0o027)
+    try:
+        write(workspace, "a/b/c.txt", b"x")
+    finally:
+        os.umask(old)
+    modes = [stat.S_IMODE((workspace.root / path).stat().st_mode) for path in ("a", "a/b", "a/b/c.txt")]
+
+    assert modes == [0o750, 0o750, 0o640]
+
+
+def test_a_file_keeps_its_mode_and_attributes(workspace: Workspace) -> None:
+    target = workspace.root / "f"
+    target.write_text("old")
+    target.chmod(0o751)
+    os.setxattr(target, "user.note", b"kept")
+    write(workspace, "f", b"new")
+
+    assert (target.read_text(), stat.S_IMODE(target.stat().st_mode)) == ("new", 0o751)
+    assert os.getxattr(target, "user.note") == b"kept"
+
+
+def test_spans_of_the_old_file_are_spliced_in(workspace: Workspace) -> None:
+    (workspace.root / "f").write_bytes(b"0123456789")
+    write(workspace, "f", Span(0, 3), b"---", Span(7, 3))
+
+    assert (workspace.root / "f").read_bytes() == b"012---789"
+
+
+def test_spans_are_copied_through_memory_where_the_kernel_cannot(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolgate.workspace.pieces._by_kernel", lambda *_: 0)
+    (workspace.root / "f").write_bytes(b"0123456789" * 300_000)
+    write(workspace, "f", Span(10, 2_999_990), b"!")
+
+    assert (workspace.root / "f").read_bytes() == b"0123456789" * 299_999 + b"!"
+
+
+def test_other_names_of_a_file_keep_the_old_content(workspace: Workspace) -> None:
+    (workspace.root / "f").write_text("old")
+    os.link(workspace.root / "f", workspace.root / "g")
+    write(workspace, "f", b"new")
+
+    assert ((workspace.root / "f").read_text(), (workspace.root / "g").read_text()) == ("new", "old")
+
+
+def test_a_file_that_changed_after_the_plan_is_a_conflict(workspace: Workspace) -> None:
+    (workspace.root / "f").write_text("old")
+    planned = change(workspace, "f", b"mine")
+    (workspace.root / "f").write_text("theirs")
+
+    assert (code_of(workspace, planned), (workspace.root / "f").read_text()) == ("CONFLICT", "theirs")
+
+
+def test_a_file_that_appeared_after_the_plan_is_a_conflict(workspace: Workspace) -> None:
+    planned = change(workspace, "f", b"mine")
+    (workspace.root / "f").write_text("theirs")
+
+    assert (code_of(workspace, planned), (workspace.root / "f").read_text()) == ("CONFLICT", "theirs")
+
+
+def test_a_file_that_appears_in_the_last_moment_is_a_conflict(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = change(workspace, "f", b"mine")
+    record = "toolgate.workspace.journal.OpenJournal.record"
+    monkeypatch.setattr(record, lambda *_: (workspace.root / "f").write_text("theirs"))
+
+    assert (code_of(workspace, planned), (workspace.root / "f").read_text()) == ("CONFLICT", "theirs")
+
+
+def test_a_path_that_leads_elsewhere_after_the_plan_is_a_conflict(workspace: Workspace) -> None:
+    for name in ("a", "b"):
+        (workspace.root / name).mkdir()
+    (workspace.root / "link").symlink_to("a")
+    planned = change(workspace, "link/f", b"mine")
+    (workspace.root / "link").unlink()
+    (workspace.root / "link").symlink_to("b")
+
+    assert code_of(workspace, planned) == "CONFLICT"
+    assert [os.listdir(workspace.root / name) for name in ("a", "b")] == [[], []]
+
+
+def test_a_stopped_call_writes_nothing_and_leaves_nothing(workspace: Workspace) -> None:
+    (workspace.root / "f").write_text("old")
+    planned = change(workspace, "f", b"new")
+    stop = Stop()
+    stop.set()
+    with pytest.raises(Stopped):
+        commit(stop, workspace, planned, Origin())
+
+    assert ((workspace.root / "f").read_text(), os.listdir(workspace.root)) == ("old", ["f"])
+
+
+def test_directories_that_were_made_for_nothing_are_removed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("toolgate.workspace.write.write_pieces", fail)
+
+    assert code_of(workspace, change(workspace, "a/b/c", b"x")) == "EXECUTION_ERROR"
+    assert os.listdir(workspace.root) == []
+
+
+def test_a_failed_rename_leaves_the_old_file_and_no_temporary_one(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workspace.root / "f").write_text("old")
+    planned = change(workspace, "f", b"new")
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "rename", fail)
+
+    assert code_of(workspace, planned) == "EXECUTION_ERROR"
+    assert sorted(os.listdir(workspace.root)) == [".toolgate", "f"]
+    assert (workspace.root / "f").read_text() == "old"
+
+
+def test_without_unnamed_files_a_named_one_is_used(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "O_TMPFILE", os.O_DIRECTORY | os.O_WRONLY)  # EISDIR, as from a kernel without them
+    write(workspace, "new", b"one")
+    written = write(workspace, "new", b"two")
+
+    assert (workspace.root / "new").read_text() == "two"
+    assert written.stat == (workspace.root / "new").stat()
+    assert sorted(os.listdir(workspace.root)) == [".toolgate", "new"]
+
+
+def test_what_a_killed_writer_left_is_removed_and_what_a_living_one_has_is_not(workspace: Workspace) -> None:
+    import fcntl
+
+    dead, living = workspace.root / f"{TEMPORARY}dead", workspace.root / f"{TEMPORARY}living"
+    dead.write_text("x")
+    with living.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        write(workspace, "f", b"x")
+
+        assert sorted(os.listdir(workspace.root)) == sorted([living.name, ".toolgate", "f"])
+
+
+def test_a_journal_that_cannot_be_written_stops_the_write(workspace: Workspace) -> None:
+    (workspace.root / ".toolgate").symlink_to("/tmp")
+
+    assert code_of(workspace, change(workspace, "f", b"x")) in ("ACCESS_DENIED", "NOT_FOUND")
+    assert os.listdir(workspace.root) == [".toolgate"]
