@@ -7,7 +7,7 @@ from collections import deque
 from contextvars import ContextVar
 
 _held: ContextVar[object] = ContextVar("toolgate_writer_lock", default=None)
-"""The turn at some lock that the current call is part of; what a call leaves running keeps it after the turn is over."""
+"""The turn at a lock that the current call is part of; what a call leaves running has it still when it is over."""
 
 
 class WriterLock:
