@@ -39,8 +39,8 @@ WORDS = [
     "\u00a0",
 ]
 RULES = (
-    "*.log build build/ /src src/ !foo.py foo.py **/a a/** a/* *.py !*.py /a/b a/**/b [ab] ? * !src !src/ node_modules/ "
-    "b* *b* \\[x\\] #c /*/foo.py **/src/** src/**/x.log *.{py,txt} !/a/ ab/ ** /** é* [!a] [^a]*"
+    "*.log build build/ /src src/ !foo.py foo.py **/a a/** a/* *.py !*.py /a/b a/**/b [ab] ? * !src !src/ "
+    "node_modules/ b* *b* \\[x\\] #c /*/foo.py **/src/** src/**/x.log *.{py,txt} !/a/ ab/ ** /** é* [!a] [^a]*"
 ).split()
 PATTERNS = [
     *("foo", "^foo", "foo$", "^$", "^ *$", r"\bfoo\b", r"\w+", "[[:alpha:]]+$", r"\d+", "(foo|bar)", "fo+", "f.o"),

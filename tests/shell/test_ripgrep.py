@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import time
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def test_the_wheel_comes_first() -> None:
 def test_path_is_searched_where_there_is_no_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = echo(tmp_path, "true")
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    monkeypatch.setattr(ripgrep.sysconfig, "get_path", lambda *_: "/nowhere")
+    monkeypatch.setattr(sysconfig, "get_path", lambda *_: "/nowhere")
     monkeypatch.setenv("PATH", f"relative:{tmp_path}/bin")
 
     ripgrep._installed.cache_clear()

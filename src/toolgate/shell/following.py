@@ -2,10 +2,10 @@
 
 import os
 import selectors
-import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import IO, Protocol
 
 from toolgate.shell.matches import Found, Stream
 
@@ -15,6 +15,32 @@ MOST_OUTPUT = 256 << 20
 _MOST_MESSAGES = 1 << 16
 _READ = 1 << 18
 _TICK = 0.05
+
+
+class Process(Protocol):
+    """What is followed; a `subprocess.Popen` with pipes is one."""
+
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """Where records come from."""
+        ...
+
+    @property
+    def stderr(self) -> IO[bytes] | None:
+        """Where complaints come from."""
+        ...
+
+    def poll(self) -> int | None:
+        """How it ended, or None while it runs."""
+        ...
+
+    def wait(self) -> int:
+        """Wait until it has ended; how it did."""
+        ...
+
+    def kill(self) -> None:
+        """End it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +65,7 @@ class Ending:
     """Whether a process ended by itself and not well."""
 
 
-def follow(processes: "list[subprocess.Popen[bytes]]", found: Found, bounds: Bounds) -> Ending:
+def follow(processes: Sequence[Process], found: Found, bounds: Bounds) -> Ending:
     """Take in what the processes write until they end or must end; none is left behind."""
     ending = Ending()
     messages = bytearray()
@@ -85,7 +111,7 @@ def _read_all(selector: selectors.BaseSelector, messages: bytearray, bounds: Bou
     return True
 
 
-def end(processes: "list[subprocess.Popen[bytes]]") -> None:
+def end(processes: Sequence[Process]) -> None:
     """End what still runs, and reap everything."""
     for process in processes:
         if process.poll() is None:

@@ -92,7 +92,12 @@ def arguments(query: Query, ignore_file: int | None) -> list[str]:
         out.append(f"--type-add=wanted:{glob}")
     if query.name_globs:
         out.append("--type=wanted")
-    return [*out, f"--regexp={by_line(query.pattern)}", "--", "-" if query.directory is None else "./"]
+    return [
+        *out,
+        f"--regexp={by_line(query.pattern)}",
+        "--",
+        "./" if query.file is None else f"/proc/self/fd/{query.file}",
+    ]
 
 
 def _glob_literal(text: str) -> str:
@@ -107,8 +112,7 @@ def search(program: str, query: Query, found: Found, bounds: Bounds) -> Ending:
         command = Command(
             argv=[program, *arguments(query, rules)],
             directory=query.directory,
-            stdin=query.file,
-            pass_fds=() if rules is None else (rules,),
+            pass_fds=tuple(fd for fd in (rules, query.file) if fd is not None),
             readable=readable,
         )
         try:

@@ -1,21 +1,23 @@
 """Searching text without ripgrep: worker processes that each search a share of the tree.
 
 Why processes: a hostile regular expression holds the interpreter until it has finished, which may be never; only a
-process can be ended. Each starts bare, without the packages of this environment.
+process can be ended. Each starts bare, without the packages of this environment. A user who may not start this
+interpreter (it gave its privileges away after it had started) gets forks of it instead.
 """
 
 import marshal
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
-from toolgate.shell.following import Bounds, Ending, end, follow
+from toolgate.shell.following import Bounds, Ending, Process, end, follow
+from toolgate.shell.fork import Fork
 from toolgate.shell.matches import Found
 from toolgate.shell.reader import Command, memory_file, start
 from toolgate.shell.ripgrep import Query
+from toolgate.workspace import scan
 from toolgate.workspace.dialect import Translation
 
 MOST_WORKERS = 4
@@ -53,7 +55,7 @@ def search(
         "negated": negated,
     }
     workers = 1 if query.directory is None else max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0))))
-    processes: list[subprocess.Popen[bytes]] = []
+    processes: list[Process] = []
     try:
         for share in range(workers):
             processes.append(_start({**plan, "share": (share, workers)}, query))
@@ -67,7 +69,14 @@ def search(
     return follow(processes, found, bounds)
 
 
-def _start(plan: dict[str, object], query: Query) -> "subprocess.Popen[bytes]":
+def _start(plan: dict[str, object], query: Query) -> Process:
+    try:
+        return _start_bare(plan, query)
+    except (PermissionError, FileNotFoundError):
+        return Fork(query.directory, lambda out: scan.search(plan, out))
+
+
+def _start_bare(plan: dict[str, object], query: Query) -> Process:
     stdin = memory_file(marshal.dumps(plan))
     package = str(Path(__file__).parent.parent)
     try:

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -121,7 +122,7 @@ async def test_a_directory_without_permission_is_an_error(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "arguments", [{"limit": 0}, {"limit": True}, {"limit": "3"}, {"offset": -1}, {"offset": 1.5}, {"deep": True}]
 )
-async def test_wrong_arguments_are_refused(tmp_path: Path, arguments: dict[str, object]) -> None:
+async def test_wrong_arguments_are_refused(tmp_path: Path, arguments: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         await call(LS, tmp_path, **arguments)
 
