@@ -9,10 +9,10 @@ from toolgate.protocol.fast import trusted
 from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.runtime.run import Run
 from toolgate.tools.context import ToolContext
-from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
     from toolgate.runtime.truncator import Truncator
+    from toolgate.workspace.threads import Stop
 
 
 class OutputLimits:
@@ -40,6 +40,8 @@ class OutputLimits:
 
     async def cut(self, run: Run, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
         """The response and its output, within the limits."""
+        from toolgate.workspace.threads import in_thread
+
         if self._truncator is None:
             from toolgate.runtime.truncator import Truncator
 
