@@ -24,10 +24,14 @@ LONGEST_DIFF = 1 << 20
 """Characters of a diff that a person can see before deciding."""
 LARGEST_FOR_SEVERAL = 32 << 20
 """Bytes of a file that several edits in one call are made in."""
-_IN_MEMORY = 8 << 20
+_IN_MEMORY = 1 << 18
+"""Bytes up to which a file is rewritten from memory; beyond, what stays is copied by the kernel."""
 _MOST_MATCHES = 100_000
 _MOST_LISTED = 50
-_COMPARED = 2 << 20
+_COMPARED = 8 << 20
+"""Bytes up to which a whole file is compared to show what changed."""
+_SEARCHED = 2 << 20
+"""Bytes of a file that are looked through for the nearest text."""
 _NEAR = 1 << 16
 _MANY = 100
 """Replacements from which a whole comparison is cheaper than looking around each."""
@@ -100,15 +104,14 @@ def _one(
 ) -> tuple[tuple[Piece, ...], int]:
     size = opened.stat.st_size
     replacements = _find(stop, opened.fd, path, edit, index, "")
-    if size <= _IN_MEMORY:
+    if len(replacements) > _MANY and size <= _COMPARED:
         old = os.pread(opened.fd, size, 0)
         new = apply(old, 0, replacements)
-        if len(replacements) > _MANY:
-            _compare(diff, old, new, index.encoding)
-        else:
-            describe(stop, diff, opened.fd, index, replacements)
+        _compare(diff, old, new, index.encoding)
         return (new,), len(replacements)
     describe(stop, diff, opened.fd, index, replacements)
+    if size <= _IN_MEMORY:
+        return (apply(os.pread(opened.fd, size, 0), 0, replacements),), len(replacements)
     return tuple(_spliced(replacements, size)), len(replacements)
 
 
@@ -206,7 +209,7 @@ def _spliced(replacements: list[Replacement], size: int) -> list[Piece]:
 
 def _missed(fd: int, path: str, edit: Edit, index: LineIndex, label: str) -> ToolError:
     skip = len(index.encoding.bom)
-    text = os.pread(fd, _COMPARED, skip).decode(index.encoding.codec, "replace")
+    text = os.pread(fd, _SEARCHED, skip).decode(index.encoding.codec, "replace")
     near = nearest(text, edit.old, edit.new)
     message = f"{label}old_string was not found in {quote(path)}; nothing was changed."
     if near["new_text_present"]:

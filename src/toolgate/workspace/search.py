@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from toolgate.workspace.encoding import Encoding
 from toolgate.workspace.threads import Stop
 
-_BUFFER = 1 << 20
+_BUFFER = 1 << 18
 _Find = Callable[[bytearray, int, int], Iterator[tuple[int, int]]]
 
 

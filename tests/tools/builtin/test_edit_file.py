@@ -122,9 +122,21 @@ async def test_two_edits_in_a_row_need_no_reading_between(tools: Toolbox) -> Non
 
 
 async def test_without_reading_an_edit_is_judged_by_its_match(tools: Toolbox) -> None:
+    first = await tools("edit_file", path="a.txt", old_string="one", new_string="1")
     (tools.root / "a.txt").write_text("one\ntwo\nfour\n")
+    second = await tools("edit_file", path="a.txt", old_string="four", new_string="4")
 
-    assert (await tools("edit_file", path="a.txt", old_string="four", new_string="4")).status == "success"
+    assert (first.status, second.status, content(tools)) == ("success", "success", "one\ntwo\n4\n")
+
+
+async def test_after_reading_and_editing_a_change_from_outside_is_a_conflict(tools: Toolbox) -> None:
+    await tools("read_file", path="a.txt")
+    await tools("edit_file", path="a.txt", old_string="one", new_string="1")
+    (tools.root / "a.txt").write_text("one\ntwo\nfour\n")
+    response = await tools("edit_file", path="a.txt", old_string="four", new_string="4")
+
+    assert response.error is not None
+    assert (response.error.code, content(tools)) == ("CONFLICT", "one\ntwo\nfour\n")
 
 
 async def test_the_first_match_is_a_way_that_models_are_not_shown(tools: Toolbox) -> None:

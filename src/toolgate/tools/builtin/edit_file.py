@@ -93,7 +93,9 @@ class FileEditTool(Tool[FileEditParams]):
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to make the change."
             return ToolResponse.partial(data, text, context=place)
         written = await in_thread(commit, context.require_workspace(), planned.change, origin_of(context, self.name))
-        KnownFiles.of(context.shared).remember(written.parts, written.stat, written.digest)
+        known = KnownFiles.of(context.shared)
+        if known.has(written.parts):  # an edit shows a part: whoever had not read the file still has not
+            known.remember(written.parts, written.stat, written.digest)
         text = f"Edited {quote(params.path)}: {_count(planned.replacements)}, now {written.stat.st_size} bytes."
         stats: dict[str, int | float | str] = {"bytes": written.stat.st_size}
         return ToolResponse.success(data, text, stats=stats, context=place)
