@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from typing import Any
 
 from toolgate.protocol.calls import ToolCall, ToolDefinition
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.ids import uuid7
-from toolgate.protocol.jsontext import encode
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.tools.base import Tool
@@ -24,8 +24,16 @@ class BoundTool:
 
     def __call__(self, arguments: dict[str, Any]) -> BoundCall:
         """Call the tool through the pipeline."""
-        call = ToolCall(id=uuid7(), name=self.tool_definition.name, arguments=encode(arguments))
+        call = ToolCall(id=uuid7(), name=self.tool_definition.name, arguments=_written(arguments))
         return BoundCall(self._toolset.handle(call))
+
+
+def _written(arguments: dict[str, Any]) -> str:
+    """The arguments as a model would have written them; what JSON cannot say is left for the pipeline to refuse."""
+    try:
+        return json.dumps(arguments)
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"not JSON: {error}"
 
 
 class BoundCall:

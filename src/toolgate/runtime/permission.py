@@ -13,6 +13,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.plan import Plan
 from toolgate.protocol.record import Decision, Verdict
+from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.runtime.run import Run
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ async def authorise(run: Run, policy: Policy) -> ToolResponse | None:
         return None
     if run.decision.decision == "deny":
         rule = f" (rule: {run.decision.rule})" if run.decision.rule else ""
-        return _refused(f"The policy denies this call: {run.decision.reason}{rule}.")
+        return _refused(f"The policy denies this call: {run.decision.reason.rstrip('.')}{rule}.")
     return await _ask(run, policy)
 
 
@@ -65,8 +66,8 @@ async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
         call_id=run.call.id,
         session_id=run.context.session_id,
         agent=run.context.agent,
-        summary=plan.summary,
-        detail=plan.detail,
+        summary=_shown(run, plan.summary),
+        detail=_shown(run, plan.detail),
         fingerprint=plan.fingerprint(name, run.arguments),
     )
     approval = await _answer(run, request)
@@ -75,10 +76,16 @@ async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
     verdict: Verdict = "allow" if approval.allowed else "deny"
     run.decision = Decision(decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict)
     if not approval.allowed:
-        return _refused(f"This call was not approved: {approval.message or 'denied'}.")
+        return _refused(f"This call was not approved: {approval.message.rstrip('.') or 'denied'}.")
     if approval.remember:
         policy.remember(name, run.arguments, run.plan)
     return None
+
+
+def _shown(run: Run, text: str) -> str:
+    """The text as a person may see it: without the runtime's own secrets."""
+    shown: str = mask(text, secrets_of(run.context.settings))
+    return shown
 
 
 async def _answer(run: Run, request: ApprovalRequest) -> Approval:
@@ -88,9 +95,9 @@ async def _answer(run: Run, request: ApprovalRequest) -> Approval:
         return Approval(allowed=False, message="it needs permission and nobody can be asked here")
     try:
         approval: object = await approver.decide(request)
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, GeneratorExit):
         raise
-    except Exception as error:  # noqa: BLE001 - a question that breaks is answered with no
+    except BaseException as error:  # noqa: BLE001 - a question that breaks, however it does, is answered with no
         logger("permission").error("approver_failed", error=type(error).__name__)
         return Approval(allowed=False, message="the question could not be asked")
     if not isinstance(approval, Approval):
@@ -111,6 +118,6 @@ def _unplanned(run: Run) -> Plan:
 def _refused(message: str) -> ToolResponse:
     return ToolResponse.failure(
         ErrorCode.APPROVAL_DENIED,
-        message.replace("..", "."),
+        message,
         next_step="Do not repeat this call unchanged: choose another way, or ask the user what they prefer.",
     )

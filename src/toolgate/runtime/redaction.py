@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +13,12 @@ if TYPE_CHECKING:
 MARK = "[redacted]"
 LONGEST = 2_000
 """Characters of one argument that are kept in the record."""
+MOST = 100
+"""Items of one list or object that are kept in the record."""
+_LONGEST_KEY = 200
 
 _SECRET_KEY = re.compile(
-    r"pass(word|wd|phrase)|secret|token|api_?key|authorization|credential|private_?key", re.IGNORECASE
+    r"pass(word|wd|phrase)|secret|token|api[_-]?key|authorization|credential|private[_-]?key", re.IGNORECASE
 )
 
 
@@ -21,18 +26,23 @@ def stored(value: Any, *, depth: int = 6) -> Any:
     """A copy for the record: long texts bounded, fields that are named like secrets masked."""
     if isinstance(value, str):
         return value if len(value) <= LONGEST else f"{value[:LONGEST]}… ({len(value)} characters)"
+    if isinstance(value, dict | list) and depth == 0:
+        return "…"
     if isinstance(value, dict):
-        if depth == 0:
-            return "…"
-        return {
-            key: MARK if _SECRET_KEY.search(str(key)) else stored(item, depth=depth - 1) for key, item in value.items()
-        }
+        kept = {_shown(key): _field(str(key), item, depth) for key, item in itertools.islice(value.items(), MOST)}
+        return kept if len(value) <= MOST else {**kept, "…": f"({len(value)} keys)"}
     if isinstance(value, list):
-        if depth == 0:
-            return "…"
-        kept = [stored(item, depth=depth - 1) for item in value[:100]]
-        return kept if len(value) <= 100 else [*kept, f"… ({len(value)} items)"]
+        items = [stored(item, depth=depth - 1) for item in value[:MOST]]
+        return items if len(value) <= MOST else [*items, f"… ({len(value)} items)"]
     return value
+
+
+def _field(key: str, value: Any, depth: int) -> Any:
+    return MARK if _SECRET_KEY.search(key) else stored(value, depth=depth - 1)
+
+
+def _shown(key: Any) -> Any:
+    return key if not isinstance(key, str) or len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"
 
 
 def secrets_of(settings: Settings) -> tuple[str, ...]:
@@ -46,12 +56,16 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
     return tuple(secret for secret in found if len(secret) >= 6)
 
 
+@functools.lru_cache(maxsize=16)
+def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
+    """Finds any of them; of two that begin alike the longer one."""
+    return re.compile("|".join(map(re.escape, sorted(secrets, key=len, reverse=True))) or r"(?!)")
+
+
 def mask(value: Any, secrets: tuple[str, ...]) -> Any:
     """A copy with every secret replaced."""
     if isinstance(value, str):
-        for secret in secrets:
-            value = value.replace(secret, MARK)
-        return value
+        return _pattern(secrets).sub(MARK, value)
     if isinstance(value, dict):
         return {mask(key, secrets): mask(item, secrets) for key, item in value.items()}
     if isinstance(value, list | tuple):
