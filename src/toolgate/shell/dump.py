@@ -11,14 +11,26 @@ from toolgate.shell.state import ShellState, Variable
 MOST_BYTES = 4 * 1024 * 1024
 """A larger dump is not read; the last known state stays."""
 
-CODE = (
-    "builtin pwd; builtin printf '\\0%s\\0' \"${OLDPWD-}\"; builtin dirs -l -p; builtin printf '\\0'; builtin umask -p;"
-    " builtin printf '\\0'; builtin declare -p; builtin printf '\\0'; builtin declare -f; builtin printf '\\0';"
-    " builtin declare -Fx; builtin printf '\\0'; builtin alias -p; builtin printf '\\0'; builtin shopt -p;"
-    " builtin printf '\\0'; builtin set +o; builtin printf '\\0end'"
+_SEPARATOR = r"\builtin printf '\0'"
+CODE = f"; {_SEPARATOR}; ".join(
+    [
+        r"\unset -f builtin; \builtin printf %s " + '"${POSIXLY_CORRECT#*:}"',
+        r"\builtin pwd",
+        r"\builtin printf %s " + '"${OLDPWD-}"',
+        r"\builtin dirs -l -p",
+        r"\builtin umask -p",
+        r"\builtin declare -p",
+        r"\builtin declare -f",
+        r"\builtin declare -Fx",
+        r"\builtin alias -p",
+        r"\builtin shopt -p",
+        r"\builtin set +o",
+        r"\builtin printf end",
+    ]
 )
-"""What the shell runs to dump itself; builtins only, so that nothing is started and no function is in the way."""
-_PARTS = 11
+"""What the shell runs to dump itself; builtins only, so that nothing is started,
+escaped against aliases and called in a way that no function gets between."""
+_PARTS = 12
 
 _ELEMENT = rb"\[(?:" + SCALAR + rb"|[^\]\s\"'$`\\()\[]++)\]=" + SCALAR
 _VARIABLE = re.compile(
@@ -33,7 +45,7 @@ _SHOPT = re.compile(rb"shopt -([su]) ([a-z0-9_]+)\n")
 _OPTION = re.compile(rb"set ([-+])o ([a-z0-9]+(?:-[a-z]+)?)\n")
 _OWN = re.compile(
     rb"BASH(?!_ENV$|_COMPAT$).*|COMP_.*|READLINE_.*|EPOCH.*|_|PPID|E?UID|SHELLOPTS|PIPESTATUS|S?RANDOM|SECONDS|LINENO"
-    rb"|FUNCNAME|GROUPS|DIRSTACK|HIST.*|SHLVL|PWD|OLDPWD|HOSTNAME|HOSTTYPE|MACHTYPE|OSTYPE|OPTERR"
+    rb"|FUNCNAME|POSIXLY_CORRECT|GROUPS|DIRSTACK|HIST.*|SHLVL|PWD|OLDPWD|HOSTNAME|HOSTTYPE|MACHTYPE|OSTYPE|OPTERR"
 )
 """Variables that bash keeps itself, and history, which a command's shell does not have."""
 
@@ -47,7 +59,7 @@ def parse(dump: bytes) -> ShellState:
     parts = dump.split(b"\0")
     if len(parts) != _PARTS or parts[-1] != b"end":
         raise BadDump("incomplete")
-    directory, previous, stack, umask, variables, functions, exported, aliases, shopts, options, _ = parts
+    started, directory, previous, stack, umask, variables, functions, exported, aliases, shopts, options, _ = parts
     if not directory.startswith(b"/") or not directory.endswith(b"\n"):
         raise BadDump("directory")
     mask = re.fullmatch(rb"umask ([0-7]{3,4})\n", umask)
@@ -62,9 +74,13 @@ def parse(dump: bytes) -> ShellState:
         exported_functions=tuple(m[1] for m in _all(_EXPORTED_FUNCTION, exported, "exported functions")),
         aliases=MappingProxyType({m[1]: m[2] for m in _all(_ALIAS, aliases, "aliases")}),
         shopts=MappingProxyType({m[2]: m[1] == b"s" for m in _all(_SHOPT, shopts, "shopt")}),
-        options=MappingProxyType({m[2]: m[1] == b"-" for m in _all(_OPTION, options, "options")}),
+        options=MappingProxyType(_options(options) | {b"posix": b"posix" in started.split(b":")}),
         umask=mask[1],
     )
+
+
+def _options(text: bytes) -> dict[bytes, bool]:
+    return {match[2]: match[1] == b"-" for match in _all(_OPTION, text, "options")}
 
 
 def _all(pattern: re.Pattern[bytes], text: bytes, what: str) -> list[re.Match[bytes]]:

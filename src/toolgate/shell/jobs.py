@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
+from toolgate.shell.result import StreamInfo
 from toolgate.shell.run import Run
 
 
@@ -63,6 +64,11 @@ class Jobs:
         """What a job has printed so far, head and tail of it when it is long."""
         run = self._run(name)
         return run.stdout.text(), run.stderr.text()
+
+    def streams(self, name: str) -> tuple[StreamInfo, StreamInfo]:
+        """The counts of what a job has printed, and where all of it is."""
+        run = self._run(name)
+        return run.stdout.info, run.stderr.info
 
     async def wait(self, name: str, timeout: float | None = None) -> JobInfo:
         """Wait until a job ends, or until `timeout`; the job goes on either way."""

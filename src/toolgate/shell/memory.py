@@ -31,6 +31,11 @@ class Memory:
         self._sourced: dict[Access, ShellState] = dict.fromkeys(_ORDER, first)
 
     @property
+    def first(self) -> ShellState:
+        """The state that a restart goes back to."""
+        return self._first
+
+    @property
     def latest(self) -> ShellState:
         """The state after the last command."""
         return self._latest

@@ -9,7 +9,7 @@ from toolgate.shell.quoting import quote
 from toolgate.shell.state import ShellState, Variable
 
 _DONE = "toolgate-state-is-written"
-_SKIPPED_OPTIONS = frozenset({b"noexec", b"onecmd", b"privileged", b"restricted", b"history"})
+_SKIPPED_OPTIONS = frozenset({b"noexec", b"onecmd", b"privileged", b"restricted", b"history", b"posix"})
 _LATE = {b"xtrace": b"x", b"verbose": b"v"}
 """Options that would show the user what loads the command; they are set together with it."""
 _FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"expand_aliases", b"extdebug"})
@@ -19,15 +19,19 @@ def prelude(*, state_fd: int, command_fd: int, state_file: str, limits: Mapping[
     """The `-c` text. It waits for the command on `command_fd` and leaves nothing of itself to it but the EXIT trap.
 
     A command's own EXIT trap replaces ours: then the dump is written before that trap runs, or, if the command
-    calls `exit` as well, not at all. The exit status is kept in a positional parameter, which cannot be made read-only.
+    calls `exit` as well, not at all. Assigning `POSIXLY_CORRECT` needs no command word and gives the special builtins
+    (`exit`, `set`, `eval`, `.`) precedence over functions of the same name, so that none of them can lie for us; the
+    same assignment keeps the exit status. All of it is one line, because bash parses a line before it runs any of it:
+    neither aliases nor a command's broken quotes reach what comes after.
     """
     target = quote(state_file.encode()).decode()
-    write = f"{{ {dump.CODE}; }} >| {target} 2>/dev/null"
-    trap = quote(f'[[ "${{2-}}" == {_DONE} ]] || {write}'.encode()).decode()
+    keep = "POSIXLY_CORRECT=$?:$SHELLOPTS"
+    write = f"{{ {dump.CODE}; }} >| {target}"
+    trap = quote(f'[[ "${{2-}}" == {_DONE} ]] || {{ {keep}; {write}; }} 2>/dev/null'.encode()).decode()
     return (
         f"{_limits(limits)}trap -- {trap} EXIT; . /dev/fd/{state_fd}; . /dev/fd/{command_fd}; "
-        'eval "set $2 --; $1"; '  # one line: bash parses all of it before a broken command can confuse its parser
-        f'{{ set -- "$?" {_DONE}; {write}; set +xv; }} 2>/dev/null; exit "$1"'
+        'eval "\\set $2 --; $1"; '
+        f'{{ {keep}; set -- "${{POSIXLY_CORRECT%%:*}}" {_DONE}; {write}; set +xv; }} 2>/dev/null; exit "$1"'
     )
 
 
@@ -36,7 +40,10 @@ def _limits(limits: Mapping[str, int]) -> str:
 
 
 def load(state: ShellState, base: Iterable[bytes]) -> bytes:
-    """The script that brings a state back. `base` names what the process was started with."""
+    """The script that brings a state back. `base` names what the process was started with.
+
+    Functions named like the builtins that we need are not brought back: they would stand between us and the command.
+    """
     gone = [name for name in base if name not in state.variables]
     lines = [b"{"]
     if gone:
@@ -47,14 +54,16 @@ def load(state: ShellState, base: Iterable[bytes]) -> bytes:
     lines.append(b"} 2>/dev/null")
     if state.functions:
         lines.append(state.functions)
-    lines += [b"export -f " + name + b" 2>/dev/null" for name in state.exported_functions]
-    lines += [b"alias -- " + name + b"=" + value for name, value in state.aliases.items()]
-    lines += [b"builtin pushd -n -- " + quote(entry) + b" >/dev/null 2>&1" for entry in reversed(state.stack)]
+    lines.append(b"POSIXLY_CORRECT=1")
+    lines.append(b"\\unset -f . builtin eval exec exit set trap unset 2>/dev/null")
+    lines += [b"\\builtin export -f " + name + b" 2>/dev/null" for name in state.exported_functions]
+    lines += [b"\\builtin alias -- " + name + b"=" + value for name, value in state.aliases.items()]
+    lines += [b"\\builtin pushd -n -- " + quote(entry) + b" >/dev/null 2>&1" for entry in reversed(state.stack)]
     lines.append(_enter(state.directory))
     if state.previous:
         lines.append(b"OLDPWD=" + quote(state.previous))
     if state.shopts.get(b"expand_aliases", True):
-        lines.append(b"shopt -s expand_aliases")
+        lines.append(b"\\builtin shopt -s expand_aliases")
     return b"\n".join(lines) + b"\n"
 
 
@@ -63,13 +72,15 @@ def command(text: bytes, state: ShellState, close: Iterable[int]) -> bytes:
     on = [name for name, value in state.options.items() if value and name not in _SKIPPED_OPTIONS]
     off = [name for name, value in state.options.items() if not value and name not in _SKIPPED_OPTIONS]
     late = b"".join(_LATE[name] for name in on if name in _LATE)
-    lines = [b"exec " + b" ".join(b"%d<&-" % fd for fd in close)]
-    lines.append(b"set -- " + quote(text) + b" " + quote(b"-" + late if late else b""))
+    lines = [b"\\exec " + b" ".join(b"%d<&-" % fd for fd in close)]
+    lines.append(b"\\set -- " + quote(text) + b" " + quote(b"-" + late if late else b""))
     if off:
-        lines.append(b"set " + b" ".join(b"+o " + name for name in off))
+        lines.append(b"\\set " + b" ".join(b"+o " + name for name in off))
     early = [name for name in on if name not in _LATE]
     if early:
-        lines.append(b"set " + b" ".join(b"-o " + name for name in early))
+        lines.append(b"\\set " + b" ".join(b"-o " + name for name in early))
+    if not state.options.get(b"posix"):
+        lines.append(b"\\unset POSIXLY_CORRECT")
     return b"\n".join(lines) + b"\n"
 
 
@@ -91,6 +102,6 @@ def _declaration(name: bytes, variable: Variable) -> bytes:
 def _enter(directory: bytes) -> bytes:
     place = quote(directory)
     return (
-        b"builtin cd -- " + place + b" 2>/dev/null || "
-        b"builtin printf 'toolgate: the directory %s is gone; running in the root instead\\n' " + place + b" >&2"
+        b"\\builtin cd -- " + place + b" 2>/dev/null || "
+        b"\\builtin printf 'toolgate: the directory %s is gone; running in the root instead\\n' " + place + b" >&2"
     )

@@ -60,6 +60,8 @@ class ShellSession:
         self._current: Run | None = None
         self._watchers: set[asyncio.Task[None]] = set()
         self._closed = False
+        self.interrupted: CommandResult | None = None
+        """What the last command that was cancelled had printed."""
         self.jobs = Jobs(self._options.jobs, self._stop)
 
     async def __aenter__(self) -> ShellSession:
@@ -71,6 +73,8 @@ class ShellSession:
     @property
     def cwd(self) -> str:
         """The shell's directory: relative to the root inside it, absolute elsewhere."""
+        if self._made is None:
+            return "."
         directory = os.fsdecode(self._parts()[1].latest.directory)
         inside = directory == self._root or directory.startswith(self._root + "/")
         return os.path.relpath(directory, self._root) if inside else directory
@@ -82,6 +86,10 @@ class ShellSession:
     def state(self, access: Access = "write") -> ShellState:
         """The state that a command with this access is given; command analysis follows its functions and aliases."""
         return self._parts()[1].for_access(access)
+
+    def fresh_state(self) -> ShellState:
+        """The state that a command is given right after a restart."""
+        return self._parts()[1].first
 
     def exists(self, path: str) -> bool:
         """Whether a path, relative to the root or absolute inside it, is a file: `bash FILE` is then the real bash."""
@@ -178,8 +186,10 @@ class ShellSession:
             if not in_time and to_background:
                 return self._hand_over(run, access)
             await (run.end_naturally() if in_time else run.stop(self._options.grace))
-        except BaseException:
+        except BaseException as error:
             await asyncio.shield(self._stop(run))
+            if isinstance(error, asyncio.CancelledError) and not self._closed:
+                self.interrupted = self._result(run, access, timed_out=True)
             raise
         finally:
             self._current = None

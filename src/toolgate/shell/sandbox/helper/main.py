@@ -72,7 +72,7 @@ def in_namespaces(order: dict[str, Any], info_fd: int, parent: int, program: lis
     if first:
         os.write(info_fd, json.dumps({"child-pid": first}).encode())
         os.close(info_fd)
-        close_from(0)
+        let_go()
         signal.signal(signal.SIGTERM, lambda *_: os.kill(first, signal.SIGKILL))
         return status_to_code(os.waitpid(first, 0)[1])
     os.close(info_fd)
@@ -87,7 +87,7 @@ def in_namespaces(order: dict[str, Any], info_fd: int, parent: int, program: lis
     if not command:
         os.setsid()
         run(order, program)
-    close_from(0)
+    let_go()
     return first_of_namespace(command)
 
 
@@ -113,7 +113,7 @@ def beneath_us(order: dict[str, Any], info_fd: int, parent: int, program: list[s
         if order["mode"] == "landlock" and not order["network"]:
             deny_sockets()
         run(order, program)
-    close_from(0)
+    let_go()
     return wait_for(command)
 
 
@@ -133,11 +133,6 @@ def run(order: dict[str, Any], program: list[str]) -> NoReturn:
     os._exit(FAILED)
 
 
-def close_from(first: int) -> None:
-    """Hold nothing that belongs to the command."""
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) >= first:
-            try:
-                os.close(int(name))
-            except OSError:
-                continue
+def let_go() -> None:
+    """Hold no descriptor that belongs to the command."""
+    os.closerange(0, 1 << 20)
