@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.envelope import ErrorInfo, ToolResponse
 from toolgate.protocol.fast import trusted
 from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.runtime.run import Run
@@ -13,6 +13,9 @@ from toolgate.tools.context import ToolContext
 if TYPE_CHECKING:
     from toolgate.runtime.truncator import Truncator
     from toolgate.workspace.threads import Stop
+
+
+_TEXTS = frozenset({"data", "text", "stats", "context"})
 
 
 class OutputLimits:
@@ -26,17 +29,14 @@ class OutputLimits:
         self.secrets = secrets_of(context.settings)
         self._truncator: Truncator | None = None
 
-    def masked(self, response: ToolResponse) -> ToolResponse:
-        """The response without the runtime's own secrets."""
-        return trusted(ToolResponse, {name: self._mask(name, value) for name, value in response.__dict__.items()})
-
-    def _mask(self, name: str, value: object) -> object:
-        if name == "error" and value is not None:
-            from toolgate.protocol.envelope import ErrorInfo
-
-            assert isinstance(value, ErrorInfo)
-            return trusted(ErrorInfo, {"code": value.code, "message": mask(value.message, self.secrets)})
-        return value if name == "status" else mask(value, self.secrets)
+    def masked(self, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
+        """The response and its output without the runtime's own secrets."""
+        fields = {name: mask(value, self.secrets) for name, value in response.__dict__.items() if name in _TEXTS}
+        error = response.error
+        if error is not None:
+            error = trusted(ErrorInfo, {"code": error.code, "message": mask(error.message, self.secrets)})
+        masked = trusted(ToolResponse, {**fields, "status": response.status, "error": error})
+        return masked, mask(output, self.secrets)
 
     async def cut(self, run: Run, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
         """The response and its output, within the limits."""
@@ -51,9 +51,9 @@ class OutputLimits:
         truncator = self._truncator
         if not truncator.needs_cut(response, output):
             return response, output
-        keep = run.entry.tool.keep if run.entry is not None else "head"
+        keep, keep_data = (run.tool.keep, run.tool.keep_data) if run.entry is not None else ("head", ())
 
         def cut(stop: Stop) -> tuple[ToolResponse, str]:
-            return truncator.cut(run.call.name, keep, response, output, stop)
+            return truncator.cut(run.call.name, keep, response, output, stop, keep_data=keep_data)
 
         return await in_thread(cut)

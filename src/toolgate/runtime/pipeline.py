@@ -28,6 +28,7 @@ from toolgate.runtime.policy_source import policy_of
 from toolgate.runtime.recording import Recording
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.run import Entry, Run
+from toolgate.tools.base import Reroute
 from toolgate.tools.context import ToolContext
 
 
@@ -41,7 +42,9 @@ class Pipeline:
         self._admission = Admission(registry, context, self._breaker)
         self._policy = policy_of(context)
         self._limits = OutputLimits(context)
-        self._recording = Recording(context.recorder, context.session_id) if context.recorder is not None else None
+        self._recording = None
+        if context.recorder is not None:
+            self._recording = Recording(context.recorder, context.session_id, self._limits.secrets)
 
     async def run(self, call: ToolCall, pending: PendingResult) -> ToolResult:
         """Handle one call; raises nothing but cancellation."""
@@ -65,8 +68,9 @@ class Pipeline:
 
     async def cancelled(self, pending: PendingResult) -> ToolResult:
         """The result of a call that was taken back."""
+        left = pending.state.context.left if pending.state is not None else {}
         response = ToolResponse.failure(
-            ErrorCode.CANCELLED, "The call was cancelled.", next_step="It may be made again."
+            ErrorCode.CANCELLED, "The call was cancelled.", data=left, next_step="It may be made again."
         )
         return await self._end(pending, response)
 
@@ -86,7 +90,15 @@ class Pipeline:
     async def explain(self, call: ToolCall) -> Decision:
         """What would be decided about a call, executing and asking nothing."""
         run = Run(call, self._context, perf_counter())
-        refusal = self._admit(run) or await self._prepare(run)
+        refusal = self._admit(run)
+        if refusal is None:
+            found = self._stands_for(run)
+            if isinstance(found, ToolResponse):
+                refusal = found
+            elif found is not None:
+                run = found[1]
+                refusal = self._admit(run)
+        refusal = refusal or await self._prepare(run)
         if refusal is None:
             try:
                 return weigh(run, self._policy)
@@ -104,24 +116,35 @@ class Pipeline:
 
     async def _route(self, run: Run, entry: Entry, pending: PendingResult) -> ToolResponse | None:
         """Handle the call that this one stands for, if it does: same id, every gate, one permission, one record."""
-        try:
-            routed = entry.tool.reroute(run.params, run.context)
-        except Exception as error:  # noqa: BLE001 - whatever a tool does, the runtime lives and the call is answered
-            return failure_of(error, entry.tool.name)
-        if routed is None:
-            return None
-        call = ToolCall(id=run.call.id, name=routed.tool_name, arguments=encode(routed.arguments))
-        inner = run.inner = Run(call, self._context, run.started)
+        found = self._stands_for(run)
+        if found is None or isinstance(found, ToolResponse):
+            return found
+        routed, inner = found
+        run.inner = inner
         response = self._admit(inner)
         if response is None:
             assert inner.entry is not None
             response = await self._permit(inner, inner.entry)
+            if response is None and (response := self._admission.gates_again(run, entry)) is not None:
+                inner.refused = run.refused
             if response is None:
                 response = await self._execute(inner, inner.entry, pending)
         result = result_of(inner, *self._rendered(inner, response))
         self._tell_breaker(inner, result.response)
         run.extras = result.extras
         return routed.answer(result)
+
+    def _stands_for(self, run: Run) -> tuple[Reroute, Run] | ToolResponse | None:
+        """The call that this one stands for; None if it stands for itself."""
+        tool = run.tool
+        try:
+            routed = tool.reroute(run.params, run.context) if run.entry is not None and run.entry.reroutes else None
+        except Exception as error:  # noqa: BLE001 - whatever a tool does, the runtime lives and the call is answered
+            return run.refuse("prepare", failure_of(error, tool.name))
+        if routed is None:
+            return None
+        call = ToolCall(id=run.call.id, name=routed.tool_name, arguments=encode(routed.arguments))
+        return routed, Run(call, self._context, run.started)
 
     async def _execute(self, run: Run, entry: Entry, pending: PendingResult) -> ToolResponse:
         """Run it in its turn; whatever the tool does, the runtime lives and the call is answered."""
@@ -210,7 +233,8 @@ class Pipeline:
         )
 
     def _rendered(self, run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
-        return rendered(run, self._limits.masked(response) if self._limits.secrets else response)
+        response, output = rendered(run, response)
+        return self._limits.masked(response, output) if self._limits.secrets else (response, output)
 
     async def _cut_and_record(self, run: Run, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
         if len(output) > self._limits.surely_fits:

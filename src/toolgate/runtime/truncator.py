@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from toolgate.errors import ToolError
@@ -62,9 +63,19 @@ class Truncator:
         return _exceeds(output, self._limits_for(response))
 
     def cut(
-        self, tool_name: str, direction: str, response: ToolResponse, output: str, stop: Stop | None = None
+        self,
+        tool_name: str,
+        direction: str,
+        response: ToolResponse,
+        output: str,
+        stop: Stop | None = None,
+        *,
+        keep_data: Sequence[str] = (),
     ) -> tuple[ToolResponse, str]:
-        """The cut envelope and what the model reads: its text, then the preview. Blocks while the file is written."""
+        """The cut envelope and what the model reads: its text, then the preview. Blocks while the file is written.
+
+        `keep_data` names the members of `data` that stay.
+        """
         output = _encodable(output)
         limits = self._limits_for(response)
         wanted = cast("Direction", self._settings.direction or direction)
@@ -87,7 +98,8 @@ class Truncator:
             self._next_step(path, start),
         ]
         text = _own_text(response, shown) + " ".join(sentences)
-        data = {"truncated": True, "truncation": truncation, "preview": shown}
+        kept = {key: response.data[key] for key in keep_data if key in response.data}
+        data = {**kept, "truncated": True, "truncation": truncation, "preview": shown}
         return _envelope(response, data, text, limits), f"{text}\n\n{shown}"
 
     def _limits_for(self, response: ToolResponse) -> Limits:

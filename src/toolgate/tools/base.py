@@ -76,6 +76,8 @@ class Tool(ABC, Generic[P]):
     """The ports of the context without which the tool is left out."""
     keep: str = "head"
     """Which end of an over-long output is kept: `head`, `tail` or `head_tail`."""
+    keep_data: tuple[str, ...] = ()
+    """The short members of `data` that stay when an over-long output is cut."""
 
     @abstractmethod
     async def execute(self, params: P, context: ToolContext) -> ToolResponse:

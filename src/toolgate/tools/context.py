@@ -63,6 +63,8 @@ class ToolContext:
         """What the caller of the call that is being handled may use."""
         self.on_output: Callable[[Literal["stdout", "stderr"], str], None] | None = None
         """Told what a command prints while it runs."""
+        self.left: dict[str, Any] = {}
+        """What a call that is taken back leaves: the `data` of its `CANCELLED` answer."""
         self._settings = settings
         self.shared: dict[str, Any] = {}
         """State of the session that every copy of this context shares (one key a room)."""

@@ -8,22 +8,28 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.oserrors import from_os_error, quote
 from toolgate.workspace.root import Workspace
+from toolgate.workspace.threads import Stop
 
-_OURS = re.compile(r"tool_\d{8}_\d{6}_[A-Za-z0-9_-]+\.json")
+T = TypeVar("T")
+
+_OURS = re.compile(r"tool_\d{8}_\d{6}_[A-Za-z0-9_-]+\.(?:json|log)")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 64
 _MOST_TRIES = 10_000
 _SWEEP_EVERY = 3600.0
 _DAY = 86_400.0
+_MOST_ADOPTED = 1 << 30
+"""Bytes of adopted files that are kept at the same time."""
+_CHUNK = 1 << 22
 _IGNORE = ".gitignore"
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -51,6 +57,35 @@ class Spool:
     @contextmanager
     def create(self, label: str, now: float) -> Iterator[tuple[str, BinaryIO]]:
         """A new file (mode 0600) and its path relative to the root; an exception inside removes the file again."""
+        with self._opened(now) as (directory, fd), _new_file(fd, file_stem(label, now), ".json") as (name, file):
+            yield f"{directory}/{name}", file
+
+    def adopt(self, label: str, now: float, source: str, stop: Stop | None = None) -> str:
+        """Keep a private file of the runtime's own, as it is, under a name ending in `.log`; its path.
+
+        Where it lies on the same file system no byte is copied. The oldest such files give way to it.
+        """
+        try:
+            origin = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            raise from_os_error(error, label) from None
+        try:
+            info = os.fstat(origin)
+            if not stat.S_ISREG(info.st_mode):
+                raise ToolError(
+                    ErrorCode.EXECUTION_ERROR, f"The output of {quote(label)} was replaced.", "Run it again."
+                )
+            with self._opened(now) as (directory, fd):
+                _make_room(fd, info.st_size)
+                stem = file_stem(label, now)
+                name = _linked(fd, stem, source, info) or _copied(fd, stem, origin, stop or Stop())
+                return f"{directory}/{name}"
+        finally:
+            os.close(origin)
+
+    @contextmanager
+    def _opened(self, now: float) -> Iterator[tuple[str, int]]:
+        """The directory, swept: its path and its descriptor."""
         directory = self._workspace.relative(self._directory)
         try:
             fd = self._open(directory)
@@ -64,8 +99,7 @@ class Spool:
             raise from_os_error(error, self._directory) from None
         try:
             self._sweep(fd, now)
-            with _new_file(fd, file_stem(label, now)) as (name, file):
-                yield f"{directory}/{name}", file
+            yield directory, fd
         except OSError as error:
             raise from_os_error(error, self._directory) from None
         finally:
@@ -120,8 +154,8 @@ def _ignore_itself(fd: int) -> None:
 
 
 @contextmanager
-def _new_file(directory: int, stem: str) -> Iterator[tuple[str, BinaryIO]]:
-    name, fd = _take_name(directory, stem)
+def _new_file(directory: int, stem: str, suffix: str) -> Iterator[tuple[str, BinaryIO]]:
+    name, fd = _take_name(stem, suffix, lambda name: os.open(name, _CREATE, 0o600, dir_fd=directory))
     try:
         with os.fdopen(fd, "wb", buffering=1 << 17) as file:
             os.fchmod(fd, 0o600)
@@ -132,9 +166,50 @@ def _new_file(directory: int, stem: str) -> Iterator[tuple[str, BinaryIO]]:
         raise
 
 
-def _take_name(directory: int, stem: str) -> tuple[str, int]:
+def _take_name(stem: str, suffix: str, make: Callable[[str], T]) -> tuple[str, T]:
     for number in range(1, _MOST_TRIES):
-        name = f"{stem}.json" if number == 1 else f"{stem}_{number}.json"
+        name = f"{stem}{suffix}" if number == 1 else f"{stem}_{number}{suffix}"
         with suppress(FileExistsError):
-            return name, os.open(name, _CREATE, 0o600, dir_fd=directory)
+            return name, make(name)
     raise FileExistsError(f"{_MOST_TRIES} outputs in one second")
+
+
+def _linked(directory: int, stem: str, source: str, expected: os.stat_result) -> str | None:
+    """The name of a second link to `source`; None where there cannot be one."""
+    try:
+        name, _ = _take_name(
+            stem, ".log", lambda name: os.link(source, name, dst_dir_fd=directory, follow_symlinks=False)
+        )
+    except FileExistsError:
+        raise
+    except OSError:  # another file system, or one without links
+        return None
+    info = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    if (info.st_dev, info.st_ino) == (expected.st_dev, expected.st_ino) and info.st_mode & 0o777 == 0o600:
+        return name
+    os.unlink(name, dir_fd=directory)
+    return None
+
+
+def _copied(directory: int, stem: str, origin: int, stop: Stop) -> str:
+    with _new_file(directory, stem, ".log") as (name, file):
+        while os.sendfile(file.fileno(), origin, None, _CHUNK):
+            stop.check()
+    return name
+
+
+def _make_room(directory: int, size: int) -> None:
+    """Remove adopted files, the oldest first, until they and the new one are within the limit."""
+    found = []
+    for name in os.listdir(directory):
+        if _OURS.fullmatch(name) and name.endswith(".log"):
+            with suppress(FileNotFoundError):
+                info = os.stat(name, dir_fd=directory, follow_symlinks=False)
+                found.append((info.st_mtime, name, info.st_size))
+    total = size + sum(entry[2] for entry in found)
+    for _, name, freed in sorted(found):
+        if total <= _MOST_ADOPTED:
+            return
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=directory)
+        total -= freed

@@ -59,6 +59,7 @@ async def run_jobs(jobs: Jobs, arguments: dict[str, Any]) -> CommandResult:
 
 
 def _line(info: JobInfo) -> str:
-    state = "running" if info.running else f"ended with exit code {info.exit_code}"
+    ended = "stopped" if info.exit_code is None else f"ended with exit code {info.exit_code}"
+    state = "running" if info.running else ended
     size = info.stdout_bytes + info.stderr_bytes
     return f"{info.id}  {state}  {info.seconds:.0f} s  {size} bytes of output  {info.command}\n"

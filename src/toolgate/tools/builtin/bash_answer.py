@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import Status, ToolResponse
 
 if TYPE_CHECKING:
-    from toolgate.shell import CommandResult
+    from toolgate.shell import CommandResult, ShellSession
+    from toolgate.tools.builtin.bash_whole import Whole
 
-_CATEGORIES = {127: "command_not_found", 126: "execution_error", 2: "invalid_usage"}
+_CATEGORIES = {127: "command_not_found", 126: "execution_error"}
+_USAGE_CODES = frozenset({1, 2, 64, 129})
+_USAGE = re.compile(
+    r"^usage: |^Try '.+ --help'|: (?:unrecognized|invalid|unknown|illegal) option\b"
+    r"|: syntax error[ :]|: unexpected (?:EOF|end of file)|wanted at line \d+, delimited by end-of-file",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""How programs say that their words do not fit; an exit code of 2 alone means many other things."""
+_NOT_TEXT = "Bytes that are not UTF-8 text are shown as \ufffd."
 
 
-def answered(result: CommandResult, timeout_ms: int, hint: str = "") -> ToolResponse:
+def answered(result: CommandResult, timeout_ms: int, whole: Whole | None = None) -> ToolResponse:
     """The envelope: a command that ran is an answer, whatever its exit code."""
-    data: dict[str, Any] = {
-        "stdout": result.stdout,
-        "stderr": result.stderr + hint,
-        "exit_code": result.exit_code,
-        "truncated": result.truncated,
-        "sandbox": result.sandbox.to_dict() if result.sandbox is not None else None,
-    }
-    stats: dict[str, int | float | str] = {
+    data = data_of(result)
+    if whole is not None and whole.paths:
+        data["full_output"] = whole.paths
+    stats: dict[str, Any] = {
         "stdout_bytes": result.stdout_info.bytes or len(result.stdout.encode(errors="replace")),
         "stderr_bytes": result.stderr_info.bytes or len(result.stderr.encode(errors="replace")),
     }
@@ -31,37 +37,72 @@ def answered(result: CommandResult, timeout_ms: int, hint: str = "") -> ToolResp
         data["job_id"] = result.job_id
         text = f"Started in the background as {result.job_id}. Look at it with: jobs output {result.job_id}"
         return ToolResponse.success(data, text, stats=stats, context=context)
+    notes = [*(whole.sentences if whole is not None else ())]
+    if "\ufffd" in result.stdout or "\ufffd" in result.stderr:
+        notes.append(_NOT_TEXT)
     if result.timed_out:
-        return _timed_out(result, data, timeout_ms, stats, context)
-    text = f"Exit code {result.exit_code}."
-    if result.hint:
-        text = f"{text} {result.hint}"
-    if result.truncated:
-        text = f"{text} The output was too long and its middle was left out; write it to a file to read all of it."
+        return _timed_out(data, timeout_ms, notes, stats, context)
+    sentences = [_ending(result), *([result.hint] if result.hint else []), *notes]
     if result.exit_code == 0 and not result.truncated:
-        return ToolResponse.success(data, text, stats=stats, context=context)
-    if result.exit_code != 0 and not result.hint:
-        text = f"{text} Read stderr, change the command and try again."
-    return ToolResponse.partial(data, text, stats=stats, context=context)
+        return ToolResponse.success(data, " ".join(sentences), stats=stats, context=context)
+    sentences.append(_next_step(result, data))
+    return ToolResponse.partial(data, " ".join(filter(None, sentences)), stats=stats, context=context)
+
+
+def data_of(result: CommandResult) -> dict[str, Any]:
+    """`data` of every answer."""
+    return {
+        "stdout": result.stdout,
+        "stderr": result.stderr,
+        "exit_code": result.exit_code,
+        "truncated": result.truncated,
+        "sandbox": result.sandbox.to_dict() if result.sandbox is not None else None,
+    }
+
+
+def answered_restart(shell: ShellSession) -> ToolResponse:
+    """The answer to `restart` alone."""
+    data = {"stdout": "", "stderr": "", "exit_code": 0, "truncated": False, "sandbox": shell.sandbox().to_dict()}
+    return ToolResponse.success(data, "The shell starts anew.", context={"cwd": shell.cwd})
+
+
+def _ending(result: CommandResult) -> str:
+    if result.exit_code is None:
+        return "It was ended before it was done."
+    return f"Exit code {result.exit_code}."
+
+
+def _next_step(result: CommandResult, data: dict[str, Any]) -> str:
+    if paths := data.get("full_output"):
+        return f"Read it with read_file(path='{next(iter(paths.values()))}', start_line=N), or grep with the same path."
+    if result.truncated:
+        return "Run it again for less of it."
+    if result.hint:
+        return ""
+    return "Read stderr, change the command and try again." if result.stderr else "Change the command and try again."
 
 
 def _timed_out(
-    result: CommandResult, data: dict[str, Any], timeout_ms: int, stats: dict[str, Any], context: dict[str, Any]
+    data: dict[str, Any], timeout_ms: int, notes: list[str], stats: dict[str, Any], context: dict[str, Any]
 ) -> ToolResponse:
     data["timed_out"] = True
     message = f"The command did not end within {timeout_ms / 1000:g} s; it was ended with everything that it started."
     step = "Use a longer timeout_ms, or background=true."
-    if result.stdout or result.stderr:
-        text = f"{message} What it had printed is kept. {step}"
+    if data["stdout"] or data["stderr"]:
+        text = " ".join([message, "What it had printed is kept.", *notes, step])
         return ToolResponse.partial(data, text, stats=stats, context=context)
     return ToolResponse.failure(ErrorCode.TIMEOUT, message, data=data, next_step=step, stats=stats, context=context)
 
 
 def category_of(response: ToolResponse) -> str | None:
     """`failureCategory` of a command that did not end well."""
-    if response.data.get("timed_out"):
+    data = response.data
+    if data.get("timed_out"):
         return "timeout"
-    return _CATEGORIES.get(response.data.get("exit_code", 0))
+    code = data.get("exit_code", 0)
+    if code in _USAGE_CODES and "routed" not in data and _USAGE.search(data.get("stderr", "")[:4096]):
+        return "invalid_usage"
+    return _CATEGORIES.get(code)
 
 
 def render(response: ToolResponse) -> str:
@@ -73,5 +114,5 @@ def render(response: ToolResponse) -> str:
     if data["stderr"]:
         parts.append(data["stderr"] if not data["stdout"] else f"[stderr]\n{data['stderr']}")
     shown = "".join(part if part.endswith("\n") or not part else part + "\n" for part in parts)
-    said = response.text in data["stderr"] or (response.status is Status.success and "job_id" not in data)
-    return shown if said and shown else f"{shown}[{response.text}]"
+    needless = response.status is Status.success and "job_id" not in data and _NOT_TEXT not in response.text
+    return shown if shown and (needless or response.text in data["stderr"]) else f"{shown}[{response.text}]"

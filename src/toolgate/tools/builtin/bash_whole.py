@@ -1,0 +1,59 @@
+"""Output that is too long for an answer: all of it goes where `read_file` and `grep` reach it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from toolgate.errors import ToolError
+from toolgate.log import logger
+from toolgate.workspace.threads import Stop, in_thread
+
+if TYPE_CHECKING:
+    from toolgate.shell.result import StreamInfo
+    from toolgate.tools.context import ToolContext
+    from toolgate.workspace.spool import Spool
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Where all of it is."""
+
+    paths: dict[str, str] = field(default_factory=dict)
+    """Stream to path, relative to the root."""
+    sentences: tuple[str, ...] = ()
+    """What there is to say about it."""
+
+
+async def keep_whole(context: ToolContext, stdout: StreamInfo, stderr: StreamInfo) -> Whole:
+    """Keep the streams of which the answer shows only both ends."""
+    paths: dict[str, str] = {}
+    sentences = []
+    for name, info in (("stdout", stdout), ("stderr", stderr)):
+        if info.truncated:
+            size = f"{name} is too long to show whole ({info.bytes:,} bytes, {info.lines:,} lines)"
+            try:
+                paths[name] = await in_thread(_adopt, context, name, info.spill)
+            except ToolError as error:
+                logger("bash").warning("output_not_kept", stream=name, reason=error.message)
+                sentences.append(f"{size}, and the rest was not kept: {error.message}")
+            else:
+                part = "all of it" if info.spilled_bytes == info.bytes else f"its first {info.spilled_bytes:,} bytes"
+                sentences.append(f"{size}; {part}, as printed: '{paths[name]}'.")
+    return Whole(paths, tuple(sentences))
+
+
+def _adopt(stop: Stop, context: ToolContext, stream: str, source: str | None) -> str:
+    spool = _spool(context)
+    return spool.adopt(f"Bash_{stream}", context.clock.time(), source or "", stop)
+
+
+def _spool(context: ToolContext) -> Spool:
+    spool: Spool | None = context.shared.get("spool")
+    if spool is None:
+        from toolgate.workspace.spool import Spool
+
+        output = context.settings.tool_output
+        spool = Spool(context.require_workspace(), output.dir, output.retention_days)
+        context.shared["spool"] = spool
+    return spool
