@@ -123,6 +123,13 @@ def test_an_edit_that_would_only_change_what_the_place_decides_is_refused(worksp
     assert error_of(workspace, b"a\r\nb", Edit(old="a\r\nb", new="a\nb")).code == "INVALID_PARAM"
 
 
+def test_no_utf_8_is_mixed_into_text_that_turns_out_to_be_something_else(workspace: Workspace) -> None:
+    content = b"x = 1\n" * 3000 + "café\n".encode("latin-1") + b"needle\n"
+
+    assert "latin-1" in error_of(workspace, content, Edit(old="needle", new="é")).message
+    assert edited(workspace, content, Edit(old="needle", new="pin")) == content.replace(b"needle", b"pin")
+
+
 def test_the_diff_shows_the_lines_around_the_change(workspace: Workspace) -> None:
     content = b"".join(b"line %d\n" % number for number in range(1, 10_001))
     planned = plan(workspace, content, Edit(old="line 5000\n", new="new\nnewer\n"))

@@ -162,8 +162,14 @@ def test_a_failed_rename_leaves_the_old_file_and_no_temporary_one(
     assert (workspace.root / "f").read_text() == "old"
 
 
-def test_without_unnamed_files_a_named_one_is_used(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "O_TMPFILE", os.O_DIRECTORY | os.O_WRONLY)  # EISDIR, as from a kernel without them
+@pytest.mark.parametrize("missing", ["O_TMPFILE", "/proc"])
+def test_without_unnamed_files_a_named_one_is_used(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    if missing == "/proc":
+        monkeypatch.setattr("toolgate.workspace.temporary._DESCRIPTORS", "/nowhere")
+    else:
+        monkeypatch.setattr(os, "O_TMPFILE", os.O_DIRECTORY | os.O_WRONLY)  # EISDIR, as from a kernel without them
     write(workspace, "new", b"one")
     written = write(workspace, "new", b"two")
 

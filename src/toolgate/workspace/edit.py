@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
-from toolgate.workspace.encoding import SAMPLE, Encoding, binary, detect
+from toolgate.workspace.encoding import SAMPLE, Encoding, binary, detect, guess, not_text
 from toolgate.workspace.known import KnownFiles
 from toolgate.workspace.lines import LineIndex
 from toolgate.workspace.nearest import nearest
@@ -152,9 +152,13 @@ def _several(
 
 
 def _find(stop: Stop, fd: int, path: str, edit: Edit, index: LineIndex, label: str) -> list[Replacement]:
-    found = find_text(stop, fd, index.end, edit.old, index.encoding, 1 if edit.first_only else _MOST_MATCHES)
+    most = 1 if edit.first_only else _MOST_MATCHES
+    check = not edit.new.isascii()  # only then does it matter what the rest of the file is written in
+    found = find_text(stop, fd, index.end, edit.old, index.encoding, most, check=check)
     if found.has_nul:
         raise binary(path)
+    if found.damaged is not None:
+        raise not_text(path, guess(found.damaged))
     if not found.spans:
         raise _missed(fd, path, edit, index, label)
     if len(found.spans) > 1 and not edit.replace_all:

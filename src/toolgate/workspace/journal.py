@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ToolError
@@ -48,19 +48,16 @@ class Journal:
     @contextmanager
     def open(self, stop: Stop) -> Iterator["OpenJournal"]:
         """The journal, locked for one change."""
-        try:
-            fd = self._enter()
-        except OSError as error:
-            raise from_os_error(error, DIRECTORY) from None
-        try:
-            with _locked(fd, stop):
-                opened = OpenJournal(fd)
-                try:
-                    yield opened
-                finally:
-                    opened.close()
-        finally:
-            os.close(fd)
+        with ExitStack() as held:
+            try:
+                directory = self._enter()
+                held.callback(os.close, directory)
+                held.callback(os.close, _lock(directory, stop))
+                opened = OpenJournal(directory)
+            except OSError as error:
+                raise from_os_error(error, DIRECTORY) from None
+            held.callback(opened.close)
+            yield opened
 
     def undo(self, last: "Last" = "call", *, session_id: str | None = None) -> "list[Undone]":
         """Take back the last call, turn or session that wrote; see `toolgate.workspace.undo`."""
@@ -235,26 +232,31 @@ def copy_file(source_directory: int, source: str, directory: int, name: str) -> 
         os.close(from_fd)
 
 
-@contextmanager
-def _locked(directory: int, stop: Stop) -> Iterator[None]:
+def _lock(directory: int, stop: Stop) -> int:
+    """The descriptor that holds the lock; closing it, or dying, gives the lock back."""
     fd = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=directory)
     try:
-        deadline = time.monotonic() + _LOCK_PATIENCE
-        pause = 0.0005
-        while True:
-            stop.check()
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise ToolError(
-                        ErrorCode.EXECUTION_ERROR,
-                        f"Another process has been writing in this workspace for {_LOCK_PATIENCE:g} s.",
-                        "Try again in a moment.",
-                    ) from None
-                time.sleep(pause)
-                pause = min(pause * 2, 0.02)
-        yield
-    finally:
+        _wait_for(fd, stop)
+    except BaseException:
         os.close(fd)
+        raise
+    return fd
+
+
+def _wait_for(fd: int, stop: Stop) -> None:
+    deadline = time.monotonic() + _LOCK_PATIENCE
+    pause = 0.0005
+    while True:
+        stop.check()
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise ToolError(
+                    ErrorCode.EXECUTION_ERROR,
+                    f"Another process has been writing in this workspace for {_LOCK_PATIENCE:g} s.",
+                    "Try again in a moment.",
+                ) from None
+            time.sleep(pause)
+            pause = min(pause * 2, 0.02)

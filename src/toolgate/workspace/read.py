@@ -23,6 +23,7 @@ class Window:
     """Some lines of a file, and what is known about the rest."""
 
     path: str
+    """Relative to the root."""
     stat: os.stat_result
     start_line: int
     lines: list[str] = field(default_factory=list)

@@ -1,5 +1,6 @@
 """Finding text in a file of any size: exact, in flat memory, and blind only to how lines end."""
 
+import codecs
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -19,15 +20,24 @@ class Found:
     spans: list[tuple[int, int]] = field(default_factory=list)
     has_nul: bool = False
     """A NUL byte was passed, which no text has."""
+    damaged: bytes | None = None
+    """Bytes around the first place that is not valid text, if that was asked for."""
 
 
-def find_text(stop: Stop, fd: int, size: int, text: str, encoding: Encoding, most: int) -> Found:
-    """All places of `text`, at most `most`; a line end in it matches whichever the file has."""
+def find_text(
+    stop: Stop, fd: int, size: int, text: str, encoding: Encoding, most: int, *, check: bool = False
+) -> Found:
+    """All places of `text`, at most `most`; a line end in it matches whichever the file has.
+
+    With `check`, all that is passed on the way is decoded to see whether it is text at all.
+    """
     if "\n" in text:
         find, longest = _flexible(text, encoding)
     else:
         find, longest = _literal(encoding.encode(text), encoding.width)
-    return _scan(stop, fd, size, len(encoding.bom), find, longest, most, nul=encoding.width == 1)
+    scan = _Scan(encoding, check)
+    scan.run(stop, fd, size, find, longest, most)
+    return scan.found
 
 
 def _literal(needle: bytes, width: int) -> tuple[_Find, int]:
@@ -61,27 +71,44 @@ def _flexible(text: str, encoding: Encoding) -> tuple[_Find, int]:
     return find, longest
 
 
-def _scan(stop: Stop, fd: int, size: int, start: int, find: _Find, longest: int, most: int, *, nul: bool) -> Found:
-    """Search block by block, keeping as much of each as a match across the border needs."""
-    found = Found()
-    buffer = bytearray(min(size - start + 1, _BUFFER) + 2 * longest)
-    view = memoryview(buffer)
-    base, filled = start, 0  # the buffer holds the file's bytes from `base`; an even distance keeps code units whole
-    while True:
-        stop.check()
-        count = os.preadv(fd, [view[filled:]], base + filled)
-        found.has_nul = found.has_nul or (nul and buffer.find(b"\0", filled, filled + count) >= 0)
-        filled += count
-        done = 0
-        for first, last in find(buffer, 0, filled):
-            found.spans.append((base + first, base + last))
-            done = last
-            if len(found.spans) >= most:
-                return found
-        if not count:
-            return found
-        keep = max(done, filled - (longest - 1), 0)
-        keep -= keep % 2
-        keep = max(keep, done)
-        buffer[: filled - keep] = buffer[keep:filled]
-        base, filled = base + keep, filled - keep
+class _Scan:
+    """Searches block by block, keeping as much of each as a match across the border needs."""
+
+    def __init__(self, encoding: Encoding, check: bool) -> None:
+        self.found = Found()
+        self._encoding = encoding
+        self._decoder = codecs.getincrementaldecoder(encoding.codec)() if check else None
+
+    def run(self, stop: Stop, fd: int, size: int, find: _Find, longest: int, most: int) -> None:
+        found = self.found
+        base, filled = len(self._encoding.bom), 0  # the buffer holds the file's bytes from `base`
+        buffer = bytearray(min(max(size - base, 0) + 1, _BUFFER) + 2 * longest)
+        view = memoryview(buffer)
+        while True:
+            stop.check()
+            count = os.preadv(fd, [view[filled:]], base + filled)
+            self._inspect(buffer, filled, filled + count)
+            filled += count
+            done = 0
+            for first, last in find(buffer, 0, filled):
+                found.spans.append((base + first, base + last))
+                done = last
+                if len(found.spans) >= most:
+                    return
+            if not count:
+                return
+            keep = max(filled - (longest - 1), 0)
+            keep = max(keep - keep % 2, done)  # an even distance keeps code units whole
+            buffer[: filled - keep] = buffer[keep:filled]
+            base, filled = base + keep, filled - keep
+
+    def _inspect(self, buffer: bytearray, start: int, end: int) -> None:
+        found = self.found
+        if self._encoding.width == 1 and buffer.find(b"\0", start, end) >= 0:
+            found.has_nul = True
+        if self._decoder is None or found.damaged is not None:
+            return
+        try:
+            self._decoder.decode(bytes(buffer[start:end]), start == end)
+        except UnicodeDecodeError as error:
+            found.damaged = error.object

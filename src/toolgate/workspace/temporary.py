@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 
 TEMPORARY = ".toolgate-tmp-"
 """How the names of unfinished files begin; listings leave them out."""
+_DESCRIPTORS = "/proc/self/fd"
 _UNSUPPORTED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.EPERM)
 
 
@@ -19,11 +20,13 @@ class Temporary:
         self._directory = directory
         self._name: str | None = None
         self.fd = self._open(mode)
-        fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with suppress(OSError):  # a file system without locks: nothing there will be taken for abandoned either
+            fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _open(self, mode: int) -> int:
         try:
-            return os.open(".", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, mode, dir_fd=self._directory)
+            if os.path.isdir(_DESCRIPTORS):  # without it an unnamed file could not be given a name
+                return os.open(".", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, mode, dir_fd=self._directory)
         except OSError as error:
             if error.errno not in _UNSUPPORTED:
                 raise
@@ -50,7 +53,7 @@ class Temporary:
             self._name = None
 
     def _link(self, name: str) -> None:
-        os.link(f"/proc/self/fd/{self.fd}", name, dst_dir_fd=self._directory, follow_symlinks=True)
+        os.link(f"{_DESCRIPTORS}/{self.fd}", name, dst_dir_fd=self._directory, follow_symlinks=True)
 
     def close(self) -> None:
         """Drop the file unless it has got its name."""

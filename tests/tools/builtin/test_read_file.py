@@ -101,6 +101,13 @@ async def test_an_absolute_path_is_resolved_to_a_relative_one(tools: Toolbox) ->
     assert response.context["path_resolved"] == "a.txt"
 
 
+async def test_the_resolved_path_is_where_a_link_leads(tools: Toolbox) -> None:
+    (tools.root / "a.txt").write_text("x\n")
+    (tools.root / "link").symlink_to("a.txt")
+
+    assert (await tools("read_file", path="link")).context["path_resolved"] == "a.txt"
+
+
 async def test_without_a_workspace_it_says_so() -> None:
     context = toolgate.ToolContext(mode=toolgate.ToolMode.coding)
     toolset = toolgate.builtin_registry().toolset(toolgate.ToolMode.coding, context)

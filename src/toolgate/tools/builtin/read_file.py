@@ -64,7 +64,9 @@ class FileReadTool(Tool[FileReadParams]):
 
 def _read(stop: Stop, workspace: Workspace, known: KnownFiles, params: FileReadParams, budget: int) -> Window:
     window = read_window(stop, workspace, params.path, params.start_line, min(params.limit, _MOST_LINES), budget)
-    known.remember(workspace.locate(params.path).parts, window.stat, window.digest)
+    parts = workspace.locate(params.path).parts
+    known.remember(parts, window.stat, window.digest)
+    window.path = "/".join(parts)
     return window
 
 
