@@ -9,7 +9,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.ports import Recorder
 from toolgate.protocol.record import CallRecord, Decision
-from toolgate.runtime.redaction import stored
+from toolgate.runtime.redaction import mask, stored
 from toolgate.runtime.run import Run
 
 _BY_DEFAULT = Decision(decision="allow", gate="permission", reason="no permission needed")
@@ -18,9 +18,10 @@ _BY_DEFAULT = Decision(decision="allow", gate="permission", reason="no permissio
 class Recording:
     """Writes what happened to a call; one decision, one end, and a start in between if it ran."""
 
-    def __init__(self, recorder: Recorder, session_id: str | None) -> None:
+    def __init__(self, recorder: Recorder, session_id: str | None, secrets: tuple[str, ...] = ()) -> None:
         self._recorder = recorder
         self._session_id = session_id
+        self._secrets = secrets
 
     async def start(self, run: Run) -> ToolResponse | None:
         """Record that the call runs; a call that cannot be recorded does not run."""
@@ -48,6 +49,8 @@ class Recording:
             logger("pipeline").error("record_failed", error=type(error).__name__)
 
     async def _write(self, run: Run, kind: Literal["decision", "started", "finished"], payload: dict[str, Any]) -> None:
+        if self._secrets:
+            payload = mask(payload, self._secrets)
         record = CallRecord(
             kind=kind, session_id=self._session_id, call_id=run.call.id, tool_name=run.call.name, payload=payload
         )
