@@ -23,7 +23,7 @@ def start(tmp_path: Path) -> Iterator[int]:
 def files(start: int, **options: Any) -> list[str]:
     """All files that a walk shows."""
     walk = Walk(start, **{"ignores": Ignores(), **options})
-    return sorted(folder.path + name for folder in walk for name in folder.files if folder.keeps(name))
+    return sorted(folder.path + name for folder in walk for name in folder.keep(folder.files))
 
 
 def test_everything_is_found_but_what_never_is(tmp_path: Path, start: int) -> None:

@@ -10,7 +10,7 @@ from heapq import nsmallest
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace import globs
-from toolgate.workspace.ignore import IgnoreFile, Ignores, parse
+from toolgate.workspace.ignore import Ignores
 from toolgate.workspace.listing import shown_name
 from toolgate.workspace.paths import outside
 from toolgate.workspace.root import Workspace
@@ -111,17 +111,18 @@ def find_files(
     kept: list[str] = []
     walk = Walk(
         start.directory,
-        ignores=None if start.rules is None else Ignores(excludes=(IgnoreFile(parse("\n".join(start.rules))),)),
+        ignores=Ignores.inheriting(start.rules),
         check=check,
         hidden=start.hidden,
         only=pattern.only,
         depth=pattern.depth,
     )
     for folder in walk:
-        names = [name for name in pattern.matching(folder, folder.files) if folder.keeps(name)]
-        for name in pattern.matching(folder, folder.links) if folder.links else ():
-            if folder.keeps(name) and _leads_to_file(workspace, f"{start.prefix}{folder.path}{name}"):
-                names.append(name)
+        names = folder.keep(pattern.matching(folder, folder.files))
+        if folder.links:
+            names += _leading_to_files(
+                workspace, start.prefix, folder, folder.keep(pattern.matching(folder, folder.links))
+            )
         kept.extend([folder.path + name for name in names])
         files.total += len(names)
         files.ignored.extend(f"{start.prefix}{folder.path}{name}/" for name in folder.ignored)
@@ -135,9 +136,13 @@ def find_files(
     return files
 
 
-def _leads_to_file(workspace: Workspace, path: str) -> bool:
-    try:
-        info = workspace.stat(path)
-    except ToolError:  # leads out of the root, or in a circle
-        return False
-    return info is not None and stat.S_ISREG(info.st_mode)
+def _leading_to_files(workspace: Workspace, prefix: str, folder: Folder, links: list[str]) -> list[str]:
+    found = []
+    for name in links:
+        try:
+            info = workspace.stat(f"{prefix}{folder.path}{name}")
+        except ToolError:  # leads out of the root, or in a circle
+            continue
+        if info is not None and stat.S_ISREG(info.st_mode):
+            found.append(name)
+    return found

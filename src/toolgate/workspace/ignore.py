@@ -136,17 +136,17 @@ class IgnoreFile:
     def __init__(self, rules: list[Rule], base: str = "") -> None:
         self._skip = len(base)
         self._negated = [rule.negated for rule in rules]
-        self._files, self._dirs = _Matcher(), _Matcher()
+        self.for_files, self._dirs = _Matcher(), _Matcher()
         for index, rule in enumerate(rules):
             self._dirs.add(index, rule)
             if not rule.only_dirs:
-                self._files.add(index, rule)
-        self._files.compile()
+                self.for_files.add(index, rule)
+        self.for_files.compile()
         self._dirs.compile()
 
     def verdict(self, name: str, folder: str, is_dir: bool) -> bool | None:
         """Whether `folder` + `name` is ignored; None if no rule speaks about it. `folder` is empty or ends with `/`."""
-        matcher = self._dirs if is_dir else self._files
+        matcher = self._dirs if is_dir else self.for_files
         index = matcher.last(name, (folder + name)[self._skip :] if matcher.paths else "")
         return None if index < 0 else not self._negated[index]
 
@@ -154,13 +154,43 @@ class IgnoreFile:
 class Ignores:
     """Every rule that holds in one directory."""
 
-    __slots__ = ("excludes", "files")
+    __slots__ = ("_quick", "excludes", "files")
 
     def __init__(self, files: tuple[IgnoreFile, ...] = (), excludes: tuple[IgnoreFile, ...] = ()) -> None:
         self.files = files
         """The `.gitignore` files, the deepest first."""
         self.excludes = excludes
         """What goes after them: `info/exclude` files, then what was inherited from above the search."""
+        self._quick: tuple[frozenset[str] | None, frozenset[str]] | None = None
+
+    @classmethod
+    def inheriting(cls, lines: list[str] | None) -> "Ignores | None":
+        """The rules at the start of a walk, given those from above; None: nothing is ignored."""
+        if lines is None:
+            return None
+        return cls(excludes=(IgnoreFile(parse("\n".join(lines))),) if lines else ())
+
+    def keep(self, names: list[str], folder: str) -> list[str]:
+        """The files of `folder` that are not ignored."""
+        if self._quick is None:
+            self._quick = self._suspects()
+        literals, suffixes = self._quick
+        if literals is None:
+            return [name for name in names if not self.ignored(name, folder, False)]
+        doubtful = {name for name in names if name in literals or name[name.rfind(".") :] in suffixes}
+        if not doubtful:
+            return names
+        return [name for name in names if name not in doubtful or not self.ignored(name, folder, False)]
+
+    def _suspects(self) -> tuple[frozenset[str] | None, frozenset[str]]:
+        """Names and suffixes outside of which no file is ignored; None where that cannot be said so simply."""
+        matchers = [source.for_files for source in (*self.files, *self.excludes)]
+        if any(matcher.names or matcher.paths for matcher in matchers):
+            return None, frozenset()
+        return (
+            frozenset(name for matcher in matchers for name in matcher.literals),
+            frozenset(suffix for matcher in matchers for suffix in matcher.suffixes),
+        )
 
     def ignored(self, name: str, folder: str, is_dir: bool) -> bool:
         """Whether an entry of `folder` is ignored."""

@@ -14,7 +14,7 @@ import mmap
 import os
 import re
 
-from toolgate.workspace.ignore import IgnoreFile, Ignores, parse
+from toolgate.workspace.ignore import Ignores
 from toolgate.workspace.walk import Folder, Walk
 
 TYPE_CHECKING = False
@@ -203,7 +203,7 @@ def search(plan: dict[str, Any], out: int) -> None:
         scanner.opened(plan["fd"], "<stdin>")
         return
     wanted = Wanted(plan["names"], plan["paths"], plan["negated"])
-    ignores = Ignores(excludes=(IgnoreFile(parse("\n".join(plan["inherited"]))),)) if plan["ignore"] else None
+    ignores = Ignores.inheriting(plan["inherited"] if plan["ignore"] else None)
     walk = Walk(os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), ignores=ignores, hidden=plan["hidden"])
     share, shares = plan["share"]
     for turn, folder in enumerate(walk):
@@ -214,9 +214,9 @@ def search(plan: dict[str, Any], out: int) -> None:
 
 
 def _search_folder(scanner: Scanner, folder: Folder, wanted: Wanted, share: int, shares: int) -> None:
-    for name in folder.files[share::shares]:
+    for name in folder.keep(folder.files[share::shares]):
         path = folder.path + name
-        if wanted(name, path) and folder.keeps(name):
+        if wanted(name, path):
             scanner.file(name, path, folder.fd)
 
 

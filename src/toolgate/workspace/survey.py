@@ -7,7 +7,7 @@ that they are text, and a few of the others.
 import os
 from collections.abc import Callable, Collection
 
-from toolgate.workspace.ignore import IgnoreFile, Ignores, parse
+from toolgate.workspace.ignore import Ignores
 from toolgate.workspace.threads import Stopped
 from toolgate.workspace.walk import Folder, Walk
 
@@ -52,8 +52,7 @@ class Survey:
         self.complete = True
         self._wanted = wanted
         self._seen = self._opened = self._text_opened = 0
-        rules = None if inherited is None else Ignores(excludes=(IgnoreFile(parse("\n".join(inherited))),))
-        self._walk = Walk(fd, ignores=rules, hidden=hidden)
+        self._walk = Walk(fd, ignores=Ignores.inheriting(inherited), hidden=hidden)
 
     def run(self, give_up: Callable[[], bool]) -> None:
         """Walk until the end, a bound, or until `give_up` says so."""
@@ -78,7 +77,7 @@ class Survey:
                 self.complete = False
                 continue
             path = folder.path + name
-            if (self._wanted is None or self._wanted(name, path)) and folder.keeps(name):
+            if (self._wanted is None or self._wanted(name, path)) and folder.keep([name]):
                 self._opened += 1
                 if self._sniff(name, folder.fd):
                     self.binary.append(path)

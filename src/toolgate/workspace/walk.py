@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection, Iterator
+from itertools import islice
 
 from toolgate.workspace.ignore import LARGEST, Ignores
 
@@ -32,18 +33,18 @@ class Folder:
         self.ignores = ignores
         """None: nothing is ignored."""
         self.files: list[str] = []
-        """Regular files, ignored ones among them: ask `keeps` about those that matter."""
+        """Regular files, ignored ones among them: ask `keep` about those that matter."""
         self.links: list[str] = []
         self.dirs: list[str] = []
         """Directories that the walk will enter."""
         self.ignored: list[str] = []
         """Directories that it will not enter because a rule ignores them."""
 
-    def keeps(self, name: str) -> bool:
-        """Whether a file or link of this folder is to be shown."""
-        if name.startswith(TEMP_PREFIX) or name in NEVER:
-            return False
-        return self.ignores is None or not self.ignores.ignored(name, self.path, False)
+    def keep(self, names: list[str]) -> list[str]:
+        """Those files or links of this folder that are to be shown."""
+        if self.ignores is not None:
+            names = self.ignores.keep(names, self.path)
+        return [name for name in names if name[0] != "." or not (name in NEVER or name.startswith(TEMP_PREFIX))]
 
 
 class Walk:
@@ -163,17 +164,18 @@ class Walk:
 def _take(entries: Iterator[os.DirEntry[str]], folder: Folder) -> tuple[list[str], bool]:
     """Sort the next entries into files, links and directories; the latter, and whether there may be more."""
     dirs: list[str] = []
+    others = 0
     add_file = folder.files.append
-    for count, entry in enumerate(entries, 1):
+    for entry in islice(entries, CHUNK):
         if entry.is_file(follow_symlinks=False):
             add_file(entry.name)
         elif entry.is_dir(follow_symlinks=False):
             dirs.append(entry.name)
         elif entry.is_symlink():
             folder.links.append(entry.name)
-        if count == CHUNK:
-            return dirs, True
-    return dirs, False
+        else:
+            others += 1
+    return dirs, len(folder.files) + len(dirs) + len(folder.links) + others == CHUNK
 
 
 def is_own(path: str) -> bool:
