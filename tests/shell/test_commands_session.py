@@ -79,7 +79,7 @@ async def test_jobs_are_listed_waited_for_and_stopped(session: ShellSession) -> 
     assert f"{long.job_id}  running" in (await router.execute("jobs")).stdout
     late = await router.execute(f"jobs wait {long.job_id} --timeout 0")
     assert "still runs" in late.stderr
-    assert "ended with exit code" in (await router.execute(f"jobs stop {long.job_id}")).stdout
+    assert f"{long.job_id}  stopped" in (await router.execute(f"jobs stop {long.job_id}")).stdout
 
 
 async def test_a_job_that_is_not_known_is_named(session: ShellSession) -> None:
