@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolgate.shell.matches import CLIPPED, LONGEST_LINE, Found, Stream
+from toolgate.shell.matches import CLIPPED, LONGEST_LINE, MOST_SKIPPED, Found, Stream
 
 
 def found(stream: bytes, *, limit: int = 100, after: int = 0, chunk: int = 1 << 20) -> Found:
@@ -88,3 +88,9 @@ def test_a_monstrous_line_does_not_stay_in_memory() -> None:
 
 def test_bytes_that_are_not_utf8_are_replaced() -> None:
     assert found(b"./\xff\x001\0M\xfe\n").first(0, 0, "")[0] == [match("\ufffd", 1, "\ufffd")]
+
+
+def test_only_so_many_skipped_files_are_remembered_and_all_are_counted() -> None:
+    result = found(b"".join(b"./f%d\x000\0Sbinary\n" % number for number in range(MOST_SKIPPED + 5)))
+
+    assert (len(result.skipped), result.total_skipped) == (MOST_SKIPPED, MOST_SKIPPED + 5)

@@ -11,6 +11,8 @@ from typing import Any
 
 LONGEST_LINE = 2000
 """Characters of a line that are shown."""
+MOST_SKIPPED = 10_000
+"""Files that were passed over and are remembered by name."""
 CLIPPED = " … [line clipped]"
 """What stands behind a line that was longer."""
 
@@ -38,10 +40,19 @@ class Found:
     files: int = 0
     """Files that contain them."""
     skipped: dict[str, str] = field(default_factory=dict)
+    """Path and reason of files that were passed over; only so many are kept."""
+    total_skipped: int = 0
     _kept: dict[str, list[Line]] = field(default_factory=dict)
     _matches: int = 0
     _last: str | None = None
     """Files that sort behind this one cannot be among the first `limit` matches any more."""
+
+    def skip(self, path: str, reason: str) -> None:
+        """Note a file that was passed over."""
+        if path not in self.skipped:
+            self.total_skipped += 1
+            if len(self.skipped) < MOST_SKIPPED:
+                self.skipped[path] = reason
 
     def add(self, path: str, lines: list[Line], matches: int) -> None:
         """Take in one file."""
@@ -127,7 +138,7 @@ class Stream:
             if raw != self._raw:
                 raw = self._next_file(raw)
             if kind == b"S":
-                self._found.skipped[shown_path(raw)] = text.decode("utf-8", "replace")
+                self._found.skip(shown_path(raw), text.decode("utf-8", "replace"))
             else:
                 self._line(int(number), kind == b"M", text)
         self._rest = data[end:]
@@ -152,7 +163,7 @@ class Stream:
         path = shown_path(self._raw)
         if self._matches and self._is_wanted(path):
             if warning:
-                self._found.skipped[path] = "binary"
+                self._found.skip(path, "binary")
             else:
                 self._found.add(path, self._lines, self._matches)
         self._raw = raw[warning.end() :] if warning else raw

@@ -126,7 +126,8 @@ def search(program: str, query: Query, found: Found, bounds: Bounds) -> Ending:
     if process.returncode == 2 and not found.total:
         _explain(ending.messages)
     for path, reason in _COMPLAINT.findall(ending.messages):
-        found.skipped.setdefault(path, f"unreadable: {reason}")
+        if not path.startswith("/"):  # about our own list of rules, or a file that is not the caller's business
+            found.skip(path, f"unreadable: {reason}")
     return ending
 
 

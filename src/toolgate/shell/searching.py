@@ -16,6 +16,7 @@ from toolgate.shell.following import Bounds, Ending
 from toolgate.shell.matches import Found
 from toolgate.workspace.dialect import NeedsRipgrep, PatternError, translate
 from toolgate.workspace.listing import shown_name
+from toolgate.workspace.oserrors import quote
 from toolgate.workspace.root import Workspace
 from toolgate.workspace.start import Start, open_start
 from toolgate.workspace.survey import Survey, is_binary
@@ -55,7 +56,8 @@ class Outcome:
     files: int = 0
     clipped: int = 0
     skipped: list[tuple[str, str]] = field(default_factory=list)
-    """Path and reason, sorted."""
+    """Path and reason, sorted; not all of them if there are very many."""
+    total_skipped: int = 0
     complete: bool = True
     fallback: str = ""
     """Why ripgrep was not used; empty if it was."""
@@ -76,7 +78,9 @@ def run(stop: Stop, workspace: Workspace, job: Job) -> Outcome:
     ) as start:
         if start.file is not None and is_binary(start.file.fd):
             raise ToolError(
-                ErrorCode.BINARY_FILE, "The file is binary: text cannot be searched for in it.", "Search another file."
+                ErrorCode.BINARY_FILE,
+                f"{quote(job.path)} is binary: text cannot be searched for in it.",
+                "Search another file.",
             )
         root = workspace.open_dir(".")
         try:
@@ -139,7 +143,7 @@ class _Search:
         if survey is not None:
             outcome.ignored = [self._start.prefix + path for path in survey.ignored]
             for path in survey.binary:
-                self._found.skipped.setdefault(shown_name(path), "binary")
+                self._found.skip(shown_name(path), "binary")
         return ending
 
     @contextmanager
@@ -197,6 +201,7 @@ class _Search:
         outcome.matches, outcome.clipped = found.first(self._job.before, self._job.after, start.prefix)
         outcome.total, outcome.files, outcome.complete = found.total, found.files, ending.complete
         outcome.skipped = sorted((start.prefix + path, reason) for path, reason in found.skipped.items())
+        outcome.total_skipped = found.total_skipped
         if start.file is not None:
             for match in outcome.matches:
                 match["file"] = start.path

@@ -96,7 +96,7 @@ class GrepTool(Tool[GrepParams]):
             stats={
                 "total_matches": outcome.total,
                 "total_files": outcome.files,
-                "total_skipped": len(outcome.skipped),
+                "total_skipped": outcome.total_skipped,
             },
             context={"path_resolved": relative},
         )
