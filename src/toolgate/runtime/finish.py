@@ -33,7 +33,7 @@ def complete(run: Run, response: ToolResponse) -> ToolResponse:
 def rendered(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
     """The completed envelope and what the model reads; a tool that returned what JSON cannot say is broken."""
     try:
-        data = encode(response.data) if response.data else ""
+        data = _data_text(run, response) if response.data else ""
         beside = encode([response.stats, response.context]) if response.context or response.stats else ""
     except (ValueError, TypeError, RecursionError) as error:
         return _broken(run, f"returned what JSON cannot say ({type(error).__name__})")
@@ -48,6 +48,14 @@ def rendered(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
     if all(map(is_unicode, (output, data, beside, response.text, message, arguments))):
         return completed, output
     return _scrubbed(completed), scrub(output)
+
+
+def _data_text(run: Run, response: ToolResponse) -> str:
+    """The data as JSON; where a tool renders it itself it is only judged, which plain text needs not be encoded for."""
+    entry, data = run.entry, response.data
+    if entry is None or entry.plain_render or response.error is not None:
+        return encode(data)
+    return encode({key: "" if type(item) is str and item.isascii() else item for key, item in data.items()})
 
 
 def _output(run: Run, response: ToolResponse, data: str) -> str | None:

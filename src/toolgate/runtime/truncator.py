@@ -135,7 +135,9 @@ class Truncator:
 
 
 def _exceeds(output: str, limits: Limits) -> bool:
-    if len(output) > limits.bytes or count_lines(output) > limits.lines:
+    if len(output) > limits.bytes:
+        return True
+    if len(output) > limits.lines and count_lines(output) > limits.lines:  # no text has more lines than characters
         return True
     return not output.isascii() and count_bytes(_encodable(output)) > limits.bytes
 
