@@ -7,7 +7,7 @@ async def dispatch():
     import asyncio
 
     from kosong.message import ToolCall
-    from kosong.tooling import CallableTool2, ToolOk
+    from kosong.tooling import CallableTool2, ToolOk, ToolReturnValue
     from kosong.tooling.simple import SimpleToolset
     from pydantic import BaseModel
 
@@ -20,7 +20,7 @@ async def dispatch():
         description: str = "add"
         params: type[Numbers] = Numbers
 
-        async def __call__(self, params):
+        async def __call__(self, params: Numbers) -> ToolReturnValue:
             return ToolOk(output=f'{{"sum": {params.a + params.b}}}')
 
     toolset = SimpleToolset([Add()])
