@@ -216,3 +216,25 @@ def test_a_plan_with_only_known_commands_is_plain() -> None:
 
 def test_harmless_commands_are_named() -> None:
     assert plan("cd src && true && ls").harmless == (("cd", "src"), ("true",))
+
+
+def test_characters_beyond_ascii_never_reach_the_grammar() -> None:
+    from toolgate.shell.analysis.syntax import parse
+
+    command = "echo \u00a0a\U000f820e{\U00092ed2;\U000e2361"
+    tree = parse(command.encode())
+    assert tree.end_byte == len(command.encode())
+    assert plan("ls\u00a0-la").commands == (("ls\u00a0-la",),)
+    assert plan("\ufeffls").commands == (("\ufeffls",),)
+    assert plan("echo 'a\U000f820eb' é=1").commands == (("echo", "a\U000f820eb", "é=1"),)
+
+
+def test_a_name_that_is_not_ascii_is_no_variable() -> None:
+    assert plan("é=1 ls").commands == (("é=1", "ls"),)
+
+
+@pytest.mark.parametrize("word", ['r$"m"', "r$''m", "r$'m'", '"r"$"m"'])
+def test_translated_strings_are_strings(word: str) -> None:
+    found = plan(f"{word} x")
+    assert ("rm", "x") in found.commands or UNRESOLVED in found.commands[0]
+    assert found.asks

@@ -6,6 +6,7 @@ from toolgate.shell.analysis.scope import Scope
 from toolgate.shell.analysis.simple import run
 from toolgate.shell.analysis.syntax import MAX_CODE
 from toolgate.shell.analysis.visible import request_detail, squeezed, visible
+from toolgate.shell.analysis.walk import walk
 from toolgate.shell.words import UNRESOLVED
 
 __all__ = [
@@ -25,8 +26,6 @@ __all__ = [
 
 def analyse(command: str, around: Surroundings | None = None) -> CommandPlan:
     """What `command` may run in the surroundings `around`. Never raises; what is not understood asks."""
-    from toolgate.shell.analysis.walk import walk
-
     scope = Scope(around or Surroundings(), run, walk)
     walk(scope, command)
     if len(command) - sum(map(len, scope.found.heredocs)) > MAX_CODE:

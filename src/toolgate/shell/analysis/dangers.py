@@ -107,6 +107,8 @@ _VERBS: dict[str, dict[str, str]] = {
 def judge(scope: Scope, words: Sequence[Word]) -> None:
     """Note why a command is potentially dangerous, if it is."""
     name = words[0].text
+    if name not in _LISTED:
+        return
     reason = ALWAYS.get(name)
     if reason and not _only_reads(name, words):
         scope.found.danger(f"'{name}': {reason}")
@@ -246,3 +248,4 @@ _CHECKS: dict[str, Callable[[Scope, Sequence[Word]], None]] = {
     "bind": _redefines,
     "zip": _zip,
 }
+_LISTED = frozenset({*ALWAYS, *_VERBS, *_CHECKS})

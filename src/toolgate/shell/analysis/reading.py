@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./^-]+")
-_BARE = re.compile(r"(?:[^\s\\'\"`$;&|<>()]|\\.)+", re.DOTALL)
+_BARE = re.compile(r"(?:[^ \t\n\\'\"`$;&|<>()]|\\.)+", re.DOTALL)
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _EXPANDS = re.compile(r"[*?]|\[.*\]|\{.*(?:,|\.\.).*\}|^~|[@!+](?=\()", re.DOTALL)
 _ACTIVE = re.compile(r"(?<!\\)(?:\\\\)*(?:`|\$[\w@*#?$!({\[-])")
 _HIDDEN_CODE = re.compile(r"`|\$\(|[<>]\(")
+_NAMED = re.compile(r"\$(?:[A-Za-z_]\w*|\d|[@*#?$!_-])", re.ASCII)
 _QUOTES = re.compile(r"['\"\\]")
 _BLANK = re.compile(r"(?:\\\n)*(?:[ \t](?:\\\n)*)+")
 _SPACE = re.compile(r"(?:[ \t\n]|\\\n)*")
@@ -101,17 +102,22 @@ class WordReader:
         if kind in ("word", "number", "variable_name", "brace_expression"):
             return self._bare(raw)
         if kind in ("$", "==", "=~", "="):
-            return raw, True, "x"
+            return (raw, True, "x") if raw == kind else (UNRESOLVED, False, "x")
         return self._expansion(node, raw), False, "x"
 
     def _joined(self, node: Node) -> tuple[str, bool, str]:
-        parts = []
+        parts: list[tuple[str, bool, str]] = []
         end = node.start_byte
+        dollar = False
         for child in node.children:
             if child.start_byte != end:
                 self.misread()
             end = child.end_byte
+            if dollar:
+                # only at the end of a word a `$` stands for itself: `$$` is a number, `$"…"` a translated string
+                parts[-1] = ("", True, "") if child.type == "string" else (UNRESOLVED, False, "x")
             parts.append(self._piece(child, self.text(child)))
+            dollar = child.type == "$"
         return "".join(p[0] for p in parts), all(p[1] for p in parts), "".join(p[2] for p in parts)
 
     def _bare(self, raw: str) -> tuple[str, bool, str]:
@@ -153,6 +159,8 @@ class WordReader:
             self.substitution(node)
             return self._value("PWD") if raw == "$(pwd)" else UNRESOLVED
         if node.type == "simple_expansion":
+            if not _NAMED.fullmatch(raw):
+                self.misread()
             return self._value(raw[1:])
         if node.type == "expansion":
             if raw[2:-1].isidentifier():

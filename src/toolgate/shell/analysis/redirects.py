@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _RUNS = re.compile(r"(?<!\\)(?:\\\\)*(`|\$\()")
+_WRITES_NOTHING = frozenset({b"2>&1", b">&2", b"1>&2", b"2>/dev/null", b">/dev/null", b"&>/dev/null"})
 _STATEMENTS = frozenset({"command", "list", "pipeline", "redirected_statement", "subshell", "compound_statement"})
 
 
@@ -78,6 +79,8 @@ class RedirectReader(WordReader):
 
     def redirect(self, node: Node, extra: list[Word] | None = None) -> Stdin | None:
         """One redirection: the file that it writes is noted, what it reads is returned."""
+        if self.source[node.start_byte : node.end_byte] in _WRITES_NOTHING:
+            return None
         operator, target = "", None
         for child in self.children(node):
             if child.type in WORDS:

@@ -27,7 +27,7 @@ def run(scope: Scope, words: Sequence[Word]) -> None:
         found.commands[tuple(word.text for word in words)] = None
         found.unclear(f"the command word '{head.raw or head.text}' is only known when it runs")
         return
-    system = _SYSTEM.fullmatch(head.text)
+    system = _SYSTEM.fullmatch(head.text) if "/" in head.text else None
     if system:
         words = [head._replace(text=system.group(1)), *words[1:]]
     elif "/" in head.text:
@@ -40,7 +40,7 @@ def run(scope: Scope, words: Sequence[Word]) -> None:
         return
     handler = _HANDLERS.get(name)
     if handler is not git:
-        found.commands[tuple(word.text for word in words)] = None
+        found.commands[tuple([word.text for word in words])] = None
     if name not in READ_ONLY:
         found.changes = True
     if handler is not None:
@@ -73,6 +73,8 @@ def _program(scope: Scope, words: Sequence[Word]) -> None:
 def _redefined(scope: Scope, words: Sequence[Word]) -> bool:
     """Whether the shell's state gives the word another meaning; it then counts as what it may run."""
     name, around = words[0].text, scope.around
+    if name not in around.aliases and name not in around.functions:
+        return _shadowed(scope, words)
     if name in scope.expanding:
         return False
     before = scope.expanding
@@ -109,6 +111,8 @@ def _shadowed(scope: Scope, words: Sequence[Word]) -> bool:
 
 def _paths(scope: Scope, words: Sequence[Word]) -> None:
     """Note every word that is a path outside the root."""
+    if not any("/" in word.text or "~" in word.text or ".." in word.text for word in words):
+        return
     pattern = words[0].text in PATTERN_FIRST and not any(
         word.text in ("-e", "-f", "--regexp", "--file", "--expression") for word in words
     )

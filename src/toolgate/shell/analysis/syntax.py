@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 MAX_CODE = 20_000
 """Characters of code, heredocs aside, that a person can be expected to judge."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_ASCII = bytes(range(128)) + b"%" * 128
+"""Every byte of a character that is not ASCII as a character that means nothing.
+
+To bash such bytes are ordinary parts of words, so nothing is lost and every position stays the same. The grammar takes
+some of them for blanks, and its lexer reads outside its memory on others: text from a model must never reach it.
+"""
 _local = threading.local()
 
 
@@ -32,7 +38,7 @@ def parse(source: bytes) -> Node:
 
         # a parser is not safe to share between threads
         parser = _local.parser = tree_sitter.Parser(_language())
-    root: Node = parser.parse(source).root_node
+    root: Node = parser.parse(source.translate(_ASCII)).root_node
     return root
 
 

@@ -74,8 +74,8 @@ def _starts(scope: Scope, words: Sequence[Word], shape: Wrapper) -> Iterator[int
             code = word._replace(text=attached) if attached else words[at + 1] if at + 1 < len(words) else Word("")
             _joined(scope, words[0].text, [code])
             at += 1 if attached else 2
-        elif shape.sets and equals and name.isidentifier():
-            assign(scope, name, word._replace(text=value), words[at + 1 :])
+        elif shape.sets and equals and name.removesuffix("+").isidentifier():
+            assign(scope, name.removesuffix("+"), word._replace(text=value), words[at + 1 :])
             at += 1
         elif text in shape.valued:
             at += 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _PIPE = Stdin("pipe")
+_PLAIN = re.compile(rb"(?![\w+]*=)[\w@%+=:,./^-]+(?: +[\w@%+=:,./^-]+)*", re.ASCII)
 
 
 def walk(scope: Scope, text: str) -> None:
@@ -152,9 +154,14 @@ class Walker(RedirectReader, AssignmentReader):
 
     def command(self, node: Node, extra: tuple[Word, ...] = ()) -> None:
         """One simple command."""
-        words, stdin, sets = self.parts(node)
-        for name, value in sets:
-            self.assigned(name, value, words=words)
+        raw = self.source[node.start_byte : node.end_byte]
+        if _PLAIN.fullmatch(raw):
+            # nothing in it is quoted, expanded or an operator: its words are what stands between the blanks
+            words, stdin = [Word(text, True, False, text) for text in raw.decode().split(" ") if text], None
+        else:
+            words, stdin, sets = self.parts(node)
+            for name, value in sets:
+                self.assigned(name, value, words=words)
         words.extend(extra)
         if not words:
             return
