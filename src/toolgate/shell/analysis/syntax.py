@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MAX_CODE = 20_000
 """Characters of code, heredocs aside, that a person can be expected to judge."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_ASCII = bytes(range(128)) + b"%" * 128
+_ASCII = bytes(range(128)) + b"," * 128
 """Every byte of a character that is not ASCII as a character that means nothing.
 
 To bash such bytes are ordinary parts of words, so nothing is lost and every position stays the same. The grammar takes
