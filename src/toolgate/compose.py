@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncIterator
 
 from toolgate.protocol.modes import ToolMode
-from toolgate.protocol.ports import Approver
+from toolgate.protocol.ports import Approver, Recorder
 from toolgate.runtime.builtin import builtin_registry
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.toolset import CallableToolset
@@ -20,11 +20,15 @@ async def open(  # noqa: A001 - `toolgate.open(".")` reads like what it does
     mode: ToolMode | str = ToolMode.chat_safe,
     approver: Approver | None = None,
     settings: Settings | None = None,
+    *,
+    recorder: Recorder | None = None,
 ) -> AsyncIterator[CallableToolset]:
     """The built-in tools on a project, for as long as the block lasts."""
     settings = settings if settings is not None else Settings()
     workspace = Workspace(root)
-    context = ToolContext(workspace=workspace, mode=ToolMode(mode), approver=approver, settings=settings)
+    context = ToolContext(
+        workspace=workspace, mode=ToolMode(mode), approver=approver, settings=settings, recorder=recorder
+    )
     try:
         yield available_tools(builtin_registry(), context).toolset(context.mode, context)
     finally:

@@ -9,6 +9,7 @@ from toolgate import __version__
 COMMANDS = {
     "tools": "show which tool may be used in which mode",
     "call": "call a tool, the way a model does",
+    "sh": "sit in the agent's shell and type what a model would type",
     "schema": "print the JSON Schema of the envelope",
     "policy": "explain which rule decides about a call",
     "undo": "take back what calls changed",

@@ -40,12 +40,17 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(json.dumps(decision.model_dump(), ensure_ascii=False) + "\n")
         return 0
+    show(decision)
+    return 0
+
+
+def show(decision: "Decision") -> None:
+    """The decision, for a person."""
     paint = Style(sys.stdout)
     rows = columns([["gate", decision.gate], ["rule", decision.rule or "none"], ["reason", decision.reason]])
     sys.stdout.write(paint(decision.decision, "bold", _COLOURS[decision.decision]) + "\n")
     for label, value in rows:
         sys.stdout.write(f"  {paint(label, 'dim')}  {visible(value)}\n")
-    return 0
 
 
 async def _explain(name: str, arguments: str, mode: str, root: Path | None) -> "Decision":

@@ -94,7 +94,7 @@ class Truncator:
         start = layout.line_of(*_first_hidden(used, shown, output))
         sentences = [
             _what_happened(tool_name, truncation),
-            *_where(path, layout, problem),
+            *_where(path, layout, problem, whole="full_output" not in keep_data or "full_output" not in response.data),
             self._next_step(path, start),
         ]
         text = _own_text(response, shown) + " ".join(sentences)
@@ -169,10 +169,12 @@ def _what_happened(tool_name: str, truncation: dict[str, Any]) -> str:
     )
 
 
-def _where(path: str | None, layout: spill.Layout, problem: str) -> list[str]:
+def _where(path: str | None, layout: spill.Layout, problem: str, *, whole: bool) -> list[str]:
+    """Where the output is; not the whole of it if the tool itself left out some and says where that is."""
     if path is None:
         return [f"The rest was not kept: {problem.rstrip('.')}."]
-    where = f"All of it is in '{path}': line N of the output is line N+{spill.LINES_BEFORE} of that file."
+    what = "All of it" if whole else "More of it"
+    where = f"{what} is in '{path}': line N of the output is line N+{spill.LINES_BEFORE} of that file."
     if not layout.pieces:
         return [where]
     return [where, f"Lines too long for read_file are there again, in pieces, from line {layout.pieces_at} on."]

@@ -73,10 +73,10 @@ def _ending(result: CommandResult) -> str:
 
 
 def _next_step(result: CommandResult, data: dict[str, Any]) -> str:
-    if paths := data.get("full_output"):
-        return f"Read it with read_file(path='{next(iter(paths.values()))}', start_line=N), or grep with the same path."
+    if data.get("full_output"):
+        return "Next: read_file or grep with that path."
     if result.truncated:
-        return "Run it again for less of it."
+        return "Next: run it again for less of it."
     if result.hint:
         return ""
     return "Read stderr, change the command and try again." if result.stderr else "Change the command and try again."

@@ -38,8 +38,8 @@ async def keep_whole(context: ToolContext, stdout: StreamInfo, stderr: StreamInf
                 logger("bash").warning("output_not_kept", stream=name, reason=error.message)
                 sentences.append(f"{size}, and the rest was not kept: {error.message}")
             else:
-                part = "all of it" if info.spilled_bytes == info.bytes else f"its first {info.spilled_bytes:,} bytes"
-                sentences.append(f"{size}; {part}, as printed: '{paths[name]}'.")
+                part = "all of it" if info.spilled_bytes == info.bytes else f"the first {info.spilled_bytes:,} bytes"
+                sentences.append(f"{size}; {part} is in '{paths[name]}', as it was printed.")
     return Whole(paths, tuple(sentences))
 
 

@@ -1,0 +1,193 @@
+"""What `toolgate sh` puts on the screen: output as it comes, progress, and one line about how a command ended."""
+
+import asyncio
+import contextlib
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from toolgate.cli.style import Style
+from toolgate.cli.visible import visible
+
+if TYPE_CHECKING:
+    from toolgate.protocol.calls import ToolResult
+    from toolgate.protocol.record import CallRecord
+    from toolgate.tools.context import ToolContext
+
+_QUIET = 1.0
+"""Seconds after which a running command says so."""
+_MOST_LIVE = 64 * 1024
+"""Characters of one command that are shown while it runs; then only the end."""
+_END_LINES = 15
+_MOST_END = 8 * 1024
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+_OVERWRITTEN = re.compile(r"\r(?=[^\r\n])")
+
+
+class Screen:
+    """Two streams, and whether a person looks at them."""
+
+    def __init__(self, out: TextIO, err: TextIO, *, json: bool = False) -> None:
+        self._out, self._err = out, err
+        self._json = json
+        self._paint = Style(err)
+        self.live = out.isatty() and err.isatty() and not json
+        """Whether output is shown as it comes; into a pipe it goes whole, when the command has ended."""
+        self._shown = 0
+        self._end = ""
+        self._open_line = False
+        self._progress = ""
+        self._still = False
+        self._ticker: asyncio.Task[None] | None = None
+
+    def say(self, text: str) -> None:
+        """Words of `sh` itself."""
+        self._err.write(text)
+        self._err.flush()
+
+    def envelope(self, result: "ToolResult") -> str:
+        """The envelope for a person."""
+        return visible(json.dumps(result.response.to_dict(), ensure_ascii=False, indent=2)) + "\n"
+
+    def begin(self) -> None:
+        """A command starts."""
+        self._shown, self._open_line, self._end = 0, False, ""
+        if self.live:
+            self._ticker = asyncio.get_running_loop().create_task(self._tick(time.monotonic()))
+
+    async def end(self) -> None:
+        """The command is over."""
+        ticker, self._ticker = self._ticker, None
+        if ticker is not None:
+            ticker.cancel()
+            await asyncio.wait([ticker])
+        self._erase_progress()
+
+    @contextlib.contextmanager
+    def still(self) -> Iterator[None]:
+        """Nothing moves: a person is being asked."""
+        self._erase_progress()
+        self._still = True
+        try:
+            yield
+        finally:
+            self._still = False
+
+    def print_live(self, _stream: str, text: str) -> None:
+        """What a command has just printed, unable to do anything to the terminal but to overwrite its own line."""
+        text = _ESCAPE.sub("", text)
+        if self._shown > _MOST_LIVE:
+            self._end = (self._end + text)[-_MOST_END:]
+            return
+        self._shown += len(text)
+        text = _OVERWRITTEN.sub("\r\x1b[K", visible(text, keep="\n\t\r"))
+        self._erase_progress()
+        self._out.write(text)
+        self._open_line = not text.endswith("\n")
+        if self._shown > _MOST_LIVE:
+            self._finish_line()
+            self._out.write(self._paint("⟨much more: the end of it follows when it is done⟩", "dim") + "\n")
+        self._out.flush()
+
+    def show(self, result: "ToolResult", decision: "CallRecord | None", *, asked: bool) -> None:
+        """What was not shown yet, and how it ended."""
+        if self._json:
+            self._out.write(result.response.to_json() + "\n")
+            self._out.flush()
+            return
+        self._finish_line()
+        self._show_rest(result)
+        self._out.flush()
+        response = result.response
+        said = response.text.partition("\n")[0]
+        if response.status.value != "success" and said not in response.data.get("stderr", ""):
+            self.say(self._paint(visible(said), "dim") + "\n")
+        if self.live:
+            self.say(self._ending(result, decision, asked=asked) + "\n")
+
+    def _show_rest(self, result: "ToolResult") -> None:
+        data = result.response.data
+        if not self._shown:
+            whole = data.get("preview", data.get("stdout", ""))
+            for stream, text in ((self._out, whole), (self._err, data.get("stderr", ""))):
+                shown = visible(text) if stream.isatty() else text
+                stream.write(shown if not shown or shown.endswith("\n") else shown + "\n")
+        elif self._end:
+            lines = visible(self._end).rstrip("\n").split("\n")[-_END_LINES:]
+            self._out.write("\n".join(lines) + "\n")
+
+    def _ending(self, result: "ToolResult", decision: "CallRecord | None", *, asked: bool) -> str:
+        response = result.response
+        data = response.data
+        good = response.error is None and data.get("exit_code") in (0, None) and not data.get("timed_out")
+        if response.error is not None:
+            how = response.error.code.value
+        elif data.get("timed_out"):
+            how = "timed out"
+        elif "job_id" in data:
+            how = data["job_id"]
+        else:
+            how = f"exit {data.get('exit_code')}"
+        seconds = float(response.stats["time_ms"]) / 1000
+        parts = [how, _duration(seconds), *_decided(decision, asked=asked)]
+        mark = self._paint("✓" if good else "✗", "green" if good else "red" if response.error else "yellow")
+        return f"{mark} {self._paint(' · '.join(parts), 'dim')}"
+
+    def _finish_line(self) -> None:
+        if self._open_line:
+            self._out.write(self._paint("⏎", "dim") + "\n" if self.live else "\n")
+            self._open_line = False
+
+    async def _tick(self, begin: float) -> None:
+        await asyncio.sleep(_QUIET)
+        while True:
+            if not self._still:
+                self._erase_progress()
+                self._progress = f"  ⋯ {time.monotonic() - begin:.0f} s, Ctrl-C cancels"
+                self._out.write(self._paint(self._progress, "dim"))
+                self._out.flush()
+            await asyncio.sleep(_QUIET)
+
+    def _erase_progress(self) -> None:
+        if self._progress:
+            # the terminal itself may have echoed ^C behind it
+            self._out.write(f"\x1b[{len(self._progress)}D\x1b[K" if self._open_line else "\r\x1b[K")
+            self._out.flush()
+            self._progress = ""
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _decided(record: "CallRecord | None", *, asked: bool) -> list[str]:
+    """Which tool it was in the end, and who let it run or not."""
+    if record is None:
+        return []
+    payload = record.payload
+    verdict = {"allow": "allowed", "deny": "denied"}.get(payload["decision"], payload["decision"])
+    if verdict == "ask":
+        return ["asked, not answered"]
+    if asked:
+        who = "by you"
+    elif payload["rule"]:
+        who = f"by {visible(payload['rule'], keep='')}"
+    else:
+        who = "" if verdict == "allowed" else f"by the {payload['gate']} gate"
+    routed = [f"→ {visible(record.tool_name, keep='')}"] if record.tool_name != "Bash" else []
+    return [*routed, f"{verdict} {who}".strip()]
+
+
+def banner(root: Path, mode: str, context: "ToolContext") -> str:
+    """Where one is, and what confines the commands."""
+    from toolgate.errors import ToolError
+
+    try:
+        report = context.shell.sandbox()
+        confined = f"sandbox: {report.layer}{'' if report.network else ', no network'}"
+    except ToolError as error:
+        confined = f"no sandbox: {error.message}"
+    return f"The agent's shell in {visible(str(root), keep='')} · mode {mode} · {confined} · :help\n"
