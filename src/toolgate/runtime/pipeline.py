@@ -158,7 +158,7 @@ class Pipeline:
                 run.executed = True
                 value = await entry.invoke(run, pending)
                 response = value if isinstance(value, ToolResponse) else entry.respond(value)
-                run.fresh = value is not response
+                run.fresh = value is not response and entry.plain_render
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever is raised becomes an answer
