@@ -5,7 +5,14 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
     ToolgateError
     ├── ToolError            a tool's own, expected failure: becomes an error envelope
     ├── PolicyError          a policy that cannot be loaded: start-up stops
-    └── UndoRefused          taking a change back would destroy someone else's
+    ├── UndoRefused          taking a change back would destroy someone else's
+    ├── StoreError           the database cannot be used; says what to do about it
+    └── SessionError         what was asked of a session cannot be done
+        ├── SessionNotFound  there is no such session
+        ├── SessionBusy      someone else holds it, or the database is locked for too long
+        ├── SessionFenced    the lease that the write came with is no longer the session's
+        ├── ModeNotEnabled   the operator has not opened that mode
+        └── MessageTooLarge  more than a message may hold
 """
 
 from typing import Any
@@ -36,3 +43,31 @@ class PolicyError(ToolgateError):
 
 class UndoRefused(ToolgateError):
     """A file changed after the call that should be taken back."""
+
+
+class StoreError(ToolgateError):
+    """The database cannot be opened, read or written; the message says what to do about it."""
+
+
+class SessionError(ToolgateError):
+    """What was asked of a session cannot be done."""
+
+
+class SessionNotFound(SessionError):
+    """There is no session with that id."""
+
+
+class SessionBusy(SessionError):
+    """Someone else holds the session, or the database stayed locked for too long."""
+
+
+class SessionFenced(SessionError):
+    """The lease is no longer the session's: someone else took over, or it was given back. Nothing was written."""
+
+
+class ModeNotEnabled(SessionError):
+    """The operator has not enabled that mode."""
+
+
+class MessageTooLarge(SessionError):
+    """A message holds more than 1 MiB."""

@@ -1,0 +1,51 @@
+"""Sessions: their log, their messages, who may write to them, and what is remembered across them."""
+
+from toolgate.errors import (
+    MessageTooLarge,
+    ModeNotEnabled,
+    SessionBusy,
+    SessionError,
+    SessionFenced,
+    SessionNotFound,
+    StoreError,
+)
+from toolgate.sessions.database import Database
+from toolgate.sessions.in_memory import InMemorySessions
+from toolgate.sessions.manager import SessionManager
+from toolgate.sessions.memory import Memory
+from toolgate.sessions.store import SessionStore
+from toolgate.sessions.types import (
+    ApprovalRow,
+    Call,
+    Event,
+    Lease,
+    Message,
+    Recovery,
+    Session,
+    Turn,
+    Usage,
+)
+
+__all__ = [
+    "ApprovalRow",
+    "Call",
+    "Database",
+    "Event",
+    "InMemorySessions",
+    "Lease",
+    "Memory",
+    "Message",
+    "MessageTooLarge",
+    "ModeNotEnabled",
+    "Recovery",
+    "Session",
+    "SessionBusy",
+    "SessionError",
+    "SessionFenced",
+    "SessionManager",
+    "SessionNotFound",
+    "SessionStore",
+    "StoreError",
+    "Turn",
+    "Usage",
+]

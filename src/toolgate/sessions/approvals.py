@@ -1,0 +1,73 @@
+"""Questions to people: written before they are shown, answered once."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.sessions.driver import Row, Transaction
+from toolgate.sessions.log import ANYONE, Pen, as_json, clean
+from toolgate.sessions.types import ApprovalRow
+
+_NAMES = (
+    "id", "session_id", "turn_id", "call_id", "tool_name", "agent", "summary", "detail", "fingerprint", "state",
+    "message", "remember",
+)  # fmt: skip
+_COLUMNS = f"SELECT {', '.join(_NAMES)} FROM approvals"
+
+
+def ask(pen: Pen, request: ApprovalRequest) -> None:
+    """Write a question down."""
+    texts = [clean(text) for text in (request.call_id, request.tool_name, request.agent, request.summary)]
+    detail, fingerprint = clean(request.detail), clean(request.fingerprint)
+    pen.event("approval_request", as_json(request.model_dump()))
+    pen.transaction.run(
+        "INSERT INTO approvals (id, session_id, turn_id, call_id, tool_name, agent, summary, detail, fingerprint, "
+        "state, asked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10)",
+        request.id,
+        pen.session_id,
+        pen.turn_id or "",
+        *texts,
+        detail,
+        fingerprint,
+        pen.now,
+    )
+
+
+def decide(transaction: Transaction, approval_id: str, answer: Approval) -> bool:
+    """Answer a question; False if there is none, or if it has been answered or withdrawn: the first answer counts."""
+    found = get(transaction, approval_id)
+    if found is None:
+        return False
+    changed = transaction.run(
+        "UPDATE approvals SET state = ?2, message = ?3, remember = ?4, decided_at = ?5 "
+        "WHERE id = ?1 AND state = 'pending'",
+        approval_id,
+        "allowed" if answer.allowed else "denied",
+        clean(answer.message),
+        int(answer.remember),
+        time.time(),
+    )
+    if changed:
+        pen = Pen(transaction, found.session_id, ANYONE, turn_id=found.turn_id or None)
+        said = {"id": approval_id, "allowed": answer.allowed, "message": clean(answer.message)}
+        pen.event("approval_resolved", as_json(said))
+    return bool(changed)
+
+
+def get(transaction: Transaction, approval_id: str) -> ApprovalRow | None:
+    """One question."""
+    row = transaction.row(f"{_COLUMNS} WHERE id = ?1", approval_id)
+    return None if row is None else _row(row)
+
+
+def of_session(transaction: Transaction, session_id: str) -> list[ApprovalRow]:
+    """All questions of a session, oldest first."""
+    sql = f"{_COLUMNS} WHERE session_id = ?1 ORDER BY asked_at, id"
+    return [_row(row) for row in transaction.rows(sql, session_id)]
+
+
+def _row(row: Row) -> ApprovalRow:
+    fields: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
+    return ApprovalRow(**{**fields, "remember": bool(fields["remember"])})

@@ -1,0 +1,114 @@
+"""Tool calls: how far each one got, so that a crash is visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.record import CallRecord
+from toolgate.sessions.driver import Row, Transaction
+from toolgate.sessions.log import Pen, as_json, clean
+from toolgate.sessions.types import Call
+
+_COLUMNS = "SELECT session_id, turn_id, call_id, ordinal, tool_name, state, status, code FROM tool_calls"
+_KEY = "session_id = ?1 AND turn_id = ?2 AND call_id = ?3"
+_EARLIER = {
+    "decision": "('proposed')",
+    "started": "('proposed', 'approved')",
+    "finished": "('started', 'proposed', 'approved')",
+}
+"""The states that a record leads away from."""
+
+
+def propose(pen: Pen, calls: Iterable[ToolCall]) -> None:
+    """Note calls that a model has asked for."""
+    for call in calls:
+        _insert(pen, call.id, call.name)
+
+
+def _insert(pen: Pen, call_id: str, tool_name: str) -> int:
+    """A new row; its ordinal tells it from earlier calls with the same id."""
+    turn_id = pen.turn_id or ""
+    row = pen.transaction.row(
+        f"SELECT COALESCE(MAX(ordinal), -1) + 1 FROM tool_calls WHERE {_KEY}", pen.session_id, turn_id, call_id
+    )
+    ordinal = int(row[0]) if row else 0
+    pen.transaction.run(
+        "INSERT INTO tool_calls (session_id, turn_id, call_id, ordinal, tool_name, state, proposed_at) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, 'proposed', ?6)",
+        pen.session_id,
+        turn_id,
+        call_id,
+        ordinal,
+        tool_name,
+        pen.now,
+    )
+    return ordinal
+
+
+def record(pen: Pen, entry: CallRecord) -> None:
+    """Write a record of the pipeline to the log, and move its call on."""
+    call_id, tool_name = clean(entry.call_id), clean(entry.tool_name)
+    pen.event(
+        {"decision": "decision", "started": "call_started", "finished": "call_finished"}[entry.kind],
+        as_json({"call_id": call_id, "tool_name": tool_name, **entry.payload}),
+    )
+    ordinal = _ordinal(pen, entry.kind, call_id, tool_name)
+    key = (pen.session_id, pen.turn_id or "", call_id, ordinal)
+    at = f"WHERE {_KEY} AND ordinal = ?4"
+    if entry.kind == "started":
+        sql = f"UPDATE tool_calls SET state = 'started', started_at = ?5, tool_name = ?6 {at}"
+        pen.transaction.run(sql, *key, pen.now, tool_name)
+    elif entry.kind == "finished":
+        sql = f"UPDATE tool_calls SET state = 'finished', finished_at = ?5, status = ?6, code = ?7 {at}"
+        pen.transaction.run(sql, *key, pen.now, _text(entry.payload, "status"), _text(entry.payload, "code"))
+    elif entry.payload.get("decision") == "allow":
+        pen.transaction.run(f"UPDATE tool_calls SET state = 'approved' {at}", *key)
+
+
+def _ordinal(pen: Pen, kind: str, call_id: str, tool_name: str) -> int:
+    """The first call with that id that has not got so far; calls that nobody announced get a row of their own."""
+    row = pen.transaction.row(
+        f"SELECT MIN(ordinal) FROM tool_calls WHERE {_KEY} AND state IN {_EARLIER[kind]}",
+        pen.session_id,
+        pen.turn_id or "",
+        call_id,
+    )
+    return int(row[0]) if row is not None and row[0] is not None else _insert(pen, call_id, tool_name)
+
+
+def _text(payload: dict[str, Any], key: str) -> str | None:
+    value = payload.get(key)
+    return None if value is None else clean(str(value))
+
+
+def of_session(transaction: Transaction, session_id: str) -> list[Call]:
+    """All calls of a session, in the order in which they were asked for."""
+    sql = f"{_COLUMNS} WHERE session_id = ?1 ORDER BY proposed_at, turn_id, call_id, ordinal"
+    return [_call(row) for row in transaction.rows(sql, session_id)]
+
+
+def _call(row: Row) -> Call:
+    names = ("session_id", "turn_id", "call_id", "ordinal", "tool_name", "state", "status", "code")
+    return Call(**dict(zip(names, row, strict=True)))
+
+
+def close_after_crash(pen: Pen) -> tuple[Call, ...]:
+    """Mark what had started as unknown, and what had not as cancelled; returns the former."""
+    sql = f"{_COLUMNS} WHERE session_id = ?1 AND state = 'started' ORDER BY proposed_at, call_id, ordinal"
+    uncertain = tuple(
+        _call(row).model_copy(update={"state": "unknown"}) for row in pen.transaction.rows(sql, pen.session_id)
+    )
+    pen.transaction.run(
+        "UPDATE tool_calls SET state = 'unknown', finished_at = ?2 WHERE session_id = ?1 AND state = 'started'",
+        pen.session_id,
+        pen.now,
+    )
+    pen.transaction.run(
+        "UPDATE tool_calls SET state = 'finished', finished_at = ?2, status = 'error', code = 'CANCELLED' "
+        "WHERE session_id = ?1 AND state IN ('proposed', 'approved')",
+        pen.session_id,
+        pen.now,
+    )
+    return uncertain

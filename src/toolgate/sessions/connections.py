@@ -1,0 +1,81 @@
+"""Connections to SQLite, with what Toolgate asks of each."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from typing import Any
+from urllib.parse import quote
+
+from toolgate.sessions.driver import Row
+from toolgate.sessions.schema import Dialect
+
+WRITE_PATIENCE = 10.0
+"""Seconds that a write waits for the lock of another process."""
+READ_PATIENCE = 2.0
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def connect(path: str, *, readonly: bool = False) -> sqlite3.Connection:
+    """Open a database that exists. It is never made by opening it, and never made up in memory."""
+    connection = sqlite3.connect(
+        f"file:{quote(os.path.abspath(path))}?mode=rw",
+        uri=True,
+        isolation_level=None,  # transactions begin and end where the code says so
+        check_same_thread=False,
+        cached_statements=256,
+        timeout=READ_PATIENCE if readonly else WRITE_PATIENCE,
+    )
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        if readonly:
+            connection.execute("PRAGMA query_only = ON")
+        else:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_memory() -> sqlite3.Connection:
+    """A database that lives as long as its connection."""
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, cached_statements=256)
+
+
+class SqliteTransaction:
+    """A unit's view of a connection."""
+
+    dialect: Dialect = "sqlite"
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._execute = connection.execute
+        self.sessions: set[str] = set()
+        """Those with new events."""
+
+    def rows(self, sql: str, *values: Any) -> list[Row]:
+        """Run a statement and return everything that it answers."""
+        return self._execute(sql, values).fetchall()
+
+    def row(self, sql: str, *values: Any) -> Row | None:
+        """Run a statement and return its first row."""
+        rows = self._execute(sql, values).fetchall()  # to the end, so that the statement does not stay open
+        return rows[0] if rows else None
+
+    def run(self, sql: str, *values: Any) -> int:
+        """Run a statement and return how many rows it changed."""
+        return self._execute(sql, values).rowcount
+
+    def many(self, sql: str, rows: list[Row]) -> None:
+        """Run a statement once for each row of values."""
+        self._connection.executemany(sql, rows)
+
+    def clock(self) -> float:
+        """Seconds since the machine started: one clock for all its processes, which nobody can set."""
+        return time.clock_gettime(_CLOCK)
+
+    def touched(self, session_id: str) -> None:
+        """Remember that this session has new events."""
+        self.sessions.add(session_id)

@@ -1,0 +1,79 @@
+"""A database by its address."""
+
+from __future__ import annotations
+
+import os
+from typing import TypeVar
+from urllib.parse import unquote
+
+from toolgate.errors import StoreError
+from toolgate.sessions.driver import Driver, Unit
+from toolgate.sessions.feed import Feed
+
+T = TypeVar("T")
+
+
+class Database:
+    """Where sessions and notes are kept: `sqlite:///relative.db`, `sqlite:////absolute.db`, `sqlite:///:memory:`, or
+    `postgresql://user:password@host/name`. SQLAlchemy's spellings with a driver (`sqlite+aiosqlite`,
+    `postgresql+asyncpg`) mean the same.
+
+    Nothing is opened before the first use, and nothing is ever made up: what cannot be opened is a `StoreError`.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.feed = Feed()
+        self._url = url
+        self._driver: Driver | None = None
+        _kind(url)
+
+    @property
+    def driver(self) -> Driver:
+        """The driver, made on first use."""
+        if self._driver is None:
+            self._driver = _driver(self._url, self.feed)
+        return self._driver
+
+    async def migrate(self) -> None:
+        """Create the tables, or bring them to this version; safe to be called by several, and to be killed."""
+        await self.driver.migrate()
+
+    async def write(self, unit: Unit[T]) -> T:
+        """Run a unit in a transaction and return when it is durable."""
+        return await self.driver.write(unit)
+
+    async def read(self, unit: Unit[T]) -> T:
+        """Run a unit that writes nothing."""
+        return await self.driver.read(unit)
+
+    async def close(self) -> None:
+        """Finish what was begun and let go of everything."""
+        await self.driver.close()
+
+
+def _kind(url: str) -> tuple[str, str]:
+    """The kind of database, and the rest of the address."""
+    scheme, colon, rest = url.partition("://")
+    kind = {"postgres": "postgresql"}.get(scheme.partition("+")[0], scheme.partition("+")[0])
+    if not colon or kind not in ("sqlite", "postgresql") or (kind == "sqlite" and rest[:1] not in ("", "/")):
+        raise StoreError(
+            "The address of the database is not understood. Set TOOLGATE_DATABASE_URL to something like "
+            "sqlite:////home/me/toolgate.db or postgresql://user@host/name."
+        )
+    return kind, rest
+
+
+def _driver(url: str, feed: Feed) -> Driver:
+    kind, rest = _kind(url)
+    if kind == "postgresql":
+        try:
+            from toolgate.sessions.postgres import Postgres
+        except ModuleNotFoundError as error:
+            raise StoreError("PostgreSQL needs more packages: pip install 'toolgate[gateway,postgres]'.") from error
+        return Postgres(f"postgresql+asyncpg://{rest}", feed)
+    from toolgate.sessions.sqlite import SqliteFile, SqliteMemory
+
+    path = unquote(rest[1:].partition("?")[0])
+    if path in ("", ":memory:"):
+        return SqliteMemory(feed)
+    return SqliteFile(os.path.abspath(os.path.expanduser(path)), feed)

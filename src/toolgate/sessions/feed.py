@@ -1,0 +1,41 @@
+"""Telling those who follow a session that its log has grown."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterable, Iterator
+
+
+class Feed:
+    """Wakes the followers of sessions, from any thread. It carries no events: who is woken reads them by `seq`."""
+
+    def __init__(self) -> None:
+        self._followers: dict[str, list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]] = {}
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def follow(self, session_id: str) -> Iterator[asyncio.Event]:
+        """An event that is set whenever there may be something new."""
+        follower = asyncio.get_running_loop(), asyncio.Event()
+        with self._lock:
+            self._followers.setdefault(session_id, []).append(follower)
+        try:
+            yield follower[1]
+        finally:
+            with self._lock:
+                left = self._followers[session_id]
+                left.remove(follower)
+                if not left:
+                    del self._followers[session_id]
+
+    def wake(self, sessions: Iterable[str]) -> None:
+        """Say that these sessions have new events."""
+        if not self._followers:
+            return
+        with self._lock:
+            woken = [follower for session_id in sessions for follower in self._followers.get(session_id, ())]
+        for loop, event in woken:
+            with contextlib.suppress(RuntimeError):  # its loop has ended, and so has who waited in it
+                loop.call_soon_threadsafe(event.set)

@@ -1,0 +1,127 @@
+"""The database's own file: where it is, how it comes into being, and whether it is whole.
+
+It lies outside every project; no tool and no model ever names it. So this module, unlike its neighbours, touches files.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from toolgate.errors import StoreError
+from toolgate.protocol.ids import uuid7
+from toolgate.sessions import faults
+from toolgate.sessions.connections import connect, connect_memory
+from toolgate.sessions.schema import HEAD, REVISIONS, statements
+
+CHECKED_AT_ONCE = 32 * 1024 * 1024
+"""Bytes up to which a file is checked before it is used; a larger one is checked while it is used."""
+VERSION_TABLE = "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
+VERSION_TABLE += "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+
+
+def apply_schema(connection: sqlite3.Connection) -> None:
+    """Give an empty database all the tables, as Alembic would, without the time that loading Alembic takes."""
+    connection.execute("BEGIN")
+    connection.execute(VERSION_TABLE)
+    for revision in REVISIONS:
+        for statement in statements(revision, "sqlite"):
+            connection.execute(statement)
+    connection.execute("INSERT INTO alembic_version VALUES (?)", (HEAD,))
+    connection.execute("COMMIT")
+
+
+def create(path: str) -> None:
+    """Make the file whole or not at all: it gets its name only when everything is in it and on the disk."""
+    connection = connect_memory()
+    try:
+        apply_schema(connection)
+        image = connection.serialize()
+    finally:
+        connection.close()
+    fresh = f"{path}.{uuid7()}.new"
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        _write(fresh, image)
+        _publish(fresh, path)
+    except OSError as error:
+        raise StoreError(
+            f"The database {path} cannot be made: {error.strerror}. Make its directory writable for this user, "
+            "or set TOOLGATE_DATABASE_URL to another place."
+        ) from error
+
+
+def _write(path: str, image: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        rest = memoryview(image)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    except OSError:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _publish(fresh: str, path: str) -> None:
+    """Give the file its name, unless someone else was faster."""
+    try:
+        os.link(fresh, path)
+    except FileExistsError:
+        return
+    finally:
+        os.unlink(fresh)
+    directory = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def size(path: str) -> int | None:
+    """How large the file is; None where there is none."""
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"The database {path} cannot be looked at: {error.strerror}.") from error
+
+
+def check_whole(path: str) -> None:
+    """Raise unless SQLite finds nothing wrong with the file."""
+    try:
+        connection = connect(path, readonly=True)
+        try:
+            findings = connection.execute("PRAGMA quick_check(1)").fetchall()
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise faults.from_sqlite(error, path) from error
+    if findings != [("ok",)]:
+        raise faults.damaged(path, str(findings[0][0]) if findings else "no answer")
+
+
+def check_writable(path: str) -> str | None:
+    """Raise unless the file can be written to; otherwise its revision, None where it has none."""
+    try:
+        connection = connect(path)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            row = connection.execute("SELECT version_num FROM alembic_version").fetchone() if _ours(tables) else None
+            # a transaction that changes nothing asks for no space and leaves the lock to others
+            connection.execute("ROLLBACK")
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise faults.from_sqlite(error, path) from error
+    if tables and row is None:
+        raise StoreError(f"The database {path} belongs to another program. Set TOOLGATE_DATABASE_URL to another file.")
+    return None if row is None else str(row[0])
+
+
+def _ours(tables: set[str]) -> bool:
+    return "alembic_version" in tables

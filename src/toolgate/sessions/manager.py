@@ -1,0 +1,165 @@
+"""Sessions: making and finding them, their mode, their messages, and who may write to them."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import time
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolgate.errors import SessionNotFound
+from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.ids import uuid7
+from toolgate.protocol.modes import ToolMode
+from toolgate.sessions import calls, leases, modes, transcript, turns
+from toolgate.sessions.database import Database
+from toolgate.sessions.driver import Row, Transaction
+from toolgate.sessions.log import Pen, clean
+from toolgate.sessions.types import Lease, Message, Session, Usage
+from toolgate.sessions.work import Work
+
+if TYPE_CHECKING:
+    from toolgate.settings import SessionSettings
+
+_COLUMNS = "SELECT id, mode, title, user_name, project, parent_id, created_at, updated_at FROM sessions"
+LEASE_SECONDS = 300.0
+
+
+class SessionManager(Work):
+    """The store of sessions in a database. Implements `SessionStore`, where everything is described."""
+
+    def __init__(self, db: Database, settings: SessionSettings) -> None:
+        super().__init__(db)
+        self._default_mode = settings.default_mode
+        self._coding_enabled = settings.coding_enabled
+
+    async def create(
+        self,
+        mode: ToolMode | str | None = None,
+        *,
+        title: str = "",
+        user: str = "",
+        project: str = "",
+        parent_id: str | None = None,
+    ) -> Session:
+        """Begin a session."""
+        wanted = modes.allowed(mode, default=self._default_mode, coding_enabled=self._coding_enabled)
+        texts = [clean(text) for text in (title, user, project)]
+        values = (uuid7(), wanted.value, texts[0] or None, texts[1], texts[2], parent_id, time.time())
+        sql = (
+            "INSERT INTO sessions (id, mode, title, user_name, project, parent_id, created_at, updated_at) "
+            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)"
+        )
+        await self._db.write(lambda tx: tx.run(sql, *values))
+        return self._session((*values, values[-1]))
+
+    async def get(self, session_id: str) -> Session:
+        """One session."""
+        row = await self._db.read(lambda tx: tx.row(f"{_COLUMNS} WHERE id = ?1", session_id))
+        if row is None:
+            raise SessionNotFound(f"There is no session {session_id!r}.")
+        return self._session(row)
+
+    async def list(
+        self, *, user: str | None = None, project: str | None = None, children: bool = False, limit: int = 100
+    ) -> list[Session]:
+        """Sessions, the latest first."""
+        wanted = {"user_name": user, "project": project}
+        given = [(name, value) for name, value in wanted.items() if value is not None]
+        conditions = [f"{name} = ?{number}" for number, (name, _) in enumerate(given, 2)]
+        where = " AND ".join([*conditions, *([] if children else ["parent_id IS NULL"])])
+        sql = f"{_COLUMNS}{f' WHERE {where}' if where else ''} ORDER BY updated_at DESC, id DESC LIMIT ?1"
+        rows = await self._db.read(lambda tx: tx.rows(sql, limit, *(value for _, value in given)))
+        return [self._session(row) for row in rows]
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Give a session another title."""
+        sql, text = "UPDATE sessions SET title = ?2 WHERE id = ?1", clean(title)
+        if not await self._db.write(lambda tx: tx.run(sql, session_id, text)):
+            raise SessionNotFound(f"There is no session {session_id!r}.")
+
+    async def get_mode(self, session_id: str) -> ToolMode:
+        """The mode that the session has now; raises nothing."""
+        try:
+            row = await self._db.read(lambda tx: tx.row("SELECT mode FROM sessions WHERE id = ?1", session_id))
+        except Exception as error:  # noqa: BLE001 - fail-closed: whatever keeps the mode from being read means chat_safe
+            modes.warn_unreadable(session_id, str(error), type(error).__name__)
+            return modes.SAFE
+        if row is None:
+            modes.warn_unreadable(session_id, "there is no such session", SessionNotFound.__name__)
+            return modes.SAFE
+        modes.warn_unless_plain(session_id, row[0], coding_enabled=self._coding_enabled)
+        return modes.effective(row[0], coding_enabled=self._coding_enabled)
+
+    async def append_message(
+        self,
+        session_id: str,
+        role: str,
+        content: str | None,
+        *,
+        lease: Lease | None = None,
+        turn_id: str | None = None,
+        tool_calls: Iterable[ToolCall | Mapping[str, Any]] | None = None,
+        tool_call_id: str | None = None,
+        usage: Usage | None = None,
+    ) -> int:
+        """Add a message."""
+        said = transcript.message(role, content, tool_calls, tool_call_id)
+
+        def unit(tx: Transaction) -> int:
+            pen = Pen(tx, session_id, lease, turn_id=turn_id)
+            seq = transcript.write(pen, said)
+            if said.tool_calls:
+                calls.propose(pen, said.tool_calls)
+            if usage is not None and turn_id is not None:
+                turns.count(tx, turn_id, usage)
+            if role == "user":
+                turns.name_after(tx, session_id, said)
+            return seq
+
+        return await self._db.write(unit)
+
+    async def messages(self, session_id: str) -> builtins.list[Message]:
+        """The transcript for a provider."""
+        return await self._db.read(lambda tx: transcript.valid(transcript.stored(tx, session_id)))
+
+    async def history(self, session_id: str) -> builtins.list[Message]:
+        """The transcript for people."""
+        return await self._db.read(lambda tx: transcript.shown(tx, session_id))
+
+    async def try_claim(self, session_id: str, ttl: float = LEASE_SECONDS) -> Lease | None:
+        """Take the session, unless someone has it."""
+        if not ttl > 0:
+            raise ValueError("ttl must be more than 0 seconds")
+        claiming = asyncio.ensure_future(self._db.write(lambda tx: leases.claim(tx, session_id, ttl)))
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            claimed = await claiming  # nobody will hear of this lease, so nobody would give it back
+            if claimed is not None:
+                await self.release(claimed)
+            raise
+
+    async def renew(self, lease: Lease, ttl: float = LEASE_SECONDS) -> Lease:
+        """Hold the session for longer."""
+        if not ttl > 0:
+            raise ValueError("ttl must be more than 0 seconds")
+        return await self._db.write(lambda tx: leases.renew(tx, lease, ttl))
+
+    async def release(self, lease: Lease) -> bool:
+        """Give the session back."""
+        return await self._db.write(lambda tx: leases.release(tx, lease))
+
+    def _session(self, row: Row) -> Session:
+        identifier, mode, title, user, project, parent_id, created_at, updated_at = row
+        return Session(
+            id=identifier,
+            mode=modes.effective(mode, coding_enabled=self._coding_enabled),
+            title=title or "",
+            user=user,
+            project=project,
+            parent_id=parent_id,
+            created_at=created_at,
+            updated_at=updated_at,
+        )

@@ -1,0 +1,85 @@
+"""Long-term notes with a full-text index: the `MemoryStore` of one user in one project."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from toolgate.protocol.ids import uuid7
+from toolgate.sessions.database import Database
+from toolgate.sessions.driver import Row, Transaction
+from toolgate.sessions.log import clean
+from toolgate.sessions.words import indexed, wanted
+
+_INSERT = "INSERT INTO memories (id, user_name, project, content, created_at"
+_FOUND = "SELECT m.id, m.content, m.created_at FROM memories m"
+_MINE = "m.user_name = ?1 AND m.project = ?2"
+
+
+class Memory:
+    """Notes of one user in one project; nobody else finds them. Best matches come first."""
+
+    def __init__(self, db: Database, *, user: str = "", project: str = "") -> None:
+        self._db = db
+        self._owner = (clean(user), clean(project))
+
+    async def append(self, content: str) -> None:
+        """Keep one note."""
+        text = clean(content)
+        values = (uuid7(), *self._owner, text, time.time())
+        await self._db.write(lambda tx: _insert(tx, values, indexed(text)))
+
+    async def search(self, query: str, limit: int) -> list[dict[str, Any]]:
+        """The notes that hold any of the query's words, or words that begin like them; the best first."""
+        words = wanted(query)
+        if not words or limit < 1:
+            return []
+        return await self._db.read(lambda tx: [_note(row) for row in _find(tx, self._owner, words, limit)])
+
+
+def _insert(tx: Transaction, values: Sequence[Any], words: list[str]) -> None:
+    if tx.dialect == "postgresql":
+        tx.run(
+            f"{_INSERT}, words) VALUES (?1, ?2, ?3, ?4, ?5, CAST(CAST(?6 AS TEXT) AS TSVECTOR))",
+            *values,
+            _vector(words),
+        )
+        return
+    row = tx.row(f"{_INSERT}) VALUES (?1, ?2, ?3, ?4, ?5) RETURNING number", *values)
+    assert row is not None
+    tx.run("INSERT INTO memories_index (rowid, words) VALUES (?1, ?2)", row[0], " ".join(words))
+
+
+def _find(tx: Transaction, owner: tuple[str, str], words: list[str], limit: int) -> list[Row]:
+    if tx.dialect == "postgresql":
+        sql = (
+            f"{_FOUND}, CAST(CAST(?3 AS TEXT) AS TSQUERY) q WHERE {_MINE} AND m.words @@ q "
+            "ORDER BY ts_rank(m.words, q) DESC, m.number DESC LIMIT ?4"
+        )
+        return tx.rows(sql, *owner, " | ".join(f"'{word}'{_prefix(word, ':*')}" for word in words), limit)
+    sql = (
+        f"{_FOUND} JOIN memories_index i ON i.rowid = m.number WHERE {_MINE} AND memories_index MATCH ?3 "
+        "ORDER BY bm25(memories_index), m.number DESC LIMIT ?4"
+    )
+    return tx.rows(sql, *owner, " OR ".join(f'"{word}"{_prefix(word, "*")}' for word in words), limit)
+
+
+def _prefix(word: str, mark: str) -> str:
+    """Words of three letters and more are found by their beginning, too: `deploy` finds `deployment`."""
+    return mark if len(word) > 2 else ""
+
+
+def _vector(words: list[str]) -> str:
+    """Words with their places, as PostgreSQL writes them; they hold letters and digits only, so nothing is quoted."""
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(words, 1):
+        places.setdefault(word, []).append(place)
+    return " ".join(f"'{word}':{','.join(map(str, at[:200]))}" for word, at in places.items())
+
+
+def _note(row: Row) -> dict[str, Any]:
+    identifier, content, created_at = row
+    moment = datetime.fromtimestamp(created_at, UTC).isoformat(timespec="seconds")
+    return {"id": identifier, "content": content, "created_at": moment}

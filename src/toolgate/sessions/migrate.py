@@ -1,0 +1,56 @@
+"""Bringing an existing schema to this version's, with Alembic. Imports SQLAlchemy: only when there is work to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine, event
+
+from toolgate.errors import StoreError
+from toolgate.sessions.connections import connect
+from toolgate.sessions.schema import HEAD, REVISIONS
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def check_known(revision: str | None, address: str) -> None:
+    """Raise if the database was made by a version of Toolgate that this one does not know."""
+    if revision is not None and revision not in REVISIONS:
+        raise StoreError(
+            f"The database {address} has revision {revision}, which this version of Toolgate does not know "
+            f"(it knows up to {HEAD}). Install a newer Toolgate."
+        )
+
+
+def upgrade(connection: Connection, target: str = HEAD) -> None:
+    """Run the revisions that are missing, in the transaction that the connection is in."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    script = ScriptDirectory.from_config(config)
+
+    def missing(current: Any, _context: object) -> Any:
+        return script._upgrade_revs(target, current)  # noqa: SLF001 - Alembic's own commands do the same
+
+    with EnvironmentContext(config, script, fn=missing, destination_rev=target) as environment:
+        environment.configure(connection=connection, transactional_ddl=True)
+        environment.run_migrations()
+
+
+def upgrade_sqlite(path: str, target: str = HEAD) -> None:
+    """Run what is missing on a SQLite file, all of it in one transaction."""
+    engine = create_engine("sqlite://", creator=lambda: connect(path))
+    event.listen(engine, "begin", _begin)
+    try:
+        with engine.begin() as connection:
+            upgrade(connection, target)
+    finally:
+        engine.dispose()
+
+
+def _begin(connection: Connection) -> None:
+    # the driver itself would begin only before the first INSERT, and leave every CREATE outside
+    connection.exec_driver_sql("BEGIN IMMEDIATE")

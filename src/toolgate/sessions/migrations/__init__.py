@@ -1,0 +1,1 @@
+"""Alembic's directory: a module in `versions` for each revision in `toolgate.sessions.schema`."""

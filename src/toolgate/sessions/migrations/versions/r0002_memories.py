@@ -1,0 +1,16 @@
+"""Long-term notes and their full-text index."""
+
+from typing import cast
+
+from alembic import op
+
+from toolgate.sessions.schema import Dialect, statements
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    """Create the tables."""
+    for statement in statements(revision, cast("Dialect", op.get_bind().dialect.name)):
+        op.get_bind().exec_driver_sql(statement)

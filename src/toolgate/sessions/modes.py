@@ -1,0 +1,44 @@
+"""The mode of a session, fail-closed: whatever is not certainly something else is `chat_safe`."""
+
+from __future__ import annotations
+
+from toolgate.errors import ModeNotEnabled
+from toolgate.log import logger
+from toolgate.protocol.modes import ToolMode
+
+SAFE = ToolMode.chat_safe
+
+
+def allowed(mode: ToolMode | str | None, *, default: ToolMode, coding_enabled: bool) -> ToolMode:
+    """The mode that a new session gets, or `ModeNotEnabled`; `ValueError` for what is no mode."""
+    wanted = default if mode is None else ToolMode(mode)
+    if wanted is not SAFE and not coding_enabled:
+        raise ModeNotEnabled(f"The mode {wanted.value} is not enabled here; sessions are {SAFE.value}.")
+    return wanted
+
+
+def effective(value: object, *, coding_enabled: bool) -> ToolMode:
+    """What a stored value means."""
+    if value == ToolMode.coding.value and isinstance(value, str) and coding_enabled:
+        return ToolMode.coding
+    return SAFE
+
+
+def warn_unless_plain(session_id: object, value: object, *, coding_enabled: bool) -> None:
+    """Say so if a stored value means less than it says."""
+    known = isinstance(value, str) and value in (SAFE.value, ToolMode.coding.value)
+    if not known:
+        logger("sessions").warning("invalid_mode_value", session_id=session_id, value=value, used=SAFE.value)
+    elif value == ToolMode.coding.value and not coding_enabled:
+        logger("sessions").warning(
+            "mode_downgraded",
+            session_id=session_id,
+            value=value,
+            used=SAFE.value,
+            reason="M1.5 only supports chat_safe: coding is not enabled here",
+        )
+
+
+def warn_unreadable(session_id: object, reason: str, error: str) -> None:
+    """Say that the mode could not be read."""
+    logger("sessions").warning("mode_read_error", session_id=session_id, value=None, error=error, reason=reason)

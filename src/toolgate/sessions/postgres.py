@@ -1,0 +1,134 @@
+"""PostgreSQL as a driver, through SQLAlchemy's asynchronous engine."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, TextClause, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from toolgate.sessions import faults
+from toolgate.sessions.driver import Row, Unit
+from toolgate.sessions.feed import Feed
+from toolgate.sessions.migrate import check_known, upgrade
+from toolgate.sessions.schema import HEAD, Dialect
+
+T = TypeVar("T")
+
+_MIGRATING = 0x7001_6A7E
+"""The advisory lock that keeps two processes from migrating at once."""
+_PLACEHOLDER = re.compile(r"\?(\d+)")
+
+
+@functools.lru_cache(maxsize=512)
+def _statement(sql: str) -> TextClause:
+    return text(_PLACEHOLDER.sub(r":p\1", sql.replace(":", "\\:")))
+
+
+def _named(values: tuple[Any, ...]) -> dict[str, Any]:
+    return {f"p{number}": value for number, value in enumerate(values, 1)}
+
+
+class PostgresTransaction:
+    """A unit's view of a connection; SQLAlchemy waits for the server beneath it without stopping the loop."""
+
+    dialect: Dialect = "postgresql"
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.sessions: set[str] = set()
+
+    def rows(self, sql: str, *values: Any) -> list[Row]:
+        """Run a statement and return everything that it answers."""
+        return [tuple(row) for row in self._connection.execute(_statement(sql), _named(values))]
+
+    def row(self, sql: str, *values: Any) -> Row | None:
+        """Run a statement and return its first row."""
+        found = self._connection.execute(_statement(sql), _named(values)).first()
+        return None if found is None else tuple(found)
+
+    def run(self, sql: str, *values: Any) -> int:
+        """Run a statement and return how many rows it changed."""
+        return self._connection.execute(_statement(sql), _named(values)).rowcount
+
+    def many(self, sql: str, rows: list[Row]) -> None:
+        """Run a statement once for each row of values."""
+        if rows:
+            self._connection.execute(_statement(sql), [_named(values) for values in rows])
+
+    def clock(self) -> float:
+        """The server's time: the one clock that all of its clients share."""
+        row = self.row("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)")
+        assert row is not None
+        return float(row[0])
+
+    def touched(self, session_id: str) -> None:
+        """Remember that this session has new events."""
+        self.sessions.add(session_id)
+
+
+class Postgres:
+    """A database on a server."""
+
+    polls: float | None = 0.5
+
+    def __init__(self, url: str, feed: Feed) -> None:
+        self._feed = feed
+        self._engine = create_async_engine(
+            url, pool_size=8, max_overflow=24, pool_pre_ping=True, connect_args={"server_settings": _SERVER_SETTINGS}
+        )
+        self.address = self._engine.url.render_as_string(hide_password=True)
+        self._closed = False
+
+    async def write(self, unit: Unit[T]) -> T:
+        """Run a unit in a transaction."""
+        sessions: set[str] = set()
+
+        def run(connection: Connection) -> T:
+            transaction = PostgresTransaction(connection)
+            result = unit(transaction)
+            sessions.update(transaction.sessions)
+            return result
+
+        result = await self._run(run)
+        self._feed.wake(sessions)
+        return result
+
+    async def read(self, unit: Unit[T]) -> T:
+        """Run a unit that writes nothing."""
+        return await self._run(lambda connection: unit(PostgresTransaction(connection)))
+
+    async def _run(self, function: Callable[[Connection], T]) -> T:
+        if self._closed:
+            raise faults.closed()
+        try:
+            async with self._engine.begin() as connection:
+                return await connection.run_sync(function)
+        except (SQLAlchemyError, OSError) as error:
+            raise faults.from_postgres(error, self.address) from error
+
+    async def migrate(self) -> None:
+        """Bring the schema to this version's; of several who try, one does it and the others wait."""
+        await self._run(self._migrate)
+
+    def _migrate(self, connection: Connection) -> None:
+        transaction = PostgresTransaction(connection)
+        transaction.rows("SELECT pg_advisory_xact_lock(?1)", _MIGRATING)
+        table = transaction.row("SELECT to_regclass('alembic_version')")
+        row = None if table is None or table[0] is None else transaction.row("SELECT version_num FROM alembic_version")
+        revision = None if row is None else str(row[0])
+        if revision != HEAD:
+            check_known(revision, self.address)
+            upgrade(connection)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        self._closed = True
+        await self._engine.dispose()
+
+
+_SERVER_SETTINGS = {"lock_timeout": "10s", "application_name": "toolgate"}

@@ -1,0 +1,211 @@
+"""What the agent loop needs of a store of sessions: the one Protocol that the database and the memory implement."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any, Protocol
+
+from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.ports import Recorder, TodoStore
+from toolgate.sessions.types import (
+    ApprovalRow,
+    Call,
+    Event,
+    Lease,
+    Message,
+    Recovery,
+    Session,
+    Turn,
+    TurnStatus,
+    Usage,
+)
+
+
+class SessionStore(Protocol):
+    """Sessions, and everything that happens in them.
+
+    Every method that writes MUST have written durably when it returns, and MUST have written nothing if it raises.
+    Every write takes its place in the session's log in the same transaction that checks the lease: with a `Lease`
+    that is no longer the session's it MUST raise `SessionFenced`; without one, `SessionBusy` while someone holds the
+    session. An unknown session is `SessionNotFound`. A store that cannot be used raises `StoreError`.
+    """
+
+    async def create(
+        self,
+        mode: ToolMode | str | None = None,
+        *,
+        title: str = "",
+        user: str = "",
+        project: str = "",
+        parent_id: str | None = None,
+    ) -> Session:
+        """Begin a session. A mode that the operator has not enabled raises `ModeNotEnabled`.
+
+        `parent_id` is the session whose agent starts this one; `list` leaves such sessions out.
+        """
+        ...
+
+    async def get(self, session_id: str) -> Session:
+        """One session."""
+        ...
+
+    async def list(
+        self, *, user: str | None = None, project: str | None = None, children: bool = False, limit: int = 100
+    ) -> list[Session]:
+        """Sessions, the latest first; of one user or project if they are given, with sub-agents' if `children`."""
+        ...
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Give a session another title."""
+        ...
+
+    async def get_mode(self, session_id: str) -> ToolMode:
+        """The mode that the session has now. MUST NOT raise: what cannot be read is `chat_safe`, with a warning.
+
+        The warnings are `mode_downgraded`, `invalid_mode_value` and `mode_read_error`. There is no way to set a mode.
+        """
+        ...
+
+    async def append_message(
+        self,
+        session_id: str,
+        role: str,
+        content: str | None,
+        *,
+        lease: Lease | None = None,
+        turn_id: str | None = None,
+        tool_calls: Iterable[ToolCall | Mapping[str, Any]] | None = None,
+        tool_call_id: str | None = None,
+        usage: Usage | None = None,
+    ) -> int:
+        """Add a message and return its number in the log.
+
+        The calls of an assistant message become `proposed` in the same transaction, and `usage` is added to the turn.
+        Content beyond 1 MiB raises `MessageTooLarge`; a role, call or id that makes no sense raises `ValueError`.
+        """
+        ...
+
+    async def messages(self, session_id: str) -> builtins.list[Message]:
+        """Everything that was said, valid for a provider: every call is answered once, directly after its message.
+
+        A call that was never answered is answered with an error; an answer to nothing is left out. Empty for an
+        unknown session.
+        """
+        ...
+
+    async def history(self, session_id: str) -> builtins.list[Message]:
+        """What people see: the messages of user and assistant that are not blank."""
+        ...
+
+    async def try_claim(self, session_id: str, ttl: float = 300.0) -> Lease | None:
+        """Take the session for `ttl` seconds; None if someone has it. The fence is greater than every one before."""
+        ...
+
+    async def renew(self, lease: Lease, ttl: float = 300.0) -> Lease:
+        """Hold it for another `ttl` seconds from now; `SessionFenced` if it is no longer the lease's."""
+        ...
+
+    async def release(self, lease: Lease) -> bool:
+        """Give it back. Does nothing and returns False if it is no longer the lease's."""
+        ...
+
+    async def start_turn(
+        self,
+        lease: Lease,
+        content: str,
+        *,
+        request_id: str | None = None,
+        parent_id: str | None = None,
+        deadline: float | None = None,
+    ) -> Turn:
+        """Begin a turn with the person's message, in one transaction, after `recover`.
+
+        A `request_id` that has started a turn before changes nothing and returns that turn.
+        """
+        ...
+
+    async def finish_turn(
+        self,
+        lease: Lease,
+        turn_id: str,
+        status: TurnStatus,
+        *,
+        code: str = "",
+        error: str = "",
+        usage: Usage | None = None,
+    ) -> Turn:
+        """End a turn; its open approvals are withdrawn. One that has ended already stays as it is.
+
+        `usage` replaces the sum of what `append_message` was told.
+        """
+        ...
+
+    async def recover(self, lease: Lease) -> Recovery:
+        """Put in order what a crash has left, and say what that was.
+
+        Running turns become `interrupted`, calls that had started `unknown`, calls that had not are cancelled, and
+        every unanswered call gets its tool message. Falsy if there was nothing to do.
+        """
+        ...
+
+    async def request_cancel(self, session_id: str) -> bool:
+        """Ask whoever runs the session's turn to stop it (an event `cancel_requested`); False if none runs."""
+        ...
+
+    async def turn(self, turn_id: str) -> Turn | None:
+        """One turn."""
+        ...
+
+    async def turns(self, session_id: str) -> builtins.list[Turn]:
+        """All turns of a session, oldest first."""
+        ...
+
+    async def calls(self, session_id: str) -> builtins.list[Call]:
+        """All tool calls of a session and how far they got, in the order in which they were asked for."""
+        ...
+
+    def recorder(self, lease: Lease, turn_id: str | None = None) -> Recorder:
+        """The pipeline's recorder for a turn: `ToolContext(recorder=…)`. Its `started` is durable before the call runs.
+
+        Events `decision`, `call_started` and `call_finished`, each with `call_id`, `tool_name` and the payload.
+        """
+        ...
+
+    def todos(self, lease: Lease) -> TodoStore:
+        """The session's list of work: `ToolContext(todos=…)`."""
+        ...
+
+    async def append_event(
+        self, lease: Lease, kind: str, payload: dict[str, Any], *, turn_id: str | None = None
+    ) -> int:
+        """Write an event of the caller's own kind to the log and return its number."""
+        ...
+
+    async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> builtins.list[Event]:
+        """The log from after a number on, at most `limit` events."""
+        ...
+
+    def follow(self, session_id: str, after_seq: int = 0) -> AsyncIterator[Event]:
+        """The log from after a number on and everything that is added, without end.
+
+        Use `contextlib.aclosing` around it when you leave before it has ended.
+        """
+        ...
+
+    async def ask(self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None) -> None:
+        """Write a question to a person down, with an event `approval_request`."""
+        ...
+
+    async def decide(self, approval_id: str, answer: Approval) -> bool:
+        """Answer a question, with an event `approval_resolved`; needs no lease.
+
+        The first answer counts: False if it was answered or withdrawn before, or if there is no such question.
+        """
+        ...
+
+    async def approvals(self, session_id: str) -> builtins.list[ApprovalRow]:
+        """All questions of a session, oldest first."""
+        ...

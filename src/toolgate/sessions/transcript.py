@@ -1,0 +1,160 @@
+"""Messages: how they are written, and how they are read so that a provider accepts them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from toolgate.errors import MessageTooLarge
+from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.fast import trusted
+from toolgate.sessions.driver import Row, Transaction
+from toolgate.sessions.log import Pen, as_json, clean
+from toolgate.sessions.types import ROLES, Message
+
+LARGEST: Final = 1024 * 1024
+"""Bytes of a message."""
+NO_RESULT: Final = (
+    "ERROR: This call has no result: it was interrupted. Nobody knows how far it got. "
+    "Check what it has changed before you repeat it."
+)
+"""What a call is answered with that nobody has answered."""
+
+_INSERT = (
+    "INSERT INTO messages (session_id, seq, turn_id, role, content, tool_calls, tool_call_id, created_at) "
+    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+)
+_COLUMNS = "SELECT role, content, tool_calls, tool_call_id FROM messages WHERE session_id = ?1"
+
+
+def message(
+    role: str, content: str | None, tool_calls: Iterable[ToolCall | Mapping[str, Any]] | None, tool_call_id: str | None
+) -> Message:
+    """A message that may be stored, or why not: `ValueError` for what is none, `MessageTooLarge`."""
+    if role not in ROLES:
+        raise ValueError(f"role must be one of {', '.join(sorted(ROLES))}, not {role!r}")
+    text = clean(content or "")
+    if len(text) > LARGEST // 4 and len(text.encode()) > LARGEST:
+        raise MessageTooLarge(f"A message holds at most {LARGEST} bytes; this one has more. Send less, or a file.")
+    if role == "tool" and not tool_call_id:
+        raise ValueError("a tool message needs the tool_call_id that it answers")
+    if role != "tool" and tool_call_id is not None:
+        raise ValueError("only a tool message has a tool_call_id")
+    calls = tuple(_call(call) for call in tool_calls or ())
+    if calls and role != "assistant":
+        raise ValueError("only an assistant message has tool_calls")
+    identifier = None if tool_call_id is None else clean(tool_call_id)
+    return trusted(Message, {"role": role, "content": text, "tool_calls": calls, "tool_call_id": identifier})
+
+
+def _call(call: ToolCall | Mapping[str, Any]) -> ToolCall:
+    """A call in our form or a provider's, with text that can be stored."""
+    if isinstance(call, ToolCall):
+        values: tuple[Any, ...] = (call.id, call.name, call.arguments)
+    else:
+        function = call.get("function", call)
+        values = (call["id"], function["name"], function.get("arguments", ""))
+    identifier, name, arguments = values
+    text = arguments if isinstance(arguments, str) else as_json(dict(arguments or {}))
+    return ToolCall(id=clean(identifier), name=clean(name), arguments=clean(text))
+
+
+def write(pen: Pen, said: Message) -> int:
+    """Write a message to the log and to its projection; returns its number."""
+    calls = [call.__dict__ for call in said.tool_calls]
+    payload: dict[str, Any] = {"role": said.role, "content": said.content}
+    if calls:
+        payload["tool_calls"] = calls
+    if said.tool_call_id is not None:
+        payload["tool_call_id"] = said.tool_call_id
+    seq = pen.event("message", as_json(payload))
+    pen.transaction.run(
+        _INSERT,
+        pen.session_id,
+        seq,
+        pen.turn_id,
+        said.role,
+        said.content,
+        as_json(calls) if calls else None,
+        said.tool_call_id,
+        pen.now,
+    )
+    return seq
+
+
+def stored(transaction: Transaction, session_id: str) -> list[Message]:
+    """What is in the database, as it is."""
+    return [_message(row) for row in transaction.rows(f"{_COLUMNS} ORDER BY seq", session_id)]
+
+
+def shown(transaction: Transaction, session_id: str) -> list[Message]:
+    """What people see: what was said, by the person and by the model."""
+    sql = f"{_COLUMNS} AND role IN ('user', 'assistant') ORDER BY seq"
+    return [_message(row) for row in transaction.rows(sql, session_id) if row[1].strip()]
+
+
+def _message(row: Row) -> Message:
+    role, content, calls, call_id = row
+    return trusted(
+        Message,
+        {
+            "role": role,
+            "content": content,
+            "tool_calls": tuple(ToolCall(**call) for call in json.loads(calls)) if calls is not None else (),
+            "tool_call_id": call_id,
+        },
+    )
+
+
+def valid(messages: list[Message]) -> list[Message]:
+    """The same in a form that every provider accepts.
+
+    Every call is answered exactly once, right after the message that made it; what was never answered is answered with
+    an error, and answers to nothing are left out.
+    """
+    if not any(said.tool_calls or said.role == "tool" for said in messages):
+        return messages
+    ordered: list[Message] = []
+    for said, given, missing in _with_answers(messages):
+        ordered += [said, *given, *(unanswered(call_id) for call_id in missing)]
+    return ordered
+
+
+def open_calls(messages: list[Message]) -> list[str]:
+    """The ids of the calls that nobody has answered, in order."""
+    return [call_id for _, _, missing in _with_answers(messages) for call_id in missing]
+
+
+def _with_answers(messages: list[Message]) -> Iterator[tuple[Message, list[Message], list[str]]]:
+    """Everything that was said but the answers, each with those to its calls and the ids of those that are missing."""
+    answers = _answers(messages)
+    for position, said in enumerate(messages):
+        if said.role != "tool":
+            given = answers.get(position, [])
+            left = Counter(call.id for call in said.tool_calls)
+            left.subtract(str(answer.tool_call_id) for answer in given)
+            yield said, given, list(left.elements())
+
+
+def _answers(messages: list[Message]) -> dict[int, list[Message]]:
+    """The answers to the calls of each message, in the order in which they came.
+
+    Providers use an id again, so an answer belongs to the latest message that used its id and waits for one.
+    """
+    answers: dict[int, list[Message]] = {}
+    waiting: dict[str, list[int]] = {}
+    for position, said in enumerate(messages):
+        if said.tool_calls:
+            waiting |= {call.id: [] for call in said.tool_calls}
+            for call in said.tool_calls:
+                waiting[call.id].append(position)
+        elif said.role == "tool" and (places := waiting.get(said.tool_call_id or "")):
+            answers.setdefault(places.pop(), []).append(said)
+    return answers
+
+
+def unanswered(call_id: str) -> Message:
+    """The answer to a call that nobody has answered."""
+    return Message(role="tool", content=NO_RESULT, tool_call_id=call_id)

@@ -1,0 +1,182 @@
+"""Turns: when one begins and ends, and what is done about one that a crash has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolgate.errors import SessionError
+from toolgate.protocol.ids import uuid7
+from toolgate.sessions import calls, transcript
+from toolgate.sessions.driver import Row, Transaction
+from toolgate.sessions.log import ANYONE, Pen, as_json, clean
+from toolgate.sessions.types import ENDINGS, Lease, Message, Recovery, Turn, Usage
+
+_COLUMNS = (
+    "SELECT id, session_id, status, attempt, request_id, parent_id, deadline, cancel_requested_at, "
+    "input_tokens, output_tokens, error, started_at, finished_at FROM turns"
+)
+
+
+def start(
+    transaction: Transaction,
+    lease: Lease,
+    said: Message,
+    *,
+    request_id: str | None,
+    parent_id: str | None,
+    deadline: float | None,
+) -> Turn:
+    """Begin a turn with what the person said; what a crash has left is put in order first."""
+    session_id = lease.session_id
+    if request_id is not None and (known := by_request(transaction, session_id, request_id)) is not None:
+        return known
+    recover(transaction, lease)
+    turn_id = uuid7()
+    pen = Pen(transaction, session_id, lease, turn_id=turn_id, count=2)
+    transaction.run(
+        "INSERT INTO turns (id, session_id, status, request_id, parent_id, deadline, started_at) "
+        "VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6)",
+        turn_id,
+        session_id,
+        request_id,
+        parent_id,
+        deadline,
+        pen.now,
+    )
+    pen.event("turn_started", as_json({"request_id": request_id, "parent_id": parent_id}))
+    transcript.write(pen, said)
+    name_after(transaction, session_id, said)
+    started = get(transaction, turn_id)
+    assert started is not None
+    return started
+
+
+def name_after(transaction: Transaction, session_id: str, said: Message) -> None:
+    """Give the session the first line that its person wrote as a title."""
+    title = next(iter(said.content.strip().splitlines()), "")[:80]
+    if said.role == "user" and title:
+        transaction.run("UPDATE sessions SET title = ?2 WHERE id = ?1 AND title IS NULL", session_id, title)
+
+
+def finish(
+    transaction: Transaction, lease: Lease, turn_id: str, status: str, *, code: str, error: str, usage: Usage | None
+) -> Turn:
+    """End a turn; one that has ended stays as it is."""
+    if status not in ENDINGS:
+        raise ValueError(f"a turn ends as one of {', '.join(sorted(ENDINGS))}, not {status!r}")
+    turn = get(transaction, turn_id)
+    if turn is None or turn.session_id != lease.session_id:
+        raise SessionError(f"The session has no turn {turn_id!r}.")
+    if turn.status != "running":
+        return turn
+    pen = Pen(transaction, lease.session_id, lease, turn_id=turn_id)
+    total = usage or turn.usage
+    _end(pen, turn_id, status, error)
+    count(transaction, turn_id, total, add=False)
+    pen.event(
+        "turn_finished",
+        as_json({"status": status, "code": clean(code), "message": clean(error), "usage": total.model_dump()}),
+    )
+    ended = get(transaction, turn_id)
+    assert ended is not None
+    return ended
+
+
+def _end(pen: Pen, turn_id: str, status: str, error: str) -> None:
+    pen.transaction.run(
+        "UPDATE turns SET status = ?2, error = ?3, finished_at = ?4 WHERE id = ?1",
+        turn_id,
+        status,
+        clean(error),
+        pen.now,
+    )
+    pen.transaction.run(
+        "UPDATE approvals SET state = 'withdrawn', decided_at = ?3 "
+        "WHERE session_id = ?1 AND turn_id = ?2 AND state = 'pending'",
+        pen.session_id,
+        turn_id,
+        pen.now,
+    )
+
+
+def count(transaction: Transaction, turn_id: str, usage: Usage, *, add: bool = True) -> None:
+    """Note tokens, on top of those that were noted before or instead of them."""
+    before = ("input_tokens + ", "output_tokens + ") if add else ("", "")
+    transaction.run(
+        f"UPDATE turns SET input_tokens = {before[0]}?2, output_tokens = {before[1]}?3 WHERE id = ?1",
+        turn_id,
+        usage.input_tokens,
+        usage.output_tokens,
+    )
+
+
+def request_cancel(transaction: Transaction, session_id: str) -> bool:
+    """Ask whoever runs the session's turn to stop it; False if none runs."""
+    running = _running(transaction, session_id)
+    if not running:
+        return False
+    pen = Pen(transaction, session_id, ANYONE, turn_id=running[0])
+    transaction.run(
+        "UPDATE turns SET cancel_requested_at = COALESCE(cancel_requested_at, ?2) WHERE id = ?1", running[0], pen.now
+    )
+    pen.event("cancel_requested", "{}")
+    return True
+
+
+def recover(transaction: Transaction, lease: Lease) -> Recovery:
+    """Put in order what a crash has left: whoever holds the lease knows that nobody else is at work.
+
+    Turns become `interrupted`, calls that had started `unknown`, and every call without an answer gets one, so that
+    the transcript is valid as it is stored, too.
+    """
+    running = _running(transaction, lease.session_id)
+    if not running:
+        return Recovery(session_id=lease.session_id, turns=(), uncertain=())
+    orphans = transcript.open_calls(transcript.stored(transaction, lease.session_id))
+    pen = Pen(transaction, lease.session_id, lease, turn_id=running[-1], count=len(orphans) + len(running))
+    uncertain = calls.close_after_crash(pen)
+    for call_id in orphans:
+        transcript.write(pen, transcript.unanswered(call_id))
+    for turn_id in running:
+        pen.turn_id = turn_id
+        _end(pen, turn_id, "interrupted", "The process ended before the turn did.")
+        unknown = [call.call_id for call in uncertain if call.turn_id == turn_id]
+        pen.event("turn_finished", as_json({"status": "interrupted", "code": "", "message": "", "uncertain": unknown}))
+    return Recovery(session_id=lease.session_id, turns=tuple(running), uncertain=uncertain)
+
+
+def _running(transaction: Transaction, session_id: str) -> list[str]:
+    sql = "SELECT id FROM turns WHERE session_id = ?1 AND status = 'running' ORDER BY started_at, id"
+    return [row[0] for row in transaction.rows(sql, session_id)]
+
+
+def get(transaction: Transaction, turn_id: str) -> Turn | None:
+    """One turn."""
+    row = transaction.row(f"{_COLUMNS} WHERE id = ?1", turn_id)
+    return None if row is None else _turn(row)
+
+
+def by_request(transaction: Transaction, session_id: str, request_id: str) -> Turn | None:
+    """The turn that a client's request has started."""
+    row = transaction.row(f"{_COLUMNS} WHERE session_id = ?1 AND request_id = ?2", session_id, request_id)
+    return None if row is None else _turn(row)
+
+
+def of_session(transaction: Transaction, session_id: str) -> list[Turn]:
+    """All turns of a session, oldest first."""
+    return [
+        _turn(row) for row in transaction.rows(f"{_COLUMNS} WHERE session_id = ?1 ORDER BY started_at, id", session_id)
+    ]
+
+
+_NAMES: Sequence[str] = (
+    "id session_id status attempt request_id parent_id deadline cancel_requested_at "
+    "input_tokens output_tokens error started_at finished_at"
+).split()
+
+
+def _turn(row: Row) -> Turn:
+    fields: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
+    usage = Usage(input_tokens=fields.pop("input_tokens"), output_tokens=fields.pop("output_tokens"))
+    return Turn(usage=usage, **fields)

@@ -1,0 +1,179 @@
+"""What a store hands out: plain, frozen data."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict
+
+from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.modes import ToolMode
+
+Role = Literal["system", "user", "assistant", "tool"]
+TurnStatus = Literal["running", "done", "failed", "cancelled", "interrupted"]
+CallState = Literal["proposed", "approved", "started", "finished", "unknown"]
+ApprovalState = Literal["pending", "allowed", "denied", "withdrawn"]
+
+ROLES: frozenset[str] = frozenset(get_args(Role))
+ENDINGS: frozenset[str] = frozenset(get_args(TurnStatus)) - {"running"}
+
+_FROZEN = ConfigDict(frozen=True, extra="forbid")
+
+
+class Session(BaseModel):
+    """A conversation."""
+
+    model_config = _FROZEN
+
+    id: str
+    mode: ToolMode
+    """The mode that it has now; what the database says where the stage allows it, else `chat_safe`."""
+    title: str = ""
+    """The first line that the person wrote, unless it was renamed."""
+    user: str = ""
+    project: str = ""
+    parent_id: str | None = None
+    """The session whose agent started this one."""
+    created_at: float = 0.0
+    """Seconds since the epoch, as all times here."""
+    updated_at: float = 0.0
+
+
+class Message(BaseModel):
+    """One entry of the transcript, in a provider's terms."""
+
+    model_config = _FROZEN
+
+    role: Role
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    """What an assistant message asks for."""
+    tool_call_id: str | None = None
+    """The call that a tool message answers."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form of OpenAI's chat API."""
+        message: dict[str, Any] = {"role": self.role, "content": self.content}
+        if self.tool_calls:
+            message["tool_calls"] = [
+                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+                for call in self.tool_calls
+            ]
+        if self.tool_call_id is not None:
+            message["tool_call_id"] = self.tool_call_id
+        return message
+
+
+class Lease(BaseModel):
+    """The right to write to a session. What counts is owner and fence; they stay the same when it is renewed."""
+
+    model_config = _FROZEN
+
+    session_id: str
+    owner: str
+    fence: int
+    """Greater than that of every lease before it."""
+    expires_at: float
+    """When it ends unless it is renewed: for people. Stores decide by the clock of the database."""
+
+
+class Event(BaseModel):
+    """One entry of a session's log."""
+
+    model_config = _FROZEN
+
+    session_id: str
+    seq: int
+    """1, 2, 3, … without gaps."""
+    turn_id: str | None
+    kind: str
+    version: int
+    """Of the payload's form."""
+    payload: dict[str, Any]
+    fence: int
+    """The session's fence when it was written."""
+
+
+class Usage(BaseModel):
+    """Tokens, as the model's provider counted them."""
+
+    model_config = _FROZEN
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Turn(BaseModel):
+    """One message of a person and everything that was done about it."""
+
+    model_config = _FROZEN
+
+    id: str
+    session_id: str
+    status: TurnStatus
+    attempt: int
+    """1, or how often it was taken up again."""
+    request_id: str | None
+    """The client's own id for what it sent; unique in the session."""
+    parent_id: str | None
+    """The turn that started this one, for sub-agents."""
+    deadline: float | None
+    cancel_requested_at: float | None
+    usage: Usage
+    error: str
+    """Why it failed."""
+    started_at: float
+    finished_at: float | None
+
+
+class Call(BaseModel):
+    """How far a tool call got."""
+
+    model_config = _FROZEN
+
+    session_id: str
+    turn_id: str
+    call_id: str
+    """The provider's id; it may come again in the same turn."""
+    ordinal: int
+    """0 for the first call with that id in that turn, and so on."""
+    tool_name: str
+    state: CallState
+    status: str | None
+    """The envelope's status, once it is finished."""
+    code: str | None
+    """The envelope's error code, if there was one."""
+
+
+class Recovery(BaseModel):
+    """What a crash had left behind in a session."""
+
+    model_config = _FROZEN
+
+    session_id: str
+    turns: tuple[str, ...]
+    """Turns that were running and are `interrupted` now."""
+    uncertain: tuple[Call, ...]
+    """Calls that had started: nobody knows how far they got, and they are not repeated."""
+
+    def __bool__(self) -> bool:
+        return bool(self.turns or self.uncertain)
+
+
+class ApprovalRow(BaseModel):
+    """A question to a person, and its answer."""
+
+    model_config = _FROZEN
+
+    id: str
+    session_id: str
+    turn_id: str
+    call_id: str
+    tool_name: str
+    agent: str
+    summary: str
+    detail: str
+    fingerprint: str
+    state: ApprovalState
+    message: str
+    remember: bool

@@ -1,0 +1,184 @@
+"""What a running turn needs of a store: turns, calls, events, approvals and the list of work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.record import CallRecord
+from toolgate.sessions import approvals, calls, transcript, turns
+from toolgate.sessions.database import Database
+from toolgate.sessions.driver import Row, Transaction
+from toolgate.sessions.log import Pen, as_json
+from toolgate.sessions.types import ApprovalRow, Call, Event, Lease, Recovery, Turn, TurnStatus, Usage
+
+
+class Work:
+    """The half of the manager that a turn uses; all of it is described in `SessionStore`."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def start_turn(
+        self,
+        lease: Lease,
+        content: str,
+        *,
+        request_id: str | None = None,
+        parent_id: str | None = None,
+        deadline: float | None = None,
+    ) -> Turn:
+        """Begin a turn with what the person said, and put in order what a crash has left."""
+        said = transcript.message("user", content, None, None)
+        options = {"request_id": request_id, "parent_id": parent_id}
+        return await self._db.write(lambda tx: turns.start(tx, lease, said, deadline=deadline, **options))
+
+    async def finish_turn(
+        self,
+        lease: Lease,
+        turn_id: str,
+        status: TurnStatus,
+        *,
+        code: str = "",
+        error: str = "",
+        usage: Usage | None = None,
+    ) -> Turn:
+        """End a turn."""
+        return await self._db.write(
+            lambda tx: turns.finish(tx, lease, turn_id, status, code=code, error=error, usage=usage)
+        )
+
+    async def recover(self, lease: Lease) -> Recovery:
+        """Put in order what a crash has left in the lease's session."""
+        return await self._db.write(lambda tx: turns.recover(tx, lease))
+
+    async def request_cancel(self, session_id: str) -> bool:
+        """Ask whoever runs the session's turn to stop it."""
+        return await self._db.write(lambda tx: turns.request_cancel(tx, session_id))
+
+    async def turn(self, turn_id: str) -> Turn | None:
+        """One turn."""
+        return await self._db.read(lambda tx: turns.get(tx, turn_id))
+
+    async def turns(self, session_id: str) -> list[Turn]:
+        """All turns of a session, oldest first."""
+        return await self._db.read(lambda tx: turns.of_session(tx, session_id))
+
+    async def calls(self, session_id: str) -> list[Call]:
+        """All tool calls of a session, in the order in which they were asked for."""
+        return await self._db.read(lambda tx: calls.of_session(tx, session_id))
+
+    def recorder(self, lease: Lease, turn_id: str | None = None) -> SessionRecorder:
+        """The pipeline's recorder for a turn."""
+        return SessionRecorder(self._db, lease, turn_id)
+
+    async def append_event(
+        self, lease: Lease, kind: str, payload: dict[str, Any], *, turn_id: str | None = None
+    ) -> int:
+        """Write an event of the caller's own kind to the log; returns its number."""
+        text = as_json(payload)
+        return await self._db.write(lambda tx: Pen(tx, lease.session_id, lease, turn_id=turn_id).event(kind, text))
+
+    async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> list[Event]:
+        """The log from after a number on."""
+        sql = (
+            "SELECT session_id, seq, turn_id, kind, version, payload, fence FROM events "
+            "WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"
+        )
+        return await self._db.read(lambda tx: [_event(row) for row in tx.rows(sql, session_id, after_seq, limit)])
+
+    async def follow(self, session_id: str, after_seq: int = 0) -> AsyncIterator[Event]:
+        """The log from after a number on, and everything that is added, for as long as it is iterated."""
+        with self._db.feed.follow(session_id) as news:
+            while True:
+                news.clear()
+                batch = await self.events(session_id, after_seq)
+                for event in batch:
+                    after_seq = event.seq
+                    yield event
+                if not batch:
+                    await _wait(news, self._db.driver.polls)
+
+    async def ask(self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None) -> None:
+        """Write a question to a person down."""
+        await self._db.write(lambda tx: approvals.ask(Pen(tx, lease.session_id, lease, turn_id=turn_id), request))
+
+    async def decide(self, approval_id: str, answer: Approval) -> bool:
+        """Answer a question; the first answer counts."""
+        return await self._db.write(lambda tx: approvals.decide(tx, approval_id, answer))
+
+    async def approvals(self, session_id: str) -> list[ApprovalRow]:
+        """All questions of a session, oldest first."""
+        return await self._db.read(lambda tx: approvals.of_session(tx, session_id))
+
+    def todos(self, lease: Lease) -> SessionTodos:
+        """The session's list of work, as the port of the `todo` tool."""
+        return SessionTodos(self._db, lease)
+
+
+async def _wait(news: asyncio.Event, seconds: float | None) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await news.wait()
+    except TimeoutError:
+        pass  # then it is time to look
+
+
+def _event(row: Row) -> Event:
+    session_id, seq, turn_id, kind, version, payload, fence = row
+    return Event(
+        session_id=session_id,
+        seq=seq,
+        turn_id=turn_id,
+        kind=kind,
+        version=version,
+        payload=json.loads(payload),
+        fence=fence,
+    )
+
+
+class SessionRecorder:
+    """Keeps the records of a turn's calls; each is durable when `record` returns."""
+
+    def __init__(self, db: Database, lease: Lease, turn_id: str | None) -> None:
+        self._db = db
+        self._lease = lease
+        self._turn_id = turn_id
+
+    async def record(self, record: CallRecord) -> None:
+        """Store one record; raises `SessionFenced` if the session is someone else's by now."""
+        lease, turn_id = self._lease, self._turn_id
+        await self._db.write(lambda tx: calls.record(Pen(tx, lease.session_id, lease, turn_id=turn_id), record))
+
+
+class SessionTodos:
+    """The list of work of a session."""
+
+    def __init__(self, db: Database, lease: Lease) -> None:
+        self._db = db
+        self._lease = lease
+
+    async def replace(self, items: list[dict[str, str]]) -> None:
+        """Store the whole list."""
+        lease, text = self._lease, as_json(items)
+
+        def unit(tx: Transaction) -> None:
+            Pen(tx, lease.session_id, lease).event("todos", text)
+            tx.run(
+                "INSERT INTO todos (session_id, items) VALUES (?1, ?2) "
+                "ON CONFLICT (session_id) DO UPDATE SET items = excluded.items",
+                lease.session_id,
+                text,
+            )
+
+        await self._db.write(unit)
+
+    async def items(self) -> list[dict[str, str]]:
+        """The list as it is."""
+        sql, session_id = "SELECT items FROM todos WHERE session_id = ?1", self._lease.session_id
+        row = await self._db.read(lambda tx: tx.row(sql, session_id))
+        items: list[dict[str, str]] = [] if row is None else json.loads(row[0])
+        return items

@@ -1,0 +1,142 @@
+"""The thread that writes to a SQLite file: one transaction for everything that has come in meanwhile.
+
+A commit waits for the disk. Doing that in the event loop would stop everybody, and doing it once for each write would
+make thirty-two sessions wait for thirty-two disks. So units queue up while a commit runs, and the next one takes all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import sqlite3
+import threading
+from typing import Any, TypeVar
+
+from toolgate.sessions import faults
+from toolgate.sessions.connections import SqliteTransaction, connect
+from toolgate.sessions.driver import Unit
+from toolgate.sessions.feed import Feed
+
+T = TypeVar("T")
+_MOST = 512
+"""Units in one transaction."""
+
+
+class _Job:
+    """A unit and who waits for it."""
+
+    __slots__ = ("error", "future", "result", "unit")
+
+    def __init__(self, unit: Unit[Any], future: asyncio.Future[Any]) -> None:
+        self.unit = unit
+        self.future = future
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+
+class Writer:
+    """Runs units in order, many in one commit."""
+
+    def __init__(self, path: str, feed: Feed) -> None:
+        self._path = path
+        self._feed = feed
+        self._queue: queue.SimpleQueue[list[_Job] | None] = queue.SimpleQueue()
+        self._gathering: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+        self._connection: sqlite3.Connection | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    async def write(self, unit: Unit[T]) -> T:
+        """Run a unit and return when it is durable."""
+        if self._closed:
+            raise faults.closed()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        job = _Job(unit, future)
+        gathering = self._gathering.get(loop)
+        if gathering is not None:
+            gathering.append(job)
+        else:
+            # what others submit in this turn of the loop goes into the same commit
+            self._gathering[loop] = [job]
+            loop.call_soon(self._hand_over, loop)
+        return await future
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._queue.put(self._gathering.pop(loop))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="toolgate-writer", daemon=True)
+            self._thread.start()
+
+    async def close(self) -> None:
+        """Write what was handed over, then end the thread."""
+        self._closed = True
+        await asyncio.sleep(0)  # what was gathered in this turn of the loop is handed over
+        if self._thread is not None:
+            self._queue.put(None)
+            await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
+            self._thread = None
+
+    def _work(self) -> None:
+        while (jobs := self._queue.get()) is not None:
+            while len(jobs) < _MOST and not self._queue.empty():
+                more = self._queue.get()
+                if more is None:
+                    self._queue.put(None)
+                    break
+                jobs += more
+            self._commit(jobs)
+            _deliver(jobs)
+        if self._connection is not None:
+            self._connection.close()
+
+    def _commit(self, jobs: list[_Job]) -> None:
+        """Run all of them in one transaction; if any fails, each in one of its own, so that the others are written."""
+        try:
+            if self._connection is None:
+                self._connection = connect(self._path)
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            for job in jobs:
+                job.error = faults.from_sqlite(error, self._path)
+            return
+        if not self._run(self._connection, jobs) and len(jobs) > 1:
+            for job in jobs:
+                self._commit([job])
+
+    def _run(self, connection: sqlite3.Connection, jobs: list[_Job]) -> bool:
+        """Run them in the transaction that has begun; whether it was committed."""
+        transaction = SqliteTransaction(connection)
+        try:
+            for job in jobs:
+                if not job.future.cancelled():
+                    job.result, job.error = job.unit(transaction), None
+            connection.execute("COMMIT")
+        except Exception as error:  # noqa: BLE001 - a unit may raise anything; it reaches whoever asked for the write
+            with contextlib.suppress(sqlite3.Error):  # some failures have rolled back already
+                connection.execute("ROLLBACK")
+            jobs[-1].error = faults.from_sqlite(error, self._path) if isinstance(error, sqlite3.Error) else error
+            return False
+        self._feed.wake(transaction.sessions)
+        return True
+
+
+def _deliver(jobs: list[_Job]) -> None:
+    """Wake those who wait, once for each event loop."""
+    loops: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+    for job in jobs:
+        loops.setdefault(job.future.get_loop(), []).append(job)
+    for loop, mine in loops.items():
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and so has who waited in it
+            loop.call_soon_threadsafe(_settle, mine)
+
+
+def _settle(jobs: list[_Job]) -> None:
+    for job in jobs:
+        if job.future.done():  # whoever waited was cancelled
+            continue
+        if job.error is not None:
+            job.future.set_exception(job.error)
+        else:
+            job.future.set_result(job.result)
