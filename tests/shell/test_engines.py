@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from tests.searching import ENGINES, call
 from toolgate.errors import ToolError
+from toolgate.tools.base import Tool
+from toolgate.tools.builtin.glob import GlobTool
 from toolgate.tools.builtin.grep import GrepTool
 
 TORTURE = int(os.environ.get("TOOLGATE_TORTURE", "1"))
@@ -103,6 +105,17 @@ searches = st.fixed_dictionaries(
 )
 
 
+globbings = st.fixed_dictionaries(
+    {
+        "pattern": st.sampled_from(
+            "** **/*.py src/** **/a/** a/**/b* **/[ab] {a,src}/** **/*.{py,txt} **/.* **/é* *.py */* build/**/*".split()
+        ),
+        "limit": st.sampled_from([1, 3, 1000]),
+    },
+    optional={"path": paths, "include_ignored": st.booleans()},
+)
+
+
 def grow(root: Path, tree: dict[str, Any]) -> None:
     """Make a tree; what is in the way of something else stays away."""
     for path, content in tree["files"].items():
@@ -124,25 +137,39 @@ def _write(path: Path, content: bytes) -> None:
         return
 
 
-async def outcome(root: Path, engine: str | None, arguments: dict[str, Any]) -> Any:
+async def outcome(root: Path, tool: Tool[Any], engine: str | None, arguments: dict[str, Any]) -> Any:
     """Everything that a search says, apart from which engine it was."""
     try:
-        response = await call(GrepTool(), root, ripgrep=engine, **arguments)
+        response = await call(tool, root, ripgrep=engine, **arguments)
     except ToolError as error:
         return error.code, error.message
     return response.data | {"fallback": ""}, response.stats
 
 
-@settings(
+few = settings(
     max_examples=15 * TORTURE,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
-@given(tree=trees, some=st.lists(searches, min_size=1, max_size=3))
-def test_the_engines_agree(tree: dict[str, Any], some: list[dict[str, Any]]) -> None:
+
+
+def agree(tree: dict[str, Any], tool: Tool[Any], some: list[dict[str, Any]]) -> None:
+    """Make the tree, and compare what both engines say about it."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         grow(root, tree)
         for arguments in some:
-            first, second = (asyncio.run(outcome(root, engine, arguments)) for engine in ENGINES)
+            first, second = (asyncio.run(outcome(root, tool, engine, arguments)) for engine in ENGINES)
             assert first == second
+
+
+@few
+@given(tree=trees, some=st.lists(searches, min_size=1, max_size=3))
+def test_the_engines_find_the_same_lines(tree: dict[str, Any], some: list[dict[str, Any]]) -> None:
+    agree(tree, GrepTool(), some)
+
+
+@few
+@given(tree=trees, some=st.lists(globbings, min_size=1, max_size=3))
+def test_the_engines_find_the_same_files(tree: dict[str, Any], some: list[dict[str, Any]]) -> None:
+    agree(tree, GlobTool(), some)

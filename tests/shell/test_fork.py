@@ -6,12 +6,12 @@ from pathlib import Path
 
 from toolgate.shell.following import Bounds, follow
 from toolgate.shell.fork import Fork
-from toolgate.shell.matches import Found
+from toolgate.shell.matches import Found, Stream
 
 
 def found_by(fork: Fork, seconds: float = 10) -> tuple[Found, bool]:
     found = Found(limit=10)
-    ending = follow([fork], found, Bounds(deadline=time.monotonic() + seconds, check=lambda: None))
+    ending = follow([fork], [Stream(found)], Bounds(deadline=time.monotonic() + seconds, check=lambda: None))
     return found, ending.complete
 
 

@@ -9,7 +9,8 @@ from toolgate.shell.filetypes import FILE_TYPES, similar
 from toolgate.workspace import globs
 from toolgate.workspace.scan import Wanted
 
-_PLAIN_GLOB = re.compile(r"[\w.*?,{}-]+", re.ASCII)
+PLAIN_GLOB = re.compile(r"[\w.*?,{}-]+", re.ASCII)
+"""Globs that mean the same to ripgrep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Filter:
         name_regex = None if names is None else _any([globs.segment_regex(glob) for glob in names])
         path_regex = None if pattern is None else _any(_paths(pattern))
         expressions = (name_regex, path_regex, negated)
-        if names is None and pattern is not None and not negated and _PLAIN_GLOB.fullmatch(pattern):
+        if names is None and pattern is not None and not negated and PLAIN_GLOB.fullmatch(pattern):
             names = [pattern]
         return cls(expressions, tuple(names or ()), Wanted(*expressions))
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO, Protocol
 
-from toolgate.shell.matches import Found, Stream
-
 MOST_OUTPUT = 256 << 20
 """Bytes that a search may write before it is ended."""
 
@@ -43,6 +41,18 @@ class Process(Protocol):
         ...
 
 
+class Sink(Protocol):
+    """Where output goes."""
+
+    def feed(self, chunk: bytes) -> None:
+        """Take in the next piece."""
+        ...
+
+    def finish(self) -> None:
+        """There is no more."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
     """How long a search may take."""
@@ -65,16 +75,16 @@ class Ending:
     """Whether a process ended by itself and not well."""
 
 
-def follow(processes: Sequence[Process], found: Found, bounds: Bounds) -> Ending:
-    """Take in what the processes write until they end or must end; none is left behind."""
+def follow(processes: Sequence[Process], sinks: Sequence[Sink], bounds: Bounds) -> Ending:
+    """Take in what the processes write, each for its own sink, until they end or must; none is left behind."""
     ending = Ending()
     messages = bytearray()
     try:
         with selectors.DefaultSelector() as selector:
-            for process in processes:
+            for process, sink in zip(processes, sinks, strict=True):
                 assert process.stdout is not None
                 assert process.stderr is not None
-                selector.register(process.stdout, selectors.EVENT_READ, Stream(found))
+                selector.register(process.stdout, selectors.EVENT_READ, sink)
                 selector.register(process.stderr, selectors.EVENT_READ, None)
             ending.complete = _read_all(selector, messages, bounds)
         if ending.complete:
@@ -93,16 +103,16 @@ def _read_all(selector: selectors.BaseSelector, messages: bytearray, bounds: Bou
         ready = selector.select(_TICK)
         for key, _ in ready:
             chunk = os.read(key.fd, _READ)
-            stream: Stream | None = key.data
+            sink: Sink | None = key.data
             if not chunk:
                 selector.unregister(key.fileobj)
-            if stream is None:
+            if sink is None:
                 messages += chunk[: _MOST_MESSAGES - len(messages)]
             elif chunk:
                 taken += len(chunk)
-                stream.feed(chunk)
+                sink.feed(chunk)
             else:
-                stream.finish()
+                sink.finish()
         if selector.get_map() and (time.monotonic() > bounds.deadline or taken > MOST_OUTPUT):
             for key in list(selector.get_map().values()):
                 if key.data is not None:

@@ -13,16 +13,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
-from toolgate.shell.following import Bounds, Ending, follow
-from toolgate.shell.matches import Found
+from toolgate.shell.following import Bounds, Ending, Sink, follow
+from toolgate.shell.matches import Found, Stream
 from toolgate.shell.reader import Command, memory_file, start
 from toolgate.workspace.dialect import by_line
 
+_COMMON = (
+    *("--no-config", "--color=never", "--null", "--hidden", "--no-follow", "--no-require-git", "--no-ignore-dot"),
+    *("--no-ignore-global", "--no-ignore-parent", "--glob=!.git"),
+)
 _OPTIONS = (
-    *("--no-config", "--color=never", "--no-heading", "--line-number", "--with-filename", "--null", "--crlf"),
+    *("--no-heading", "--line-number", "--with-filename", "--crlf", "--case-sensitive"),
     *("--no-context-separator", r"--field-match-separator=\x00M", r"--field-context-separator=\x00C"),
-    *("--max-columns=8192", "--max-columns-preview", "--hidden", "--no-follow", "--no-require-git"),
-    *("--no-ignore-dot", "--no-ignore-global", "--no-ignore-parent", "--glob=!.git"),
+    *("--max-columns=8192", "--max-columns-preview"),
 )
 _COMPLAINT = re.compile(r"^rg: (?:\./)?(.*): ([^:\n]+) \(os error \d+\)$", re.MULTILINE)
 
@@ -39,7 +42,8 @@ class BadPattern(Exception):
 class Query:
     """What to search for, and where."""
 
-    pattern: str
+    pattern: str | None
+    """None: only list the files, NUL behind each."""
     case_sensitive: bool = True
     before: int = 0
     after: int = 0
@@ -78,7 +82,9 @@ def _installed(path: str) -> str | None:
 
 def arguments(query: Query, ignore_file: int | None) -> list[str]:
     """The options of one search, without the program."""
-    out = [*_OPTIONS, "--case-sensitive" if query.case_sensitive else "--ignore-case"]
+    out = [*_COMMON, *(("--files",) if query.pattern is None else _OPTIONS)]
+    if not query.case_sensitive:
+        out.append("--ignore-case")
     if query.before:
         out.append(f"--before-context={query.before}")
     if query.after:
@@ -88,16 +94,12 @@ def arguments(query: Query, ignore_file: int | None) -> list[str]:
     if ignore_file is not None:
         out.append(f"--ignore-file=/proc/self/fd/{ignore_file}")
     out += [f"--glob=!/{_glob_literal(path)}" for path in query.hidden]
-    for glob in query.name_globs:
-        out.append(f"--type-add=wanted:{glob}")
+    out += [f"--type-add=wanted:{glob}" for glob in query.name_globs]
     if query.name_globs:
         out.append("--type=wanted")
-    return [
-        *out,
-        f"--regexp={by_line(query.pattern)}",
-        "--",
-        "./" if query.file is None else f"/proc/self/fd/{query.file}",
-    ]
+    if query.pattern is not None:
+        out.append(f"--regexp={by_line(query.pattern)}")
+    return [*out, "--", "./" if query.file is None else f"/proc/self/fd/{query.file}"]
 
 
 def _glob_literal(text: str) -> str:
@@ -106,29 +108,37 @@ def _glob_literal(text: str) -> str:
 
 def search(program: str, query: Query, found: Found, bounds: Bounds) -> Ending:
     """Search with ripgrep. Raises `Unusable` or `BadPattern`."""
+    code, ending = run(program, query, Stream(found), bounds)
+    if code == 2 and not found.total:
+        _explain(ending.messages)
+    for path, reason in complaints(ending.messages):
+        found.skip(path, f"unreadable: {reason}")
+    return ending
+
+
+def run(program: str, query: Query, sink: Sink, bounds: Bounds) -> tuple[int, Ending]:
+    """Start ripgrep, confined, and follow it; its exit code. Raises `Unusable`."""
     rules = memory_file("\n".join(query.inherited).encode("utf-8", "surrogateescape")) if query.inherited else None
+    command = Command(
+        argv=[program, *arguments(query, rules)],
+        directory=query.directory,
+        pass_fds=tuple(fd for fd in (rules, query.file) if fd is not None),
+        readable=tuple(fd for fd in (query.root, query.directory) if fd is not None),
+    )
     try:
-        readable = tuple(fd for fd in (query.root, query.directory) if fd is not None)
-        command = Command(
-            argv=[program, *arguments(query, rules)],
-            directory=query.directory,
-            pass_fds=tuple(fd for fd in (rules, query.file) if fd is not None),
-            readable=readable,
-        )
-        try:
-            process = start(command)
-        except OSError as error:
-            raise Unusable(os.strerror(error.errno or 0)) from None
+        process = start(command)
+    except OSError as error:
+        raise Unusable(os.strerror(error.errno or 0)) from None
     finally:
         if rules is not None:
             os.close(rules)
-    ending = follow([process], found, bounds)
-    if process.returncode == 2 and not found.total:
-        _explain(ending.messages)
-    for path, reason in _COMPLAINT.findall(ending.messages):
-        if not path.startswith("/"):  # about our own list of rules, or a file that is not the caller's business
-            found.skip(path, f"unreadable: {reason}")
-    return ending
+    ending = follow([process], [sink], bounds)
+    return process.returncode, ending
+
+
+def complaints(messages: str) -> list[tuple[str, str]]:
+    """Paths that ripgrep could not read, and why; those that are not the caller's business are left out."""
+    return [(path, reason) for path, reason in _COMPLAINT.findall(messages) if not path.startswith("/")]
 
 
 def _explain(messages: str) -> None:

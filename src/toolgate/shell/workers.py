@@ -14,7 +14,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.shell.following import Bounds, Ending, Process, end, follow
 from toolgate.shell.fork import Fork
-from toolgate.shell.matches import Found
+from toolgate.shell.matches import Found, Stream
 from toolgate.shell.reader import Command, memory_file, start
 from toolgate.shell.ripgrep import Query
 from toolgate.workspace import scan
@@ -66,7 +66,7 @@ def search(
             f"The search could not be started: {os.strerror(error.errno or 0)}.",
             "Try again in a moment; if it stays so, ask the user to install ripgrep.",
         ) from None
-    return follow(processes, found, bounds)
+    return follow(processes, [Stream(found) for _ in processes], bounds)
 
 
 def _start(plan: dict[str, object], query: Query) -> Process:

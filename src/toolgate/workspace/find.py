@@ -3,7 +3,7 @@
 import re
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 
@@ -28,10 +28,10 @@ class Files:
     total: int = 0
     complete: bool = True
     """False: the deadline came before the end of the tree."""
-    ignored: list[str] = field(default_factory=list)
-    """Directories that were not entered because a rule ignores them."""
-    unreadable: list[tuple[str, int]] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    """Directories that could not be read."""
     too_deep: bool = False
+    """Whether the tree went on below the deepest level that is walked."""
 
 
 def alternatives(workspace: Workspace, path: str, pattern: str) -> list[list[str]]:
@@ -66,24 +66,23 @@ class Pattern:
         self.only = _common(choices)
         """Names of the directories that every match lies in."""
         rest = [choice[len(self.only) :] for choice in choices]
-        self.depth = DEEPEST if any("**" in choice for choice in rest) else max(map(len, choices), default=1) - 1
+        self.recursive = any("**" in choice for choice in rest)
+        self.depth = DEEPEST if self.recursive else max(map(len, choices), default=1) - 1
+        self.tails = [choice[-1] for choice in rest if choice]
+        """What the names of all matches look like, alternatives; `**` is any name."""
         self._paths = globs.compile_paths(list(choices)).fullmatch
-        tails = [choice[-1] for choice in rest if choice]
-        self._suffixes = tuple(tail[1:] for tail in tails if re.fullmatch(r"\*\.[^*?\[\\]+", tail))
-        self._by_suffix = len(self._suffixes) == len(tails)
-        names = [globs.segment_regex(tail) for tail in tails if tail != "**"]
-        self._names = re.compile("|".join(names), re.DOTALL).fullmatch if len(names) == len(tails) else None
-        self._name_decides = all(len(choice) == 2 and choice[0] == "**" and choice[1] != "**" for choice in rest)
+        self._suffixes = tuple(tail[1:] for tail in self.tails if re.fullmatch(r"\*\.[^*?\[\\]+", tail))
+        self._by_suffix = len(self._suffixes) == len(self.tails)
+        self._prefix = "".join(f"{name}/" for name in self.only)
+        self._tail_decides = all(len(choice) == 2 and choice[0] == "**" for choice in rest) and self._by_suffix
 
-    def matching(self, folder: Folder, names: list[str]) -> list[str]:
-        """The names in a folder that match."""
+    def matching(self, paths: list[str]) -> list[str]:
+        """Those paths, relative to the same directory, that match."""
         if self._by_suffix:
-            names = [name for name in names if name.endswith(self._suffixes)]
-        elif self._names is not None:
-            names = [name for name in names if self._names(name)]
-        if not names or (self._name_decides and folder.path.count("/") >= len(self.only)):
-            return names
-        return [name for name in names if self._paths(folder.path + name)]
+            paths = [path for path in paths if path.endswith(self._suffixes)]
+        if paths and self._tail_decides and paths[0].startswith(self._prefix):
+            return paths
+        return [path for path in paths if self._paths(path)]
 
 
 def _common(choices: Sequence[list[str]]) -> tuple[str, ...]:
@@ -96,6 +95,26 @@ def _common(choices: Sequence[list[str]]) -> tuple[str, ...]:
     return tuple(common)
 
 
+class First:
+    """Keeps the first paths by name, and counts all."""
+
+    def __init__(self, limit: int) -> None:
+        self.total = 0
+        self._limit = limit
+        self._kept: list[str] = []
+
+    def add(self, paths: list[str]) -> None:
+        """Take in paths in any order."""
+        self.total += len(paths)
+        self._kept += paths
+        if len(self._kept) > 4 * self._limit + _SLACK:
+            self._kept = nsmallest(self._limit, self._kept)
+
+    def paths(self, prefix: str) -> list[str]:
+        """The first ones as they are shown."""
+        return sorted(shown_name(prefix + path) for path in sorted(self._kept)[: self._limit])
+
+
 def find_files(
     workspace: Workspace,
     start: Start,
@@ -105,11 +124,32 @@ def find_files(
     deadline: float,
     check: Callable[[], None],
 ) -> Files:
-    """Every regular file below the start that matches, and every link to one inside the root."""
+    """Every regular file below the start that matches, and the links to one that are not found by `**`."""
+    files, first = Files(), First(limit)
+    walk = _walk(start, pattern, check)
+    for folder in walk:
+        first.add(_matching_files(folder, pattern))
+        first.add(matching_links(workspace, start, folder, pattern))
+        if time.monotonic() > deadline:
+            files.complete = False
+            break
+    files.paths, files.total = first.paths(start.prefix), first.total
+    files.unreadable = [start.prefix + path for path, _ in walk.unreadable]
+    files.too_deep = walk.too_deep
+    return files
+
+
+def descend(start: Start, pattern: Pattern, check: Callable[[], None]) -> Iterator[Folder]:
+    """The folder that the fixed part of the pattern leads to, if it is there and no rule ignores it on the way."""
+    for folder in _walk(start, pattern, check):
+        if folder.path.count("/") == len(pattern.only):
+            yield folder
+            return
+
+
+def _walk(start: Start, pattern: Pattern, check: Callable[[], None]) -> Walk:
     assert start.directory is not None
-    files = Files()
-    kept: list[str] = []
-    walk = Walk(
+    return Walk(
         start.directory,
         ignores=Ignores.inheriting(start.rules),
         check=check,
@@ -117,32 +157,30 @@ def find_files(
         only=pattern.only,
         depth=pattern.depth,
     )
-    for folder in walk:
-        names = folder.keep(pattern.matching(folder, folder.files))
-        if folder.links:
-            names += _leading_to_files(
-                workspace, start.prefix, folder, folder.keep(pattern.matching(folder, folder.links))
-            )
-        kept.extend([folder.path + name for name in names])
-        files.total += len(names)
-        files.ignored.extend(f"{start.prefix}{folder.path}{name}/" for name in folder.ignored)
-        if len(kept) > 4 * limit + _SLACK:
-            kept = nsmallest(limit, kept)
-        if time.monotonic() > deadline:
-            files.complete = False
-            break
-    files.paths = sorted(shown_name(start.prefix + path) for path in sorted(kept)[:limit])
-    files.unreadable, files.too_deep = walk.unreadable, walk.too_deep
-    return files
 
 
-def _leading_to_files(workspace: Workspace, prefix: str, folder: Folder, links: list[str]) -> list[str]:
+def _matching_files(folder: Folder, pattern: Pattern) -> list[str]:
+    path = folder.path
+    found = pattern.matching([path + name for name in folder.files])
+    if not found:
+        return found
+    skip = len(path)
+    return [path + name for name in folder.keep([one[skip:] for one in found])]
+
+
+def matching_links(workspace: Workspace, start: Start, folder: Folder, pattern: Pattern) -> list[str]:
+    """The links of a folder that match and lead to a file inside the root.
+
+    ripgrep does not list links, so those that only `**` reaches are not looked for: with and without it alike.
+    """
+    if not folder.links or (pattern.recursive and folder.path.count("/") > len(pattern.only)):
+        return []
     found = []
-    for name in links:
+    for path in pattern.matching([folder.path + name for name in folder.keep(folder.links)]):
         try:
-            info = workspace.stat(f"{prefix}{folder.path}{name}")
+            info = workspace.stat(start.prefix + path)
         except ToolError:  # leads out of the root, or in a circle
             continue
         if info is not None and stat.S_ISREG(info.st_mode):
-            found.append(name)
+            found.append(path)
     return found

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.searching import call, context, open_descriptors, plant, unprivileged
+from tests.searching import ENGINES, PYTHON, call, context, open_descriptors, plant, unprivileged
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.tools.builtin import glob
 from toolgate.tools.builtin.glob import GlobParams, GlobTool
 
 GLOB = GlobTool()
+both_engines = pytest.mark.parametrize("engine", ENGINES, ids=["ripgrep", "python"])
 
 TREE: dict[str, str | bytes] = {
     "a.py": "",
@@ -38,13 +39,14 @@ async def test_the_envelope_is_whole(tmp_path: Path) -> None:
     assert response.to_dict() == {
         "status": "success",
         "data": {"paths": ["a.py", "src/b.py", "src/x/c.py"], "truncated": False},
-        "text": "Found 3 files for '**/*.py'. Files that .gitignore excludes (among them 'build/') were not listed; "
+        "text": "Found 3 files for '**/*.py'. Files that .gitignore excludes were not listed; "
         "pass include_ignored=true to include them.",
         "stats": {"total_paths": 3, "total_matches": 3},
         "context": {"path_resolved": "."},
     }
 
 
+@both_engines
 @pytest.mark.parametrize(
     ("pattern", "paths"),
     [
@@ -62,14 +64,21 @@ async def test_the_envelope_is_whole(tmp_path: Path) -> None:
         ("**/config", []),
         ("src", []),
         ("nothing/**", []),
+        ("build/**", []),
+        ("a.py/**", []),
+        ("src/**/**/c.*", ["src/x/c.py"]),
+        ("**/{b,c}.py", ["src/b.py", "src/x/c.py"]),
+        ("{src/**,docs}/*.{py,md}", ["docs/e.md", "src/b.py", "src/x/c.py"]),
         ("a.py/*", []),
         (".", []),
     ],
 )
-async def test_patterns_are_relative_to_the_path(tmp_path: Path, pattern: str, paths: list[str]) -> None:
+async def test_patterns_are_relative_to_the_path(
+    tmp_path: Path, engine: str | None, pattern: str, paths: list[str]
+) -> None:
     plant(tmp_path, TREE)
 
-    assert (await call(GLOB, tmp_path, pattern=pattern)).data["paths"] == paths
+    assert (await call(GLOB, tmp_path, pattern=pattern, ripgrep=engine)).data["paths"] == paths
 
 
 @pytest.mark.parametrize(
@@ -97,28 +106,34 @@ async def test_an_absolute_pattern_inside_the_root_is_accepted(tmp_path: Path) -
         assert response.data["paths"] == ["src/b.py"]
 
 
-async def test_rules_from_above_the_path_count(tmp_path: Path) -> None:
+@both_engines
+async def test_rules_from_above_the_path_count(tmp_path: Path, engine: str | None) -> None:
     plant(tmp_path, {".gitignore": "*.log\n/src/gen/\n", "src/.gitignore": "!keep.log\n"})
     plant(tmp_path, {"src/x/keep.log": "", "src/x/a.log": "", "src/gen/g": "", "src/x/gen/h": ""})
 
-    assert (await call(GLOB, tmp_path, path="src/x", pattern="**")).data["paths"] == ["src/x/gen/h", "src/x/keep.log"]
-    assert (await call(GLOB, tmp_path, path="src", pattern="*/*")).data["paths"] == ["src/x/keep.log"]
+    assert (await call(GLOB, tmp_path, ripgrep=engine, path="src/x", pattern="**")).data["paths"] == [
+        "src/x/gen/h",
+        "src/x/keep.log",
+    ]
+    assert (await call(GLOB, tmp_path, ripgrep=engine, path="src", pattern="*/*")).data["paths"] == ["src/x/keep.log"]
 
 
-async def test_ignored_files_are_included_on_request(tmp_path: Path) -> None:
+@both_engines
+async def test_ignored_files_are_included_on_request(tmp_path: Path, engine: str | None) -> None:
     plant(tmp_path, TREE)
 
-    response = await call(GLOB, tmp_path, pattern="**/*.{py,log}", include_ignored=True)
+    response = await call(GLOB, tmp_path, ripgrep=engine, pattern="**/*.{py,log}", include_ignored=True)
 
     assert response.data["paths"] == ["a.py", "build/f.py", "src/b.py", "src/g.log", "src/x/c.py"]
     assert "ignore" not in response.text
 
 
-async def test_the_first_by_path_are_kept_and_all_are_counted(tmp_path: Path) -> None:
+@both_engines
+async def test_the_first_by_path_are_kept_and_all_are_counted(tmp_path: Path, engine: str | None) -> None:
     plant(tmp_path, {f"d{number % 7}/f{number:04}": "" for number in range(500)})
-    everything = await call(GLOB, tmp_path, pattern="**", limit=1000)
+    everything = await call(GLOB, tmp_path, ripgrep=engine, pattern="**", limit=1000)
 
-    response = await call(GLOB, tmp_path, pattern="**", limit=3)
+    response = await call(GLOB, tmp_path, ripgrep=engine, pattern="**", limit=3)
 
     assert response.status == "partial"
     assert response.data == {"paths": everything.data["paths"][:3], "truncated": True}
@@ -126,16 +141,26 @@ async def test_the_first_by_path_are_kept_and_all_are_counted(tmp_path: Path) ->
     assert "larger limit" in response.text
 
 
-async def test_links_to_files_are_listed_and_links_to_directories_are_not_entered(tmp_path: Path) -> None:
+@both_engines
+async def test_links_to_files_are_listed_and_links_to_directories_are_not_entered(
+    tmp_path: Path, engine: str | None
+) -> None:
     plant(tmp_path, {"root/AGENTS.md": "", "root/d/f": "", "out/secret": ""})
     root = tmp_path / "root"
-    (root / "CLAUDE.md").symlink_to("AGENTS.md")
-    (root / "loop").symlink_to(".")
-    (root / "dangling").symlink_to("nothing")
-    (root / "escape").symlink_to("../out/secret")
-    (root / "outside").symlink_to("../out")
+    for name, target in {
+        "CLAUDE.md": "AGENTS.md",
+        "loop": ".",
+        "dangling": "nothing",
+        "escape": "../out/secret",
+        "outside": "../out",
+        "d/deep": "f",
+    }.items():
+        (root / name).symlink_to(target)
 
-    assert (await call(GLOB, root, pattern="**")).data["paths"] == ["AGENTS.md", "CLAUDE.md", "d/f"]
+    assert (await call(GLOB, root, pattern="**", ripgrep=engine)).data["paths"] == ["AGENTS.md", "CLAUDE.md", "d/f"]
+    assert (await call(GLOB, root, pattern="*/*", ripgrep=engine)).data["paths"] == ["d/deep", "d/f"]
+    assert (await call(GLOB, root, pattern="d/**", ripgrep=engine)).data["paths"] == ["d/deep", "d/f"]
+    assert (await call(GLOB, root, pattern="loop/**", ripgrep=engine)).data["paths"] == []
 
 
 @pytest.mark.parametrize("name", ["..foo", "a..b", "...", "-rf", " x ", "new\nline", "é", "e\u0301", "a'b\"c", "#x"])
@@ -152,21 +177,23 @@ async def test_special_characters_can_be_escaped(tmp_path: Path) -> None:
     assert (await call(GLOB, tmp_path, pattern=r"\[x\]\*\{y\}")).data["paths"] == ["[x]*{y}"]
 
 
-async def test_a_name_that_is_not_utf8_is_replaced(tmp_path: Path) -> None:
+@both_engines
+async def test_a_name_that_is_not_utf8_is_replaced(tmp_path: Path, engine: str | None) -> None:
     os.close(os.open(os.fsencode(tmp_path) + b"/\xff.txt", os.O_CREAT))
 
-    response = await call(GLOB, tmp_path, pattern="*.txt")
+    response = await call(GLOB, tmp_path, ripgrep=engine, pattern="*.txt")
 
     assert response.data["paths"] == ["\ufffd.txt"]
     response.to_json().encode()
 
 
-async def test_the_own_files_of_the_runtime_are_never_listed(tmp_path: Path) -> None:
+@both_engines
+async def test_the_own_files_of_the_runtime_are_never_listed(tmp_path: Path, engine: str | None) -> None:
     plant(
         tmp_path, {".toolgate/journal/1": "", "tool-output/t.json": "", ".toolgate-tmp-1": "", "d/.git/x": "", "a": ""}
     )
 
-    assert (await call(GLOB, tmp_path, pattern="**", include_ignored=True)).data["paths"] == ["a"]
+    assert (await call(GLOB, tmp_path, ripgrep=engine, pattern="**", include_ignored=True)).data["paths"] == ["a"]
 
 
 async def test_whole_outputs_are_found_where_they_are_looked_for(tmp_path: Path) -> None:
@@ -185,26 +212,27 @@ async def test_a_pattern_that_cannot_be_understood_is_refused(tmp_path: Path, pa
     assert failure.value.code is ErrorCode.INVALID_PARAM
 
 
-async def test_a_directory_without_permission_is_said(tmp_path: Path) -> None:
+@both_engines
+async def test_a_directory_without_permission_is_said(tmp_path: Path, engine: str | None) -> None:
     plant(tmp_path, {"d/x": "", "a": ""})
     (tmp_path / "d").chmod(0)
 
     with unprivileged(tmp_path):
-        response = await call(GLOB, tmp_path, pattern="**")
+        response = await call(GLOB, tmp_path, pattern="**", ripgrep=engine)
 
     assert (response.status, response.data["paths"]) == ("partial", ["a"])
-    assert "1 directory could not be read: 'd/'" in response.text
+    assert "1 directory could not be read: 'd" in response.text
 
 
 async def test_at_the_deadline_there_is_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(tmp_path, {"a": "", "d/b": ""})
     monkeypatch.setattr(glob, "SECONDS", -1.0)
 
-    response = await call(GLOB, tmp_path, pattern="**")
+    response = await call(GLOB, tmp_path, pattern="**", ripgrep=PYTHON)
 
     assert (response.status, response.data) == ("partial", {"paths": ["a"], "truncated": True})
     with pytest.raises(ToolError) as failure:
-        await call(GLOB, tmp_path, pattern="**/b")
+        await call(GLOB, tmp_path, pattern="**/b", ripgrep=PYTHON)
     assert failure.value.code is ErrorCode.TIMEOUT
 
 

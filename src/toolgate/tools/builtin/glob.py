@@ -14,10 +14,9 @@ from toolgate.tools.context import ToolContext
 from toolgate.tools.search_text import ignored_note, unreadable_note
 from toolgate.tools.text import load_text
 from toolgate.workspace import Stop, Workspace, in_thread
-from toolgate.workspace.find import Files, Pattern, alternatives, find_files
+from toolgate.workspace.find import Files, Pattern, alternatives
 from toolgate.workspace.globs import GlobError
 from toolgate.workspace.oserrors import quote
-from toolgate.workspace.start import open_start
 
 SECONDS = 8.0
 """How long one call may walk."""
@@ -53,7 +52,8 @@ class GlobTool(Tool[GlobParams]):
         """Walk and match."""
         workspace = context.require_workspace()
         relative = workspace.relative(params.path)
-        files = await in_thread(_find, workspace, params, context.settings.tool_output.dir)
+        settings = context.settings
+        files = await in_thread(_find, workspace, params, settings.tool_output.dir, settings.shell.ripgrep)
         if not files.complete and not files.paths:
             raise ToolError(
                 ErrorCode.TIMEOUT,
@@ -71,8 +71,11 @@ class GlobTool(Tool[GlobParams]):
         )
 
 
-def _find(stop: Stop, workspace: Workspace, params: GlobParams, output_dir: str) -> Files:
-    deadline = time.monotonic() + SECONDS
+def _find(stop: Stop, workspace: Workspace, params: GlobParams, output_dir: str, ripgrep: str | None) -> Files:
+    from toolgate.shell import files
+    from toolgate.shell.following import Bounds
+
+    bounds = Bounds(deadline=time.monotonic() + SECONDS, check=stop.check)
     if "\0" in params.pattern:
         raise _bad("it contains a NUL character")
     try:
@@ -84,10 +87,16 @@ def _find(stop: Stop, workspace: Workspace, params: GlobParams, output_dir: str)
         pattern = Pattern([choice[len(base) :] for choice in choices if len(choice) > len(base)])
     except GlobError as error:
         raise _bad(str(error)) from None
-    with open_start(
-        workspace, path, output_dir=output_dir, include_ignored=params.include_ignored, files=False
-    ) as start:
-        return find_files(workspace, start, pattern, limit=params.limit, deadline=deadline, check=stop.check)
+    return files.find(
+        workspace,
+        path,
+        pattern,
+        limit=params.limit,
+        include_ignored=params.include_ignored,
+        output_dir=output_dir,
+        setting=ripgrep,
+        bounds=bounds,
+    )
 
 
 def _bad(reason: str) -> ToolError:
@@ -106,8 +115,8 @@ def _text(params: GlobParams, relative: str, files: Files) -> str:
     if not files.complete:
         parts.append(f"The walk was stopped after {SECONDS:g} seconds: there may be more.")
     if not params.include_ignored:
-        parts.append(ignored_note("listed", files.ignored))
-    parts += unreadable_note([path for path, _ in files.unreadable], files.too_deep)
+        parts.append(ignored_note("listed", ()))
+    parts += unreadable_note(files.unreadable, files.too_deep)
     if shown < files.total or not files.complete:
         parts.append("Narrow the pattern or the path, or pass a larger limit.")
     elif not files.total:
