@@ -18,7 +18,12 @@ class AssignmentReader(WordReader):
     def assignment(self, node: Node) -> tuple[str, Word]:
         """The name and the value of an assignment."""
         name, value = UNRESOLVED, Word("", raw=self.text(node))
-        for child in self.children(node):
+        end = node.start_byte
+        for child in node.children:
+            if child.start_byte != end:
+                # to the shell a blank ends the value, and what follows is a command
+                self.misread()
+            end = child.end_byte
             if child.type == "variable_name":
                 name = self.text(child)
             elif child.type == "subscript":

@@ -71,8 +71,9 @@ class Walker(RedirectReader, AssignmentReader):
         self.scope.depth -= 1
 
     def comment(self, node: Node) -> None:
-        """A comment; to the shell a `#` inside a word begins none."""
-        if self.source[max(0, node.start_byte - 1) : node.start_byte].strip(b" \t\n;&|()"):
+        """A comment; to the shell a `#` inside a word begins none, also where the word goes on in the next line."""
+        before = self.source[max(0, node.start_byte - 2) : node.start_byte]
+        if before[-1:].strip(b" \t\n;&|()") or before == b"\\\n":
             self.misread()
 
     def broken(self, node: Node) -> None:
