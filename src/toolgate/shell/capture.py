@@ -9,10 +9,12 @@ from collections.abc import Callable
 
 from toolgate.log import logger
 from toolgate.shell.result import StreamInfo
-from toolgate.shell.terminal import reduce
+from toolgate.shell.terminal import shown
 
 _SHOWN_AT_ONCE = 16 * 1024
 """A live viewer gets at most this much of one gulp: its end."""
+
+_SAMPLE = 4096
 
 Opener = Callable[[], tuple[str, int]]
 Listener = Callable[[str], None]
@@ -42,7 +44,7 @@ class Capture:
     def feed(self, chunk: bytes) -> None:
         """Take in what was printed."""
         self.bytes += len(chunk)
-        self._newlines += chunk.count(b"\n")
+        self._newlines += _newlines(chunk)
         self._last = chunk[-1:]
         if not self._cut:
             self._head += chunk
@@ -115,7 +117,7 @@ class Capture:
     def text(self) -> str:
         """What was printed, as a person would have seen it; head and tail of it when it is long."""
         if not self._cut:
-            return reduce(self._head.decode("utf-8", "replace"))
+            return shown(bytes(self._head))
         head = _without_half_line(bytes(self._head))
         tail = b"".join(self._tail)[-self._kept :]
         newline = tail.find(b"\n", 0, len(tail) // 2)
@@ -123,8 +125,15 @@ class Capture:
         gone = self.bytes - len(head) - len(tail)
         lines = self.lines - head.count(b"\n") - tail.count(b"\n") - (0 if tail.endswith(b"\n") else 1)
         mark = f"[... {gone:,} bytes ({max(lines, 0):,} lines) left out ...]\n"
-        start = reduce(head.decode("utf-8", "replace"))
-        return start + ("" if start.endswith("\n") else "\n") + mark + reduce(tail.decode("utf-8", "replace"))
+        start = shown(head)
+        return start + ("" if start.endswith("\n") else "\n") + mark + shown(tail)
+
+
+def _newlines(chunk: bytes) -> int:
+    """How many lines end in a chunk. Where lines are long, deleting their ends is faster than counting them."""
+    if chunk.count(b"\n", 0, _SAMPLE) * 25 > min(len(chunk), _SAMPLE):
+        return chunk.count(b"\n")
+    return len(chunk) - len(chunk.replace(b"\n", b""))
 
 
 def _without_half_line(head: bytes) -> bytes:

@@ -16,12 +16,13 @@ from functools import partial
 
 from toolgate.shell import dump, script, tree
 from toolgate.shell.capture import Capture
+from toolgate.shell.sandbox.groups import ControlGroup
 from toolgate.shell.sandbox.layer import Layer
 from toolgate.shell.sandbox.plan import View
 from toolgate.shell.state import ShellState
 
 _PIPE = 1 << 20
-_GULP = 1 << 18
+_GULP = 1 << 17
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which the fcntl module of 3.11 has only on some builds
 _KILL_PATIENCE = 5.0
 
@@ -36,6 +37,7 @@ class Start:
     limits: Mapping[str, int]
     state_file: int
     """The host's own descriptor of the exchange file; the shell opens it by its path in the view."""
+    group: ControlGroup
 
 
 class ShellProcess:
@@ -77,7 +79,7 @@ class ShellProcess:
         for fd in wrapper.fds:
             self._keep(fd)
         self._process = subprocess.Popen(
-            [*wrapper.argv, "bash", "--norc", "--noprofile", "-c", text, "bash"],
+            [*start.group.wrap(wrapper.argv), "bash", "--norc", "--noprofile", "-c", text, "bash"],
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,

@@ -12,14 +12,12 @@ from toolgate.shell.environment import environment, search_path
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.process import ShellProcess, Start
 from toolgate.shell.result import SandboxReport
+from toolgate.shell.sandbox.groups import ControlGroup
 from toolgate.shell.sandbox.layer import Layer
 from toolgate.shell.sandbox.places import Places
 from toolgate.shell.sandbox.view import TEMPORARY, Views
 from toolgate.shell.state import ShellState
 from toolgate.workspace.threads import Stop, in_thread
-
-_SPARES = 2
-"""Shells started in advance: one that has its state, and one behind it for a caller who does not pause."""
 
 
 class Starter:
@@ -50,6 +48,7 @@ class Starter:
             temporary=TEMPORARY if layer.mounts else self.places.temporary,
             passed=options.passed_environment,
         )
+        self._group = ControlGroup(processes=options.processes, memory=options.memory_bytes)
         self._files: dict[ShellProcess, tuple[str, int]] = {}
         self._free: list[tuple[str, int]] = []
         self._before: dict[ShellProcess, frozenset[str]] = {}
@@ -68,14 +67,14 @@ class Starter:
             process.load(state)
         return process
 
-    def prepare(self, access: Access, state: ShellState | None) -> bool:
+    def prepare(self, access: Access, state: ShellState | None, wanted: int) -> bool:
         """Start one more shell in advance, and give the next its state if it is known; whether there are enough."""
         self._keep_fitting(access, state)
-        if len(self._spares) < _SPARES:
+        if len(self._spares) < wanted:
             self._spares.append(self._new(access, ()))
         if state is not None and self._spares[0].loaded is None:
             self._spares[0].load(state)
-        return len(self._spares) >= _SPARES
+        return len(self._spares) >= wanted
 
     def discard(self) -> None:
         """End the shells that were started in advance."""
@@ -106,6 +105,7 @@ class Starter:
                 environment=self.environment,
                 limits=self._options.ulimits,
                 state_file=file[1],
+                group=self._group,
             )
             process = ShellProcess(start)
             self._before[process] = self.views.protected.late()
@@ -132,18 +132,27 @@ class Starter:
     def report(self, access: Access) -> SandboxReport:
         """What is in force for an access."""
         options = self._options
+        limits = {"memory_bytes": options.memory_bytes, "file_bytes": options.file_bytes}
+        missing = list(self.layer.missing(access))
+        if self._counts_processes:
+            limits["processes"] = options.processes
+        else:
+            missing.append("the number of processes is not limited: root needs a control group for that")
+        if "memory" not in self._group.limited:
+            missing.append("memory is limited for each process, not for all together")
         return SandboxReport(
             layer=self.layer.name,
             access=access,
             network=access == "full" or self.layer.name == "off",
             enforced=self.layer.enforced(access),
-            missing=self.layer.missing(access),
-            limits={
-                "memory_bytes": options.memory_bytes,
-                "file_bytes": options.file_bytes,
-                "processes": options.processes,
-            },
+            missing=tuple(missing),
+            limits=limits,
         )
+
+    @property
+    def _counts_processes(self) -> bool:
+        """The kernel does not count root's processes against a resource limit."""
+        return os.getuid() != 0 or "processes" in self._group.limited
 
     async def shut(self) -> None:
         """End what was started in advance and remove the session's directory."""
@@ -157,4 +166,5 @@ class Starter:
         await in_thread(self._remove)
 
     def _remove(self, _: Stop) -> None:
+        self._group.remove()
         self.places.remove()

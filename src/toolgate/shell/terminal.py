@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_SPECIAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_PLAIN = bytes(byte for byte in range(256) if byte in b"\t\n" or (byte >= 0x20 and byte not in (0x7F, 0xC2)))
+"""Bytes of text in which nothing needs to be reduced; 0xC2 begins the second set of control characters."""
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movements
     r"|[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC and other strings: titles, links
@@ -18,10 +19,14 @@ REPLACEMENT = "\ufffd"
 """Stands for bytes that are not UTF-8 and for control characters that mean nothing on paper."""
 
 
+def shown(data: bytes) -> str:
+    """What was printed, as text: bytes that are not UTF-8 are replaced, the rest is reduced."""
+    text = data.decode("utf-8", "replace")
+    return reduce(text) if data.translate(None, _PLAIN) else text
+
+
 def reduce(text: str) -> str:
     """The text as it would have stayed on the screen. Newlines and tabs are kept as they are."""
-    if not _SPECIAL.search(text):
-        return text
     text = _ERASE_LINE.sub(_erase, text)
     text = _ESCAPE.sub("", text).translate(_SILENT).replace("\f", "\n").replace("\v", "\n")
     text = re.sub(r"\r+\n", "\n", text)

@@ -1,0 +1,87 @@
+"""Control groups: limits for all processes of a session together, where the machine lets us make one."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+
+_MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
+_JOIN = 'for group in $0; do echo 0 > "$group/cgroup.procs" || exit 125; done; exec "$@"'
+"""Whoever starts writes itself into the groups first: nothing that it starts can be too early to be counted."""
+_TRIES = 200
+_FILES = {
+    "pids": {"pids.max": "processes"},
+    "memory": {"memory.max": "memory", "memory.limit_in_bytes": "memory"},
+}
+
+
+class ControlGroup:
+    """The groups of one session, one for each hierarchy."""
+
+    def __init__(self, *, processes: int, memory: int) -> None:
+        values = {"processes": str(processes), "memory": str(memory)}
+        self.limited: set[str] = set()
+        """Out of `processes` and `memory`, what really has a limit."""
+        self._paths = [path for path in _candidates() if self._make(path, values)]
+
+    def wrap(self, argv: list[str]) -> list[str]:
+        """The same program, as a member of the groups."""
+        return ["/bin/sh", "-c", _JOIN, " ".join(self._paths), *argv] if self._paths else argv
+
+    def _make(self, path: str, values: Mapping[str, str]) -> bool:
+        try:
+            os.mkdir(path)
+        except OSError:
+            return False
+        limited = {kind for names in _FILES.values() for name, kind in names.items() if _set(path, name, values[kind])}
+        if not limited:
+            os.rmdir(path)
+            return False
+        self.limited |= limited
+        return True
+
+    def remove(self) -> None:
+        """Remove the groups, when the last process in them has died; blocks for a moment if one still does."""
+        for path in self._paths:
+            for _ in range(_TRIES):
+                try:
+                    os.rmdir(path)
+                except FileNotFoundError:
+                    break
+                except OSError:
+                    time.sleep(0.01)
+        self._paths = []
+
+
+def _candidates() -> Iterator[str]:
+    """Where a group of ours would be: below the one that this process is in."""
+    name = f"toolgate-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    try:
+        fd = os.open("/proc/self/cgroup", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        lines = os.read(fd, 65536).decode(errors="replace").splitlines()
+    finally:
+        os.close(fd)
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        mounts = [f"/sys/fs/cgroup/{controllers}"] if controllers in _FILES else [] if controllers else _MOUNTS
+        for mount in mounts:
+            if os.access(f"{mount}{path}/cgroup.procs", os.W_OK):
+                yield os.path.normpath(f"{mount}{path}/{name}")
+
+
+def _set(group: str, name: str, value: str) -> bool:
+    try:
+        fd = os.open(os.path.join(group, name), os.O_WRONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.write(fd, value.encode()) > 0
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
