@@ -11,7 +11,7 @@ from toolgate.errors import ToolError
 from toolgate.workspace import Stop, Stopped, Workspace
 from toolgate.workspace import read as module
 from toolgate.workspace.lines import BLOCK
-from toolgate.workspace.read import Window, read_window
+from toolgate.workspace.read import Window, read_first_page, read_window
 
 PLENTY = 10**9
 
@@ -193,10 +193,10 @@ def test_text_in_another_encoding_is_refused_wherever_it_begins(workspace: Works
 def test_memory_stays_flat_for_a_large_file(workspace: Workspace) -> None:
     import tracemalloc
 
-    (workspace.root / "f").write_bytes(b"x\n" * 20_000_000)
+    (workspace.root / "f").write_bytes((b"x" * 99 + b"\n") * 400_000)
     tracemalloc.start()
     try:
-        read_window(Stop(), workspace, "f", 20_000_000, 10, PLENTY)
+        read_window(Stop(), workspace, "f", 400_000, 10, PLENTY)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -227,3 +227,61 @@ def test_a_window_is_what_splitting_the_text_gives(
 
     assert (window.lines, window.more) == (shown[start - 1 :][:limit], start - 1 + limit < len(shown))
     assert window.total_lines == len(shown)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"one\n", b"x\n" * 5000, ("é" * 90 + "\n").encode() * 100_000, b"x" * 5000 + b"\r\ny"]
+)
+def test_a_first_page_at_once_is_the_same_page(workspace: Workspace, content: bytes) -> None:
+    waited = read(workspace, content, limit=2000, budget=400_000)
+
+    assert read_first_page(workspace, "f", 2000, 400_000) == waited
+
+
+@pytest.mark.parametrize(
+    ("content", "limit"),
+    [(b"x\n" * 300_000, 2000), (b"x" * 5_000_000, 2000), (b"x\n", 2001)],
+    ids=["lines to count", "an endless line", "many lines"],
+)
+def test_what_takes_longer_is_not_read_at_once(workspace: Workspace, content: bytes, limit: int) -> None:
+    (workspace.root / "f").write_bytes(content)
+
+    assert read_first_page(workspace, "f", limit, PLENTY) is None
+
+
+def test_what_needs_a_disk_is_not_read_at_once(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    (workspace.root / "f").write_bytes(b"x\n")
+
+    def would_block(*_: object) -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "preadv", would_block)
+
+    assert read_first_page(workspace, "f", 10, PLENTY) is None
+
+
+def test_a_half_cached_file_is_not_read_at_once(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    (workspace.root / "f").write_bytes(b"x\n")
+    monkeypatch.setattr(os, "preadv", lambda *_: 1)
+
+    assert read_first_page(workspace, "f", 10, PLENTY) is None
+
+
+def test_walking_is_never_at_once(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"x\n")
+
+    assert read_first_page(Workspace(tmp_path, confinement="walk"), "f", 10, PLENTY) is None
+
+
+def test_a_first_page_is_refused_like_any_other(workspace: Workspace) -> None:
+    (workspace.root / "d").mkdir()
+    with pytest.raises(ToolError) as directory:
+        read_first_page(workspace, "d", 10, PLENTY)
+    with pytest.raises(ToolError) as outside:
+        read_first_page(workspace, "../f", 10, PLENTY)
+
+    assert (directory.value.code, outside.value.code) == ("IS_DIRECTORY", "ACCESS_DENIED")
+
+
+def test_what_the_kernel_does_not_remember_is_not_looked_up_at_once(workspace: Workspace) -> None:
+    assert read_first_page(workspace, "missing", 10, PLENTY) is None

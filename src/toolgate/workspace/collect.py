@@ -1,12 +1,11 @@
 """Collecting the lines of one window from the text of a file: bounded by lines, bytes and the length of a line."""
 
 import codecs
-import os
 from collections.abc import Iterator
 from itertools import accumulate
 
 from toolgate.workspace.encoding import Encoding
-from toolgate.workspace.lines import BLOCK
+from toolgate.workspace.lines import BLOCK, Read
 
 LONGEST_LINE = 2000
 """Characters of a line that are shown."""
@@ -17,8 +16,8 @@ _NUMBERING = 8
 class Blocks:
     """The rest of a file from an offset as text, block by block."""
 
-    def __init__(self, fd: int, offset: int, end: int, encoding: Encoding) -> None:
-        self._fd = fd
+    def __init__(self, read: Read, offset: int, end: int, encoding: Encoding) -> None:
+        self._read = read
         self._codec = encoding.codec
         self.position = offset
         self.end = end
@@ -26,7 +25,7 @@ class Blocks:
     def __iter__(self) -> Iterator[str]:
         decoder = codecs.getincrementaldecoder(self._codec)()
         while self.position < self.end:
-            block = os.pread(self._fd, min(BLOCK, self.end - self.position), self.position)
+            block = self._read(min(BLOCK, self.end - self.position), self.position)
             if not block:
                 self.position = self.end  # the file became shorter meanwhile
                 return

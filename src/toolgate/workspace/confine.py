@@ -24,6 +24,7 @@ _SYS_OPENAT2 = 437  # the same on every Linux architecture that has a unified ta
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
 _RESOLVE_BENEATH = 0x08
+_RESOLVE_CACHED = 0x20
 _MOST_LINKS = 40
 _MOST_RETRIES = 256
 _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -33,10 +34,11 @@ class Opener(Protocol):
     """Opens a path beneath a directory.
 
     MUST NOT leave the directory, whatever is renamed meanwhile. MUST raise `OSError`, which is `EXDEV` or `ELOOP` for a
-    path that leads out. With `links=False` every link is `ELOOP`.
+    path that leads out. With `links=False` every link is `ELOOP`. With `wait=False` it MUST NOT wait for a disk:
+    `BlockingIOError` where it would have to.
     """
 
-    def __call__(self, root_fd: int, path: str, flags: int, *, links: bool = True) -> int:
+    def __call__(self, root_fd: int, path: str, flags: int, *, links: bool = True, wait: bool = True) -> int:
         """Open `path` (normal, relative, without `..`) and return the descriptor."""
         ...
 
@@ -56,9 +58,11 @@ def _syscall() -> Callable[[int, bytes, bytes], int]:
     return openat2
 
 
-def open_by_openat2(root_fd: int, path: str, flags: int, *, links: bool = True) -> int:
-    """Open beneath `root_fd` with `openat2`."""
+def open_by_openat2(root_fd: int, path: str, flags: int, *, links: bool = True, wait: bool = True) -> int:
+    """Open beneath `root_fd` with `openat2`; `wait=False` is `BlockingIOError` where that would need the disk."""
     resolve = _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS | (0 if links else _RESOLVE_NO_SYMLINKS)
+    if not wait:
+        resolve |= _RESOLVE_CACHED
     how = struct.pack("=QQQ", flags | os.O_CLOEXEC, 0, resolve)
     name = os.fsencode(path)
     for _ in range(_MOST_RETRIES):
@@ -66,13 +70,15 @@ def open_by_openat2(root_fd: int, path: str, flags: int, *, links: bool = True) 
         if result >= 0:
             return result
         # EAGAIN: something was renamed while the kernel resolved a `..` of a link, so it could not be sure
-        if result not in (-errno.EAGAIN, -errno.EINTR):
+        if not wait or result not in (-errno.EAGAIN, -errno.EINTR):
             break
     raise OSError(-result, os.strerror(-result))
 
 
-def open_by_walk(root_fd: int, path: str, flags: int, *, links: bool = True) -> int:
-    """Open beneath `root_fd` one component at a time."""
+def open_by_walk(root_fd: int, path: str, flags: int, *, links: bool = True, wait: bool = True) -> int:
+    """Open beneath `root_fd` one component at a time; `wait=False` is always `BlockingIOError`."""
+    if not wait:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
     with Walk(root_fd, links=links) as walk:
         place = walk.to(path.split("/"))
         if place.missing:

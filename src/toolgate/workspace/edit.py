@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
@@ -242,9 +243,10 @@ def _ambiguous(stop: Stop, fd: int, path: str, spans: list[tuple[int, int]], ind
 
 def _position(stop: Stop, fd: int, offset: int, index: LineIndex) -> dict[str, int]:
     """Line and column (both from 1) of a byte offset."""
-    index.extend(fd, stop, offset=offset)
-    line = index.line_at(fd, offset) or 1
-    start = max(index.find(fd, line) or 0, offset - _NEAR)
+    read = partial(os.pread, fd)
+    index.extend(read, stop, offset=offset)
+    line = index.line_at(read, offset) or 1
+    start = max(index.find(read, line) or 0, offset - _NEAR)
     return {
         "line": line,
         "column": len(os.pread(fd, offset - start, start).decode(index.encoding.codec, "replace")) + 1,

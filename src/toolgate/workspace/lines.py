@@ -11,10 +11,14 @@ import time
 from array import array
 from bisect import bisect_left
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from itertools import islice
 
 from toolgate.workspace.encoding import Encoding
 from toolgate.workspace.threads import Stop
+
+Read = Callable[[int, int], bytes]
+"""Reads so many bytes at an offset, as `os.pread` does for one file."""
 
 BLOCK = 1 << 17
 """Bytes between two entries of the index."""
@@ -51,7 +55,7 @@ class LineIndex:
 
     def extend(
         self,
-        fd: int,
+        read: Read,
         stop: Stop,
         *,
         newlines: int | None = None,
@@ -67,12 +71,12 @@ class LineIndex:
                 return False
             with self._lock:
                 position = self.position
-                block = os.pread(fd, min(BLOCK, self.end - position), position)
+                block = read(min(BLOCK, self.end - position), position)
                 self._counts.append(self._counts[-1] + self._count(block))
                 self.complete = position + len(block) >= self.end or not block
         return True
 
-    def find(self, fd: int, line: int) -> int | None:
+    def find(self, read: Read, line: int) -> int | None:
         """The offset at which a line (from 1) begins; None where the part that was read does not have it."""
         if line == 1:
             return len(self.encoding.bom)
@@ -81,16 +85,16 @@ class LineIndex:
             return None
         block = bisect_left(self._counts, wanted) - 1
         position = block * BLOCK
-        data = os.pread(fd, min(BLOCK, self.end - position), position)
+        data = read(min(BLOCK, self.end - position), position)
         return position + _after_newline(data, wanted - self._counts[block], self.encoding)
 
-    def line_at(self, fd: int, offset: int) -> int | None:
+    def line_at(self, read: Read, offset: int) -> int | None:
         """The number of the line that a byte offset lies in; None where the file was not read that far."""
         block = offset // BLOCK
         if block >= len(self._counts) - 1 and not self.complete:
             return None
         block = min(block, len(self._counts) - 1)
-        data = os.pread(fd, offset - block * BLOCK, block * BLOCK)
+        data = read(offset - block * BLOCK, block * BLOCK)
         return self._counts[block] + self._count(data) + 1
 
     def _count(self, block: bytes) -> int:

@@ -1,19 +1,26 @@
 """Reading a window of lines from a text file of any size."""
 
+import operator
 import os
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import repeat
+from functools import cache
+from itertools import chain
 
 from toolgate.workspace.collect import Blocks, Collector
-from toolgate.workspace.encoding import SAMPLE, Encoding, binary, detect, guess, not_text
-from toolgate.workspace.known import digest_file
-from toolgate.workspace.lines import LineIndex
+from toolgate.workspace.encoding import SAMPLE, binary, detect, guess, not_text
+from toolgate.workspace.known import HASHED, digest_file
+from toolgate.workspace.lines import LineIndex, Read
 from toolgate.workspace.root import OpenedFile, Workspace, identity
 from toolgate.workspace.threads import Stop
 
 PATIENCE = 5.0
 """Seconds that one call searches for its first line; the next call goes on where this one ended."""
+LITTLE_LINES = 2000
+"""Lines of a first page that is read at once."""
+_LITTLE = 1 << 18
+"""Bytes of a file that are looked at at once."""
 _COUNT_TO_END = 1 << 20
 """Bytes behind a window that are read only to know how many lines there are."""
 
@@ -44,34 +51,89 @@ class Window:
 
     def numbered(self) -> str:
         """The lines with their numbers: six columns, a tab, the line."""
-        numbers = map(str, range(self.start_line, self.start_line + len(self.lines)))
-        return "\n".join(map("\t".join, zip(map(str.rjust, numbers, repeat(6)), self.lines, strict=False)))
+        return "\n".join(map(operator.add, _numbers(self.start_line, len(self.lines)), self.lines))
+
+
+@cache
+def _below_1000(form: str) -> list[str]:
+    return [format(number, form) + "\t" for number in range(1000)]
+
+
+def _numbers(start: int, count: int) -> Iterator[str]:
+    """Line numbers with their tab; put together from ready-made ends, for this is most of the work of a page."""
+    parts: list[Iterable[str]] = []
+    for thousand in range(start // 1000, (start + count - 1) // 1000 + 1):
+        first, last = max(0, start - thousand * 1000), start + count - thousand * 1000
+        ends = _below_1000("03d" if thousand else "6d")[first:last]
+        parts.append(map(f"{thousand:3d}".__add__, ends) if thousand else ends)
+    return chain.from_iterable(parts)
 
 
 def read_window(stop: Stop, workspace: Workspace, path: str, start_line: int, limit: int, budget: int) -> Window:
     """Lines `start_line` and following, at most `limit` of them and about `budget` bytes."""
     with workspace.open_file(path) as opened:
-        window = Window(path=opened.path, stat=opened.stat, start_line=start_line)
-        end = _end_of_data(opened)
-        if end < opened.stat.st_size:
-            window.hole = end
-        sample = os.pread(opened.fd, min(SAMPLE, end), 0)
-        if window.hole is not None:
-            sample = sample.rstrip(b"\0")
-        encoding = detect(sample, path, whole=len(sample) == opened.stat.st_size)
-        window.encoding = encoding.name
-        index = workspace.line_indexes.of(opened.stat, encoding, end)
-        if not index.extend(opened.fd, stop, newlines=start_line - 1, deadline=time.monotonic() + PATIENCE):
-            window.searched = index.newlines
-            return window
-        offset = index.find(opened.fd, start_line)
-        if offset is not None:
-            _fill(stop, window, opened, index, offset, limit, budget, path)
-        _count_all(stop, window, opened.fd, index, offset)
-        digest = digest_file(opened.fd, opened.stat)
-        if identity(os.fstat(opened.fd)) == identity(opened.stat):
-            window.digest = digest
+        return _window(stop, workspace, opened, opened.read, path, start_line, limit, budget)
+
+
+def read_first_page(workspace: Workspace, path: str, limit: int, budget: int) -> Window | None:
+    """The first lines, if they can be had at once: in memory already and little work; otherwise None."""
+    if limit > LITTLE_LINES:
+        return None
+    try:
+        with workspace.open_file(path, wait=False) as opened:
+            size = opened.stat.st_size
+            if _LITTLE < size <= _COUNT_TO_END + HASHED:  # its lines would be counted, or its content hashed
+                return None
+            return _window(Stop(), workspace, opened, _AtOnce(opened), path, 1, limit, budget)
+    except BlockingIOError:
+        return None
+
+
+class _AtOnce:
+    """Reads what is in memory, and only so much of it: a line may be endless."""
+
+    def __init__(self, opened: OpenedFile) -> None:
+        self._opened = opened
+        self._left = 4 * _LITTLE
+
+    def __call__(self, length: int, offset: int) -> bytes:
+        self._left -= length
+        if self._left < 0:
+            raise BlockingIOError
+        return self._opened.read_cached(length, offset)
+
+
+def _window(
+    stop: Stop,
+    workspace: Workspace,
+    opened: OpenedFile,
+    read: Read,
+    path: str,
+    start_line: int,
+    limit: int,
+    budget: int,
+) -> Window:
+    window = Window(path=opened.path, stat=opened.stat, start_line=start_line)
+    end = _end_of_data(opened)
+    if end < opened.stat.st_size:
+        window.hole = end
+    sample = read(min(SAMPLE, end), 0)
+    if window.hole is not None:
+        sample = sample.rstrip(b"\0")
+    encoding = detect(sample, path, whole=len(sample) == opened.stat.st_size)
+    window.encoding = encoding.name
+    index = workspace.line_indexes.of(opened.stat, encoding, end)
+    if not index.extend(read, stop, newlines=start_line - 1, deadline=time.monotonic() + PATIENCE):
+        window.searched = index.newlines
         return window
+    offset = index.find(read, start_line)
+    if offset is not None:
+        _fill(stop, window, Blocks(read, offset, end, encoding), limit, budget, path)
+    _count_all(stop, window, read, index, offset)
+    digest = digest_file(opened.fd, opened.stat)
+    if identity(os.fstat(opened.fd)) == identity(opened.stat):
+        window.digest = digest
+    return window
 
 
 def _end_of_data(opened: OpenedFile) -> int:
@@ -85,10 +147,7 @@ def _end_of_data(opened: OpenedFile) -> int:
         return size
 
 
-def _fill(
-    stop: Stop, window: Window, opened: OpenedFile, index: LineIndex, offset: int, limit: int, budget: int, path: str
-) -> None:
-    blocks = Blocks(opened.fd, offset, index.end, index.encoding)
+def _fill(stop: Stop, window: Window, blocks: Blocks, limit: int, budget: int, path: str) -> None:
     collector = Collector(limit, budget)
     deadline = time.monotonic() + PATIENCE
     nul = False
@@ -101,7 +160,7 @@ def _fill(
         else:
             collector.finish()
     except UnicodeDecodeError as error:
-        raise not_text(path, _guess(error.object, index.encoding)) from None
+        raise not_text(path, _guess(error.object, window.encoding)) from None
     window.lines, window.crlf = collector.lines, collector.crlf
     window.clipped = [window.start_line + position for position in collector.clipped]
     window.more = collector.more or blocks.position < blocks.end
@@ -111,11 +170,11 @@ def _fill(
         raise binary(path)
 
 
-def _guess(around: bytes, encoding: Encoding) -> str:
-    return f"damaged {encoding.name}" if encoding.width > 1 else guess(around)
+def _guess(around: bytes, encoding: str) -> str:
+    return f"damaged {encoding}" if encoding.startswith("utf-16") else guess(around)
 
 
-def _count_all(stop: Stop, window: Window, fd: int, index: LineIndex, offset: int | None) -> None:
+def _count_all(stop: Stop, window: Window, read: Read, index: LineIndex, offset: int | None) -> None:
     """Fill in the number of lines where it is known or cheap to know."""
     if window.hole is not None:
         return
@@ -124,8 +183,8 @@ def _count_all(stop: Stop, window: Window, fd: int, index: LineIndex, offset: in
         return
     if not index.complete and index.end - index.position > _COUNT_TO_END:
         return
-    index.extend(fd, stop)
+    index.extend(read, stop)
     unit = index.encoding.width
-    last = os.pread(fd, unit, index.end - unit) if index.end >= unit else b""
+    last = read(unit, index.end - unit) if index.end >= unit else b""
     empty = index.end <= len(index.encoding.bom)
     window.total_lines = index.newlines + (not empty and last != index.encoding.encode("\n"))

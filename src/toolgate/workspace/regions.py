@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from toolgate.workspace.diff import CONTEXT, Diff
 from toolgate.workspace.encoding import Encoding
@@ -33,14 +34,15 @@ class _Region:
 
 def describe(stop: Stop, diff: Diff, fd: int, index: LineIndex, replacements: Sequence[Replacement]) -> None:
     """Add the hunks of all replacements, which are in order and do not overlap."""
+    read = partial(os.pread, fd)
     shift = shown = 0
     for region in _regions(fd, index, replacements):
         if diff.hidden:
             diff.hidden += len(replacements) - shown
             return
         shown += len(region.replacements)
-        index.extend(fd, stop, offset=region.start)
-        line = index.line_at(fd, region.start) or 1
+        index.extend(read, stop, offset=region.start)
+        line = index.line_at(read, region.start) or 1
         old = os.pread(fd, region.end - region.start, region.start)
         new = apply(old, region.start, region.replacements)
         before, after = _text(old, region, index.encoding), _text(new, region, index.encoding)

@@ -43,6 +43,22 @@ class OpenedFile:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def read(self, length: int, offset: int) -> bytes:
+        """So many bytes at an offset."""
+        return os.pread(self.fd, length, offset)
+
+    def read_cached(self, length: int, offset: int) -> bytes:
+        """The same without waiting for a disk: `BlockingIOError` where not all of it is in memory."""
+        length = max(0, min(length, self.stat.st_size - offset))
+        buffer = bytearray(length)
+        try:
+            count = os.preadv(self.fd, [buffer], offset, os.RWF_NOWAIT)
+        except OSError as error:  # also from file systems that cannot tell
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
+        if count < length:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return bytes(buffer)
+
     def close(self) -> None:
         """Close the descriptor; closing twice is harmless."""
         fd, self.fd = self.fd, -1
@@ -116,17 +132,22 @@ class Workspace:
         except OSError as error:
             raise from_os_error(error, path) from None
 
-    def open_file(self, path: str, cwd: str = ".") -> OpenedFile:
-        """Open a regular file for reading, without ever waiting for a FIFO or touching a device."""
+    def open_file(self, path: str, cwd: str = ".", *, wait: bool = True) -> OpenedFile:
+        """Open a regular file for reading, without ever waiting for a FIFO or touching a device.
+
+        With `wait=False` it is not waited for a disk either: `BlockingIOError` where that would be necessary.
+        """
         relative = self.relative(path, cwd)
         try:
-            look = self._open(self.fd, relative, os.O_PATH)
+            look = self._open(self.fd, relative, os.O_PATH, wait=wait)
             try:
                 require_regular(os.fstat(look), path)
             finally:
                 os.close(look)
-            fd = self._open(self.fd, relative, _READ)
+            fd = self._open(self.fd, relative, _READ, wait=wait)
         except OSError as error:
+            if not wait and isinstance(error, BlockingIOError):
+                raise
             raise from_os_error(error, path) from None
         info = os.fstat(fd)
         try:

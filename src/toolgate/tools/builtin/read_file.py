@@ -7,10 +7,10 @@ from toolgate.protocol.modes import ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
-from toolgate.workspace import Stop, Workspace, in_thread
+from toolgate.workspace import in_thread
 from toolgate.workspace.known import KnownFiles
 from toolgate.workspace.oserrors import quote
-from toolgate.workspace.read import PATIENCE, Window, read_window
+from toolgate.workspace.read import PATIENCE, Window, read_first_page, read_window
 
 WINDOW_FACTOR = 8
 """A window holds this many times TOOL_OUTPUT_MAX_BYTES: it pages by itself, and a page should not be cut twice."""
@@ -42,13 +42,18 @@ class FileReadTool(Tool[FileReadParams]):
         """Read the window and remember what was seen."""
         budget = min(WINDOW_FACTOR * context.settings.tool_output.max_bytes, _LARGEST_WINDOW)
         known = KnownFiles.of(context.shared)
-        window = await in_thread(_read, context.require_workspace(), known, params, budget)
+        workspace, limit = context.require_workspace(), min(params.limit, _MOST_LINES)
+        window = read_first_page(workspace, params.path, limit, budget) if params.start_line == 1 else None
+        if window is None:
+            window = await in_thread(read_window, workspace, params.path, params.start_line, limit, budget)
+        parts = workspace.locate(params.path).parts
+        known.remember(parts, window.stat, window.digest)
         data = {"content": window.numbered(), "truncated": _is_partial(window)}
         stats: dict[str, int | float | str] = {"lines": len(window.lines), "file_bytes": window.stat.st_size}
         if window.total_lines is not None:
             stats["total_lines"] = window.total_lines
         place = {
-            "path_resolved": window.path,
+            "path_resolved": "/".join(parts),
             "encoding": window.encoding,
             "line_ends": "crlf" if window.crlf else "lf",
             "truncation_skip": True,
@@ -60,14 +65,6 @@ class FileReadTool(Tool[FileReadParams]):
         """The lines as they are, behind what there is to say about them."""
         content = response.data.get("content")
         return f"{response.text}\n{content}" if content else response.text
-
-
-def _read(stop: Stop, workspace: Workspace, known: KnownFiles, params: FileReadParams, budget: int) -> Window:
-    window = read_window(stop, workspace, params.path, params.start_line, min(params.limit, _MOST_LINES), budget)
-    parts = workspace.locate(params.path).parts
-    known.remember(parts, window.stat, window.digest)
-    window.path = "/".join(parts)
-    return window
 
 
 def _is_partial(window: Window) -> bool:
