@@ -18,7 +18,6 @@ OPENS = {
     "open",
     "io.open",
     "os.open",
-    "os.fdopen",
     "os.scandir",
     "os.listdir",
     "os.walk",
