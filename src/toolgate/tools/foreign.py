@@ -27,8 +27,8 @@ class ForeignTool(Tool[BaseModel]):
         """Handed over without a registry: there are no modes to check."""
         self.name = definition.name  # type: ignore[misc]  # a class attribute on hand-written tools
         self.description = definition.description  # type: ignore[misc]  # as above
-        self.parameters = definition.parameters  # type: ignore[misc]  # a cached property on hand-written tools
-        self.tool_definition = definition  # type: ignore[misc]  # as above
+        self.parameters = definition.parameters
+        self.tool_definition = definition
         self.allowed_modes = frozenset(ToolMode(mode) for mode in modes)
         _ = self.validator
 
