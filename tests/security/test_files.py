@@ -103,7 +103,9 @@ def test_f05_one_line_of_500_mb_is_clipped(arena: Arena) -> None:
     assert searched.data["matches"] == [] if searched.code is None else searched.code == "TIMEOUT"
 
 
-@pytest.mark.parametrize("content", [PNG, ELF, b"text\0text\n", b"a\n" * 10_000 + b"\0"])
+@pytest.mark.parametrize(
+    "content", [PNG, ELF, b"text\0text\n", b"a\n" * 10_000 + b"\0"], ids=["png", "elf", "nul", "late nul"]
+)
 def test_f06_a_binary_file_is_neither_read_nor_edited(arena: Arena, content: bytes) -> None:
     (arena.root / "bin").write_bytes(content)
     read, edited = arena.calls(

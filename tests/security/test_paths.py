@@ -123,7 +123,7 @@ def test_p07_nul_in_a_path_is_an_invalid_parameter(arena: Arena) -> None:
     assert codes(outcomes) == ["INVALID_PARAM"] * 4
 
 
-@pytest.mark.parametrize("path", ["", "x" * 256, "a/" * 2100, "\ud800"])
+@pytest.mark.parametrize("path", ["", "x" * 256, "a/" * 2100, "\ud800"], ids=["empty", "name", "path", "surrogate"])
 def test_p07_what_cannot_be_a_path_is_an_invalid_parameter(arena: Arena, path: str) -> None:
     outcomes = arena.calls([("read_file", {"path": path}), ("write_file", {"path": path, "content": "x"})])
 

@@ -44,27 +44,34 @@ async def _calls(root: Path, calls: list[tuple[str, dict[str, Any]]]) -> list[st
     return statuses
 
 
-def _write_for_ever(root: Path) -> None:
-    """Replace the whole file by writing, then by editing, back and forth."""
+def _write_for_ever(root: Path, started: int) -> None:
+    """Replace the whole file by writing, then by editing, back and forth; say so when the first write is done."""
     calls: list[tuple[str, dict[str, Any]]] = []
     for letter, other in ("ab", "ba"):
+        edit = {"old_string": letter * 99, "new_string": other * 99, "replace_all": True}
         calls += [
             ("write_file", {"path": "f.txt", "content": CONTENTS[letter]}),
-            ("edit_file", {"path": "f.txt", "old_string": letter * 99, "new_string": other * 99, "replace_all": True}),
+            ("edit_file", {"path": "f.txt", **edit}),
             ("write_file", {"path": f"new-{letter}/g.txt", "content": CONTENTS[other]}),
         ]
+    asyncio.run(_calls(root, calls[:1]))
+    os.write(started, b"!")
     while True:
         asyncio.run(_calls(root, calls))
 
 
 def _killed_writer(uid: int, root: Path, seconds: float) -> None:
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             run_as_here(uid)
-            _write_for_ever(root)
+            _write_for_ever(root, writing)
         finally:
             os._exit(1)
+    os.close(writing)
+    assert os.read(reading, 1) == b"!", "the writer ended before it wrote"
+    os.close(reading)
     time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
@@ -86,7 +93,7 @@ def test_f08_a_killed_writer_leaves_the_old_or_the_new_file(arena: Arena) -> Non
     whole = set(CONTENTS.values())
     chance = random.Random(8)
     for _ in range(KILLS):
-        _killed_writer(arena.uid, arena.root, chance.uniform(0.1, 0.5))
+        _killed_writer(arena.uid, arena.root, chance.uniform(0.0, 0.3))
         assert target.read_text() in whole, "a mixture"
         for created in arena.root.glob("new-*/g.txt"):
             assert created.read_text() in whole, "a mixture"
@@ -105,7 +112,7 @@ def test_f08_after_kills_everything_can_be_taken_back(arena: Arena) -> None:
     run_as(arena.uid, lambda: asyncio.run(_calls(arena.root, [("read_file", {"path": "f.txt"})])))
     chance = random.Random(9)
     for _ in range(max(3, KILLS // 5)):
-        _killed_writer(arena.uid, arena.root, chance.uniform(0.1, 0.5))
+        _killed_writer(arena.uid, arena.root, chance.uniform(0.0, 0.3))
 
     def take_back() -> list[str]:
         workspace = toolgate.Workspace(arena.root)

@@ -230,7 +230,9 @@ def test_a_window_is_what_splitting_the_text_gives(
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"one\n", b"x\n" * 5000, ("é" * 90 + "\n").encode() * 100_000, b"x" * 5000 + b"\r\ny"]
+    "content",
+    [b"", b"one\n", b"x\n" * 5000, ("é" * 90 + "\n").encode() * 20_000, b"x" * 5000 + b"\r\ny"],
+    ids=["empty", "small", "many lines", "large", "long line"],
 )
 def test_a_first_page_at_once_is_the_same_page(workspace: Workspace, content: bytes) -> None:
     waited = read(workspace, content, limit=2000, budget=400_000)
