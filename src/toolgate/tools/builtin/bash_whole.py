@@ -38,8 +38,9 @@ async def keep_whole(context: ToolContext, stdout: StreamInfo, stderr: StreamInf
                 logger("bash").warning("output_not_kept", stream=name, reason=error.message)
                 sentences.append(f"{size}, and the rest was not kept: {error.message}")
             else:
-                part = "all of it" if info.spilled_bytes == info.bytes else f"the first {info.spilled_bytes:,} bytes"
-                sentences.append(f"{size}; {part} is in '{paths[name]}', as it was printed.")
+                complete = info.spilled_bytes == info.bytes
+                part = "all of it is" if complete else f"the first {info.spilled_bytes:,} bytes are"
+                sentences.append(f"{size}; {part} in '{paths[name]}', as it was printed.")
     return Whole(paths, tuple(sentences))
 
 

@@ -1,0 +1,455 @@
+"""`Bash`: commands through the whole pipeline, in a real sandbox."""
+
+import asyncio
+import hashlib
+import os
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toolgate
+from tests.support.toolbox import Toolbox
+from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.settings import Settings
+from toolgate.testing import AutoApprover, violations
+
+KEYS = {"stdout", "stderr", "exit_code", "truncated", "sandbox"}
+
+
+@pytest.fixture
+async def tools(tmp_path: Path) -> AsyncIterator[Toolbox]:
+    box = Toolbox(tmp_path)
+    yield box
+    await box.context.aclose()
+
+
+class During:
+    """An approver who does something while the question is open, and then agrees."""
+
+    def __init__(self, action: Any) -> None:
+        self.action = action
+
+    async def decide(self, request: ApprovalRequest) -> Approval:
+        await self.action()
+        return Approval(allowed=True)
+
+
+async def test_stdout_stderr_and_exit_code(tools: Toolbox) -> None:
+    response = await tools("Bash", command="echo out; echo err >&2")
+
+    assert set(response.data) == KEYS
+    assert (response.status, response.data["stdout"], response.data["stderr"], response.data["exit_code"]) == (
+        "success",
+        "out\n",
+        "err\n",
+        0,
+    )
+    assert response.stats["stdout_bytes"] == 4
+
+
+async def test_the_model_reads_plain_text(tools: Toolbox) -> None:
+    assert (await tools.result("Bash", command="echo '\"quoted\"'")).output == '"quoted"\n'
+    assert (await tools.result("Bash", command="true")).output == "[Exit code 0.]"
+    failed = await tools.result("Bash", command="echo out; echo err >&2; exit 3")
+    assert failed.output == "out\n[stderr]\nerr\n[Exit code 3. Read stderr, change the command and try again.]"
+
+
+@pytest.mark.parametrize(
+    ("command", "exit_code", "extras"),
+    [
+        ("exit 3", 3, {}),
+        ("false", 1, {}),
+        ("ls missing", 2, {}),
+        ("ls --no-such-option", 2, {"failureCategory": "invalid_usage"}),
+        ("no-such-command", 127, {"failureCategory": "command_not_found"}),
+        ("./not-executable", 126, {"failureCategory": "execution_error"}),
+        ("bash -c 'exit 127'", 127, {"failureCategory": "command_not_found"}),
+    ],
+)
+async def test_a_command_that_ran_is_an_answer(
+    tools: Toolbox, command: str, exit_code: int, extras: dict[str, str]
+) -> None:
+    (tools.root / "not-executable").write_text("x")
+    result = await tools.result("Bash", command=command)
+
+    assert (result.response.status, result.is_error) == ("partial", False)
+    assert (result.response.data["exit_code"], result.extras) == (exit_code, extras)
+
+
+async def test_a_syntax_error_is_a_usage_error(tools: Toolbox) -> None:
+    result = await tools.result("Bash", command='echo "open')
+
+    assert (result.response.status, result.extras) == ("partial", {"failureCategory": "invalid_usage"})
+    assert (await tools("Bash", command="echo next")).data["stdout"] == "next\n"
+
+
+async def test_a_deadline_after_some_output_is_partial(tools: Toolbox) -> None:
+    result = await tools.result("Bash", command="echo part; sleep 9", timeout_ms=400)
+
+    assert (result.response.status, result.extras) == ("partial", {"failureCategory": "timeout"})
+    assert (result.response.data["stdout"], result.response.data["exit_code"]) == ("part\n", None)
+    assert result.response.data["timed_out"] is True
+    assert "within 0.4 s" in result.response.text
+
+
+async def test_a_deadline_without_output_is_an_error(tools: Toolbox) -> None:
+    result = await tools.result("Bash", command="sleep 9", timeout_ms=300)
+
+    assert (result.response.error, result.is_error) != (None, False)
+    assert result.response.error is not None
+    assert (result.response.error.code, result.extras) == ("TIMEOUT", {"failureCategory": "timeout"})
+    assert (result.response.data["timed_out"], result.response.data["exit_code"]) == (True, None)
+    assert (await tools("Bash", command="echo next")).data["stdout"] == "next\n"
+
+
+async def test_s14_a_cancelled_command_keeps_what_it_printed_and_leaves_the_next_alone(tools: Toolbox) -> None:
+    printed = asyncio.Event()
+    tools.toolset.context.on_output = lambda stream, text: printed.set()
+    await tools("Bash", command="cd /tmp; export A=1")
+    call = toolgate.ToolCall(id="first", name="Bash", arguments='{"command": "echo part; sleep 60"}')
+    pending = tools.toolset.handle(call)
+    await asyncio.wait_for(printed.wait(), 20)
+    pending.cancel()
+    result = await pending
+
+    assert (result.tool_call_id, result.extras) == ("first", {"failureCategory": "cancelled"})
+    assert result.response.error is not None
+    assert (result.response.error.code, result.response.data["stdout"]) == ("CANCELLED", "part\n")
+    assert (await tools("Bash", command="echo ok $A; pwd")).data["stdout"] == "ok 1\n/tmp\n"
+
+
+async def test_state_carries_over_and_restart_clears_it(tools: Toolbox) -> None:
+    (tools.root / "sub").mkdir()
+    response = await tools("Bash", command="cd sub; A=1; f() { echo hi; }")
+    assert response.context["cwd"] == "sub"
+    assert (await tools("Bash", command="echo $A; f")).data["stdout"] == "1\nhi\n"
+    response = await tools("Bash", restart=True)
+
+    assert (response.status, response.text, response.context["cwd"]) == ("success", "The shell starts anew.", ".")
+    assert (await tools("Bash", command="echo [$A]; type f")).data["stdout"] == "[]\n"
+
+
+async def test_restart_comes_before_the_command(tools: Toolbox) -> None:
+    (tools.root / "sub").mkdir()
+    await tools("Bash", command="cd sub; A=1")
+    response = await tools("Bash", command="echo [$A]; basename $PWD", restart=True)
+
+    assert (response.data["stdout"], response.context["cwd"]) == (f"[]\n{tools.root.name}\n", ".")
+
+
+async def test_a_command_after_a_restart_is_judged_by_the_state_that_it_will_find(tools: Toolbox) -> None:
+    (tools.root / "x").write_text("x")
+    await tools("Bash", command="rm() { :; }")
+    asked = len(tools.approver.requests)
+    await tools("Bash", command="rm x", restart=True)
+
+    assert [request.summary for request in tools.approver.requests[asked:]] == ["Run: rm x"]
+
+
+async def test_a_blank_command_without_restart_is_refused(tools: Toolbox) -> None:
+    for arguments in ({}, {"command": ""}, {"command": " \n"}):
+        result = await tools.result("Bash", **arguments)
+        assert result.response.error is not None
+        assert (result.response.error.code, result.extras["failureCategory"]) == ("INVALID_PARAM", "invalid_usage")
+        assert "command: required unless restart is true" in result.message
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"command": "ls", "timeout_ms": 0},
+        {"command": "ls", "timeout_ms": 600_001},
+        {"command": "ls", "timeout_ms": 1.5},
+        {"command": "ls", "access": "root"},
+        {"command": "ls", "background": "yes"},
+        {"command": "ls\0"},
+        {"command": ["ls"]},
+        {"command": "ls", "cwd": "/"},
+    ],
+)
+async def test_arguments_that_do_not_fit_run_nothing(tools: Toolbox, arguments: dict[str, Any]) -> None:
+    result = await tools.result("Bash", **arguments)
+
+    assert result.response.error is not None
+    assert (result.response.error.code, result.extras["failureCategory"]) == ("INVALID_PARAM", "invalid_usage")
+
+
+async def test_output_streams_as_it_comes(tools: Toolbox) -> None:
+    seen: list[tuple[str, str]] = []
+    first = asyncio.Event()
+
+    def listen(stream: str, text: str) -> None:
+        seen.append((stream, text))
+        first.set()
+
+    tools.toolset.context.on_output = listen
+    call = toolgate.ToolCall(
+        id="1", name="Bash", arguments='{"command": "echo one; until [ -e go ]; do sleep 0.05; done; echo two >&2"}'
+    )
+    pending = tools.toolset.handle(call)
+    await asyncio.wait_for(first.wait(), 20)
+    assert seen == [("stdout", "one\n")]
+    (tools.root / "go").touch()
+    assert (await pending).response.data["stderr"] == "two\n"
+    assert seen == [("stdout", "one\n"), ("stderr", "two\n")]
+
+
+async def test_a_job_outlives_its_call(tools: Toolbox) -> None:
+    started = await tools("Bash", command="echo begun; until [ -e go ]; do sleep 0.05; done; exit 4", background=True)
+    job = started.data["job_id"]
+    assert (started.status, started.data["exit_code"], job in started.text) == ("success", None, True)
+    listed = (await tools("Bash", command="jobs")).data["stdout"]
+    assert re.fullmatch(rf"{job}  running  \d+ s  \d+ bytes of output  echo begun; .*\n", listed)
+    (tools.root / "go").touch()
+    waited = await tools("Bash", command=f"jobs wait {job}")
+
+    assert (waited.data["stdout"], waited.data["exit_code"], waited.status) == ("begun\n", 4, "partial")
+    assert (await tools("Bash", command=f"jobs output {job}")).data["stdout"] == "begun\n"
+
+
+async def test_waiting_for_a_job_ends_with_the_call_and_the_job_goes_on(tools: Toolbox) -> None:
+    job = (await tools("Bash", command="sleep 60", background=True)).data["job_id"]
+    waited = await tools("Bash", command=f"jobs wait {job}", timeout_ms=100)
+    assert f"{job} still runs" in waited.data["stderr"]
+    stopped = await tools("Bash", command=f"jobs stop {job}")
+
+    assert f"{job}  stopped" in stopped.data["stdout"]
+
+
+async def test_a_job_that_is_not_known_is_a_failed_command(tools: Toolbox) -> None:
+    response = await tools("Bash", command="jobs output nope")
+
+    assert (response.status, response.data["exit_code"]) == ("partial", 1)
+    assert response.data["stderr"].startswith("There is no job 'nope'.")
+
+
+async def test_a_dangerous_job_asks_and_says_that_it_stays(tools: Toolbox) -> None:
+    (tools.root / "x").write_text("x")
+    await tools("Bash", command="rm x", background=True)
+
+    assert [request.summary for request in tools.approver.requests] == ["Run in the background: rm x"]
+
+
+async def test_the_sandbox_is_reported(tools: Toolbox) -> None:
+    for access in ("read", "write"):
+        sandbox = (await tools("Bash", command="true", access=access)).data["sandbox"]
+        assert (sandbox["access"], sandbox["network"], sandbox["missing"]) == (access, False, [])
+        assert sandbox["layer"] in ("bwrap", "landlock")
+    assert tools.approver.requests == []
+
+
+async def test_read_access_cannot_write_and_says_what_can(tools: Toolbox) -> None:
+    response = await tools("Bash", command="touch x", access="read")
+
+    assert (response.status, (tools.root / "x").exists()) == ("partial", False)
+    assert 'it would work with access="write"' in response.text
+    assert (await tools("Bash", command="touch x")).data["exit_code"] == 0
+
+
+async def test_without_network_the_answer_says_so(tools: Toolbox) -> None:
+    command = "python3 -c 'import socket; socket.create_connection((\"192.0.2.1\", 80), 2)'"
+    response = await tools("Bash", command=command)
+
+    assert 'There is no network with access="write"' in response.text
+
+
+async def test_full_access_asks_every_time(tools: Toolbox) -> None:
+    for _ in range(2):
+        response = await tools("Bash", command="true", access="full")
+        assert (response.status, response.data["sandbox"]["access"]) == ("success", "full")
+    assert len(tools.approver.requests) == 2
+    assert "full access" in tools.approver.requests[0].detail
+
+
+async def test_protected_paths_cannot_be_written(tools: Toolbox) -> None:
+    response = await tools("Bash", command="mkdir -p .git && echo evil > .git/config; echo x > .toolgate/policy.toml")
+
+    assert response.status == "partial"
+    assert not (tools.root / ".git/config").exists() or (tools.root / ".git/config").read_text() == ""
+    assert not (tools.root / ".toolgate/policy.toml").exists()
+
+
+async def test_a_shell_that_changed_while_the_person_thought_is_a_conflict(tmp_path: Path) -> None:
+    box = Toolbox(tmp_path)
+    (tmp_path / "sub").mkdir()
+    for path in ("x", "sub/x"):
+        (tmp_path / path).write_text("x")
+    box.toolset.context.approver = During(lambda: box("Bash", command="cd sub"))
+    response = await box("Bash", command="rm x")
+    await box.context.aclose()
+
+    assert response.error is not None
+    assert (response.error.code, (tmp_path / "x").exists(), (tmp_path / "sub/x").exists()) == ("CONFLICT", True, True)
+
+
+@pytest.mark.parametrize("padding", [0, 2 << 20])
+async def test_a_script_that_changed_while_the_person_thought_is_a_conflict(tmp_path: Path, padding: int) -> None:
+    box = Toolbox(tmp_path)
+    script = tmp_path / "s.sh"
+    script.write_text("echo ok\n" + "#" * padding + "\n")
+
+    async def swap() -> None:
+        with script.open("a") as file:
+            file.write("touch pwned\n")
+
+    box.toolset.context.approver = During(swap)
+    response = await box("Bash", command="bash s.sh", access="full")
+    await box.context.aclose()
+
+    assert response.error is not None
+    assert (response.error.code, (tmp_path / "pwned").exists()) == ("CONFLICT", False)
+
+
+async def test_the_request_shows_the_hash_of_a_script(tools: Toolbox) -> None:
+    (tools.root / "s.sh").write_text("echo ok\n")
+    await tools("Bash", command="bash s.sh", access="full")
+
+    digest = hashlib.sha256(b"echo ok\n").hexdigest()
+    assert f"runs s.sh (sha256 {digest})" in tools.approver.requests[0].detail
+
+
+async def test_changes_of_the_environment_are_shown(tools: Toolbox) -> None:
+    await tools("Bash", command="export PATH=$PWD/bin:$PATH GIT_DIR=elsewhere")
+    asked = len(tools.approver.requests)
+    await tools("Bash", command="true", access="full")
+    detail = tools.approver.requests[asked].detail
+
+    assert "with GIT_DIR=elsewhere" in detail
+    assert f"with PATH={tools.root}/bin:" in detail
+
+
+async def test_words_that_the_state_redefines_count_as_what_they_run(tools: Toolbox) -> None:
+    (tools.root / "bin").mkdir()
+    (tools.root / "bin/cat").write_text("#!/bin/sh\necho shadow\n")
+    (tools.root / "bin/cat").chmod(0o755)
+    await tools("Bash", command="ls() { command rm -f x; }; shopt -s expand_aliases; alias ll='rm -f x'")
+    await tools("Bash", command="export PATH=$PWD/bin:$PATH")
+    for command, reason in (("ls", "'rm'"), ("ll", "'rm'"), ("cat x", "'cat' is 'bin/cat' here")):
+        asked = len(tools.approver.requests)
+        await tools("Bash", command=command)
+        assert [reason in request.detail for request in tools.approver.requests[asked:]] == [True]
+
+
+async def test_functions_of_one_access_are_not_known_to_a_higher_one(tools: Toolbox) -> None:
+    await tools("Bash", command="f() { echo mine; }")
+
+    assert (await tools("Bash", command="f", access="read")).data["stdout"] == "mine\n"
+    assert (await tools("Bash", command="f", access="full")).data["exit_code"] == 127
+
+
+async def test_remembering_is_for_exactly_this_command(tmp_path: Path) -> None:
+    approver = AutoApprover(remember=True)
+    box = Toolbox(tmp_path, approver=approver)
+    for command in ("rm -f x", "rm -f x", "rm -f y"):
+        await box("Bash", command=command)
+    await box("Bash", command="cd /tmp")
+    await box("Bash", command="rm -f x")
+    await box.context.aclose()
+
+    assert [request.summary for request in approver.requests] == ["Run: rm -f x", "Run: rm -f y", "Run: rm -f x"]
+
+
+async def test_in_chat_safe_mode_it_is_denied(tmp_path: Path) -> None:
+    context = toolgate.ToolContext(workspace=toolgate.Workspace(tmp_path))
+    toolset = toolgate.builtin_registry().toolset(toolgate.ToolMode.chat_safe, context)
+    for command in ("touch x", "write x y", "bash --help"):
+        call = toolgate.ToolCall(id="1", name="Bash", arguments=f'{{"command": "{command}"}}')
+        result = await toolset.handle(call)
+        assert result.response.error is not None
+        assert result.response.error.code == "MODE_DENIED"
+        assert "shell" not in context.shared, "no shell was made for it"
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_without_a_workspace_nothing_runs() -> None:
+    context = toolgate.ToolContext(mode=toolgate.ToolMode.coding, approver=AutoApprover())
+    toolset = toolgate.builtin_registry().toolset(toolgate.ToolMode.coding, context)
+    for command in ("ls", "read x", ""):
+        call = toolgate.ToolCall(id="1", name="Bash", arguments=f'{{"command": "{command}", "restart": true}}')
+        result = await toolset.handle(call)
+        assert result.response.error is not None
+        assert result.response.error.code == "EXECUTION_ERROR"
+        assert "no workspace" in result.message
+
+
+async def test_without_a_sandbox_every_command_asks(tmp_path: Path) -> None:
+    settings = Settings.defaults()
+    settings = settings.model_copy(update={"shell": settings.shell.model_copy(update={"sandbox": "off"})})
+    box = Toolbox(tmp_path, settings=settings)
+    response = await box("Bash", command="echo hi")
+    assert (response.data["stdout"], response.data["sandbox"]["layer"]) == ("hi\n", "off")
+    assert "the sandbox does not enforce" in box.approver.requests[0].detail
+    box.toolset.context.approver = None
+    denied = await box("Bash", command="echo hi")
+    await box.context.aclose()
+
+    assert denied.error is not None
+    assert denied.error.code == "APPROVAL_DENIED"
+
+
+async def test_a_machine_without_a_sandbox_runs_no_command_and_agent_commands_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from toolgate.errors import ToolError
+
+    def none(_: str) -> Any:
+        raise ToolError(toolgate.ErrorCode.EXECUTION_ERROR, "There is no sandbox here.", "Install bubblewrap.")
+
+    monkeypatch.setattr("toolgate.shell.session.choose_layer", none)
+    box = Toolbox(tmp_path)
+    (tmp_path / "x").write_text("content\n")
+    refused = await box("Bash", command="touch y")
+    read = await box("Bash", command="read x")
+
+    assert refused.error is not None
+    assert (refused.error.code, (tmp_path / "y").exists()) == ("EXECUTION_ERROR", False)
+    assert read.data["stdout"] == "     1\tcontent"
+
+
+async def test_concurrent_commands_queue(tools: Toolbox) -> None:
+    calls = [
+        toolgate.ToolCall(id=str(number), name="Bash", arguments=f'{{"command": "echo {number} >> log"}}')
+        for number in range(5)
+    ]
+    results = await asyncio.gather(*[tools.toolset.handle(call) for call in calls])
+
+    assert [result.tool_call_id for result in results] == ["0", "1", "2", "3", "4"]
+    assert (tools.root / "log").read_text() == "0\n1\n2\n3\n4\n"
+
+
+async def test_s11_s12_nothing_of_the_host_process_reaches_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("X_API_TOKEN", "0123456789abcdef")
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    box = Toolbox(tmp_path)
+    response = await box("Bash", command="env; export -p; cat /proc/self/environ; echo; ls /proc/self/fd")
+    await box.context.aclose()
+    os.close(reading)
+    os.close(writing)
+
+    assert "0123456789abcdef" not in response.to_json()
+    assert response.data["stdout"].rstrip().split("\n")[-4:-1] == ["0", "1", "2"]
+
+
+async def test_every_answer_keeps_the_envelopes_rules(tools: Toolbox) -> None:
+    (tools.root / "f").write_text("x\n")
+    for command in (
+        "true",
+        "false",
+        "nope",
+        "read f",
+        "read g",
+        "edit f x y",
+        "edit f",
+        "bash",
+        "jobs",
+        "tools",
+        "todo",
+    ):
+        result = await tools.result("Bash", command=command)
+        assert violations(result, root=str(tools.root)) == []
