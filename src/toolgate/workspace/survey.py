@@ -11,11 +11,11 @@ from toolgate.workspace.ignore import Ignores
 from toolgate.workspace.threads import Stopped
 from toolgate.workspace.walk import Folder, Walk
 
-MOST_FILES = 4000
+MOST_FILES = 2000
 """Files that are looked at by name; in a larger tree the list of binary files is not complete."""
 MOST_OPENED = 400
 """Files that are opened."""
-MOST_TEXT_OPENED = 100
+MOST_TEXT_OPENED = 64
 """Files that are opened although their names say that they are text."""
 SNIFF = 1 << 16
 """Bytes at the start of a file in which a NUL makes it binary."""
