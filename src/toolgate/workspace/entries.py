@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 Key = tuple[int, int, int, int]
@@ -50,7 +50,7 @@ class Snapshot:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
     def from_dict(cls, document: dict[str, Any] | None) -> "Snapshot | None":
@@ -75,7 +75,17 @@ class Entry:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return asdict(self)
+        origin = {name: getattr(self.origin, name) for name in self.origin.__slots__}
+        before = self.before.to_dict() if self.before is not None else None
+        return {
+            "id": self.id,
+            "time": self.time,
+            "origin": origin,
+            "path": self.path,
+            "before": before,
+            "after": self.after.to_dict(),
+            "made": list(self.made),
+        }
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> "Entry":

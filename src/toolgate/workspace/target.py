@@ -83,13 +83,17 @@ def _directory(path: str) -> ToolError:
 
 def _is_alias(workspace: Workspace, place: Place) -> bool:
     """Whether the place is or lies in something protected under another name: a link's target, a bind mount."""
+    absent: str | None = None
     for protected in _PROTECTED:
+        if absent is not None and protected.startswith(absent):
+            continue
         try:
             info = workspace.stat(protected)
         except ToolError:  # it leads out of the root or is closed to us: it cannot be what was opened
             continue
-        here = (info.st_dev, info.st_ino) if info is not None else None
-        if here in place.identities:
+        if info is None:
+            absent = f"{protected}/"
+        elif (here := (info.st_dev, info.st_ino)) in place.identities:
             behind = place.parts[place.identities.index(here) + 1 :]
             if protect.is_protected((*protected.split("/"), *behind)):
                 return True
