@@ -39,6 +39,8 @@ _FIXED = {
     "DEBIAN_FRONTEND": "noninteractive",
 }
 """A terminal that is none: programs neither page nor wait for an editor or a password."""
+_GIT = {"core.fsmonitor": "false", "log.showSignature": "false"}
+"""Settings with which a repository's own configuration would make `git status` and `git log` run a program."""
 
 
 def search_path(host: Mapping[str, str]) -> tuple[str, ...]:
@@ -52,7 +54,21 @@ def environment(host: Mapping[str, str], *, home: str, temporary: str, passed: I
     allowed = [*_ALLOWED, *(name for name in host if name.startswith("LC_")), *passed]
     chosen = {name: host[name] for name in allowed if _is_text(host.get(name))}
     chosen.setdefault("LANG", "C.UTF-8")
-    return {**chosen, **_FIXED, "PATH": ":".join(search_path(host)), "HOME": home, "TMPDIR": temporary}
+    return {
+        **chosen,
+        **_FIXED,
+        **_git_settings(),
+        "PATH": ":".join(search_path(host)),
+        "HOME": home,
+        "TMPDIR": temporary,
+    }
+
+
+def _git_settings() -> dict[str, str]:
+    """git's way to be given settings that win over every file."""
+    pairs = {f"GIT_CONFIG_KEY_{number}": name for number, name in enumerate(_GIT)}
+    values = {f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(_GIT.values())}
+    return {"GIT_CONFIG_COUNT": str(len(_GIT)), **pairs, **values}
 
 
 def _is_text(value: str | None) -> bool:

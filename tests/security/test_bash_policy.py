@@ -1,0 +1,238 @@
+"""Group C of the attack matrix through `handle()`, with the matrix's policy; S16; the default policy on 1,000 commands.
+
+Policy: allow `ls`, `echo`, `cat`, `git log`, `git status`, `find`, `grep`, `rg`; deny `rm`, `curl`; ask about the rest.
+Nobody is there to be asked, so what is not allowed is denied.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.security.test_commands import BENIGN, WRAPPED
+from tests.shell.analysis.test_corpus import DIRECTORIES, FILES, ROWS
+from tests.support.toolbox import Toolbox
+from toolgate import PolicyError, ToolCall
+from toolgate.settings import Settings
+from toolgate.testing import AutoApprover, MemoryRecorder
+
+ALLOWED = (["ls"], ["echo"], ["cat"], ["git", "log"], ["git", "status"], ["find"], ["grep"], ["rg"])
+MATRIX = (
+    "".join(f'[[rule]]\ntool = "Bash"\nwords = {json.dumps(words)}\ndecision = "allow"\n' for words in ALLOWED)
+    + "".join(f'[[rule]]\ntool = "Bash"\nwords = ["{word}"]\ndecision = "deny"\n' for word in ("rm", "curl"))
+    + '[unmatched]\nBash = "ask"\n'
+)
+
+
+class Guarded(Toolbox):
+    """A session under a user's policy; `x` is what the attacks are after."""
+
+    def __init__(
+        self, base: Path, policy: str = MATRIX, approver: AutoApprover | None = None, project: str = ""
+    ) -> None:
+        root = base / "root"
+        root.mkdir()
+        if project:
+            (root / ".toolgate").mkdir()
+            (root / ".toolgate/policy.toml").write_text(project)
+        for name in ("x", "f", "s"):
+            (root / name).write_text("touch pwned\n")
+        file = base / "policy.toml"
+        file.write_text(policy)
+        settings = Settings.defaults().model_copy(update={"policy_file": file})
+        self.records = MemoryRecorder()
+        super().__init__(root, settings=settings, approver=approver, recorder=self.records)
+
+    async def refused(self, commands: Sequence[str]) -> dict[str, str]:
+        """The commands that were not refused, or not recorded as refused, with what happened instead."""
+        wrong = {}
+        for command in commands:
+            self.records.records.clear()
+            result = await self.result("Bash", command=command)
+            code = result.response.error.code.value if result.response.error else result.response.status.value
+            decisions = [record.payload["decision"] for record in self.records.records if record.kind == "decision"]
+            started = any(record.kind == "started" for record in self.records.records)
+            if code not in ("APPROVAL_DENIED", "INVALID_PARAM") or decisions != ["deny"] or started:
+                wrong[command] = f"{code} {decisions}"
+        assert {path.name for path in self.root.iterdir()} == {"x", "f", "s"}
+        return wrong
+
+
+@pytest.fixture
+async def headless(tmp_path: Path) -> AsyncIterator[Guarded]:
+    box = Guarded(tmp_path)
+    yield box
+    await box.context.aclose()
+
+
+@pytest.fixture
+async def agreeable(tmp_path: Path) -> AsyncIterator[Guarded]:
+    """Somebody who says yes to everything: only a deny rule stops anything."""
+    box = Guarded(tmp_path, approver=AutoApprover())
+    box.approver = box.toolset.context.approver  # type: ignore[assignment]
+    yield box
+    await box.context.aclose()
+
+
+OPERATORS = [";", "||", "|", "&", "\n", "|&", "&&&", "&&"]
+DENIED = {
+    "c01": ["git log && rm x"],
+    "c02": [f"git log {operator} rm x" for operator in OPERATORS],
+    "c03": ["echo $(rm x)", "echo `rm x`", 'echo "$(rm x)"', "git log --author=$(rm x)"],
+    "c04": ["cat <(rm x)", "ls > >(rm x)"],
+    "c07": ["find . -exec rm {} +", "find . -okdir rm {} \\;", "ls | xargs rm", "find . -delete"],
+    "c10": WRAPPED,
+    "c11": ["/bin/rm x", "\\rm x", "r''m x", "r\\m x", "$'rm' x", '"rm" x'],
+    "c12": ["true && " * 60 + "rm x", f"echo {'a' * 20_000}; rm x"],
+    "c13": ["eval 'rm x'", "command rm", "exec rm", "builtin eval 'rm x'"],
+}
+
+
+@pytest.mark.parametrize("row", DENIED)
+async def test_a_deny_rule_holds_whoever_would_say_yes(agreeable: Guarded, row: str) -> None:
+    assert await agreeable.refused(DENIED[row]) == {}
+    assert agreeable.approver.requests == []
+
+
+NOT_ALLOWED = {
+    "c05": ["echo x > new", "echo x >>~/.bashrc", "ls 2>new", "ls &>new", "echo x > ../new"],
+    "c06": ["LD_PRELOAD=./e.so ls", "PAGER=./e git log", "export PATH=.:$PATH", "declare -x", "typeset"],
+    "c07": ["find . -fprintf new x", "find . -exec touch {} +"],
+    "c08": ["git -c core.pager=./e log", "git log --output=new", "git --exec-path=. log"],
+    "c09": ["git logout", "lsof", "echoX"],
+    "c13": [". ./s", "source s", "builtin eval", "exec ls"],
+    "c14": ["echo cm0geA==|base64 -d|sh"],
+    "c15": ["bash <<EOF\nls\nEOF", "cat <<< x | sh", "cat <<EOF > new\nx\nEOF"],
+    "c16": ['echo "a', "ls \0", "ls (", "if true", "echo `ls"],
+    "background": ["touch new", "make"],
+}
+
+
+@pytest.mark.parametrize("row", NOT_ALLOWED)
+async def test_what_no_rule_allows_is_not_run_without_a_person(headless: Guarded, row: str) -> None:
+    assert await headless.refused(NOT_ALLOWED[row]) == {}
+
+
+async def test_c16_a_lone_surrogate_is_refused(headless: Guarded) -> None:
+    result = await headless.toolset.handle(ToolCall(id="1", name="Bash", arguments='{"command": "ls \\ud800"}'))
+
+    assert result.response.error is not None
+    assert result.response.error.code == "INVALID_PARAM"
+
+
+HOSTILE = {
+    "core.pager": "./evil",
+    "core.fsmonitor": "./evil",
+    "alias.log": "!./evil",
+    "alias.status": "!./evil",
+    "diff.external": "./evil",
+    "log.showSignature": "true",
+    "gpg.program": "./evil",
+}
+
+
+def hostile_repository(root: Path) -> None:
+    evil = root / "evil"
+    evil.write_text("#!/bin/sh\ntouch pwned\ncat\n")
+    evil.chmod(0o755)
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+    commit = ["-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "first"]
+    settings = [["config", name, value] for name, value in HOSTILE.items()]
+    for words in (["init", "-q"], ["add", "f"], commit, *settings):
+        subprocess.run(["git", *words], cwd=root, check=True, env=environment)
+    (root / "f").write_text("changed\n")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed: apt-get install git")
+async def test_c08_a_hostile_configuration_runs_nothing(headless: Guarded) -> None:
+    hostile_repository(headless.root)
+    for command in ("git log", "git status", "git log -p", "git log | cat"):
+        response = await headless("Bash", command=command)
+        assert (response.data["exit_code"], response.data["stdout"] != "") == (0, True)
+
+    assert not (headless.root / "pwned").exists()
+
+
+@pytest.mark.parametrize("policy", ['[unmatched]\nBash = "ask"\n', 'rule = []\n[unmatched]\nBash = "ask"\n'])
+async def test_c17_without_rules_that_allow_nothing_is_allowed(tmp_path: Path, policy: str) -> None:
+    box = Guarded(tmp_path, policy)
+
+    assert await box.refused(["ls", "echo x"]) == {}
+
+
+def test_c17_an_invalid_policy_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"policy\.toml"):
+        Guarded(tmp_path, "[[rule]]\ntool = 'Bash'\n")
+
+
+async def test_c18_control_ordinary_commands_run_without_a_question(agreeable: Guarded) -> None:
+    (agreeable.root / "src").mkdir()
+    for command in BENIGN:
+        response = await agreeable("Bash", command=command)
+        assert (response.error, isinstance(response.data["exit_code"], int)) == (None, True), command
+    assert agreeable.approver.requests == []
+
+
+async def test_c19_a_project_cannot_allow(tmp_path: Path) -> None:
+    rules = "".join(f'[[rule]]\ntool = "Bash"\nwords = ["{word}"]\ndecision = "allow"\n' for word in ("rm", "touch"))
+    box = Guarded(tmp_path, project=rules)
+    for command in ("rm x", "touch new"):
+        result = await box.result("Bash", command=command)
+        assert result.response.error is not None
+        assert result.response.error.code == "APPROVAL_DENIED"
+    assert (box.root / "x").exists()
+
+
+async def test_s16_permission_is_about_what_runs_after_unwrapping(headless: Guarded) -> None:
+    hi = await headless("Bash", command="bash echo hi")
+    assert (hi.data["stdout"], hi.data["exit_code"]) == ("hi\n", 0)
+    usage = await headless("Bash", command="bash")
+    assert (usage.data["exit_code"], usage.data["stderr"]) == (2, "Usage: bash <command>\n")
+    helped = await headless("Bash", command="bash    --help")
+    assert (helped.data["exit_code"], helped.data["stdout"].startswith("Usage: bash <command>")) == (0, True)
+    assert (await headless("Bash", command="bash echo -h")).data["stdout"] == "-h\n"
+    await headless.context.aclose()
+    for path in headless.root.iterdir():
+        if path.name.startswith("."):
+            path.rmdir()
+    commands = ["bash rm x", "bash    rm x", "bash bash rm x", "bash -c 'rm x'", "bash -lc 'rm x'", "bash touch new"]
+    assert await headless.refused(commands) == {}
+
+
+async def test_help_and_the_session_itself_need_no_rule(headless: Guarded) -> None:
+    for command in ("bash --help", "read --help", "jobs", "tools", "todo", "read x"):
+        assert (await headless("Bash", command=command)).data["exit_code"] == 0
+
+
+@pytest.fixture
+def ordinary() -> Iterator[Toolbox]:
+    """The project of the corpus, under the default policy; not below /tmp, which commands may use as they like."""
+    root = Path(tempfile.mkdtemp(prefix="toolgate-corpus-", dir="/var/tmp"))
+    for directory in ("", *sorted(DIRECTORIES)):
+        (root / directory).mkdir(parents=True, exist_ok=True)
+    for file in FILES:
+        (root / file).touch()
+    yield Toolbox(root)
+    shutil.rmtree(root)
+
+
+async def test_the_default_policy_asks_needlessly_about_two_percent_at_most(ordinary: Toolbox) -> None:
+    wrong, needless, normal = [], 0, 0
+    for verdict, command in ROWS:
+        call = ToolCall(id="1", name="Bash", arguments=json.dumps({"command": command}))
+        decision = await ordinary.toolset.explain(call)
+        expected = "allow" if verdict == "allow" else "ask"
+        if decision.decision != expected:
+            wrong.append((verdict, command, decision.reason))
+        normal += verdict in ("allow", "ask?")
+        needless += verdict in ("allow", "ask?") and decision.decision != "allow"
+    await ordinary.context.aclose()
+
+    assert wrong == []
+    assert normal >= 500
+    assert needless / normal <= 0.02
