@@ -95,9 +95,7 @@ async def test_coding_is_coding_once_the_stage_is_open(db: Database, caplog: pyt
 
 
 @pytest.mark.parametrize("session_id", ["nobody", "", "\ud800", "x' OR '1'='1", "\0", None, 7, b"x", ["x"]])
-async def test_an_unknown_session_is_chat_safe(
-    db: Database, session_id: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_an_unknown_session_is_chat_safe(db: Database, session_id: Any, caplog: pytest.LogCaptureFixture) -> None:
     manager = SessionManager(db, coding())
     await manager.create("coding")
 

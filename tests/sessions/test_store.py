@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -93,7 +94,7 @@ async def test_a_mode_cannot_be_set(store: SessionManager) -> None:
 
 @pytest.mark.parametrize("method", ["get", "rename", "append", "claim"])
 async def test_an_unknown_session_is_not_found(store: SessionManager, method: str) -> None:
-    calls = {
+    calls: dict[str, Callable[[], Awaitable[Any]]] = {
         "get": lambda: store.get("nobody"),
         "rename": lambda: store.rename("nobody", "x"),
         "append": lambda: store.append_message("nobody", "user", "x"),
@@ -121,7 +122,9 @@ async def test_text_that_databases_cannot_store_is_replaced(store: SessionManage
     session = await store.create()
     await store.append_message(session.id, "user", "a\0b\ud800c")
 
-    assert await store.messages(session.id) == [said("user", "a\ufffdb" + "\ufffd" * 3 + "c")]  # three bytes, three marks
+    assert await store.messages(session.id) == [
+        said("user", "a\ufffdb" + "\ufffd" * 3 + "c")
+    ]  # three bytes, three marks
 
 
 async def test_calls_and_results_come_back(store: SessionManager) -> None:
@@ -513,7 +516,7 @@ async def test_a_call_is_not_recorded_for_whoever_lost_the_session(store: Sessio
 async def test_after_a_crash_everything_is_put_in_order(store: SessionManager) -> None:
     dead = await claimed(store)
     turn = await store.start_turn(dead, "work")
-    calls = [ToolCall(id=id, name="grep", arguments="{}") for id in ("ran", "running", "waiting")]
+    calls = [ToolCall(id=name, name="grep", arguments="{}") for name in ("ran", "running", "waiting")]
     await store.append_message(dead.session_id, "assistant", "", lease=dead, turn_id=turn.id, tool_calls=calls)
     recorder = store.recorder(dead, turn.id)
     await recorder.record(record("started", "ran"))

@@ -11,7 +11,9 @@ from toolgate.sessions.transcript import NO_RESULT, open_calls, valid
 
 
 def asks(*ids: str) -> Message:
-    return Message(role="assistant", content="", tool_calls=tuple(ToolCall(id=id, name="t", arguments="{}") for id in ids))
+    return Message(
+        role="assistant", content="", tool_calls=tuple(ToolCall(id=name, name="t", arguments="{}") for name in ids)
+    )
 
 
 def answers(id: str, content: str = "ok") -> Message:

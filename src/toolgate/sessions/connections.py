@@ -8,6 +8,7 @@ import time
 from typing import Any
 from urllib.parse import quote
 
+from toolgate.sessions import faults
 from toolgate.sessions.driver import Row
 from toolgate.sessions.schema import Dialect
 
@@ -19,6 +20,8 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 def connect(path: str, *, readonly: bool = False) -> sqlite3.Connection:
     """Open a database that exists. It is never made by opening it, and never made up in memory."""
+    if _is_empty(path):
+        raise faults.empty(path)  # SQLite would take it for a new one and write to it
     connection = sqlite3.connect(
         f"file:{quote(os.path.abspath(path))}?mode=rw",
         uri=True,
@@ -37,6 +40,13 @@ def connect(path: str, *, readonly: bool = False) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return os.stat(path).st_size == 0
+    except OSError:
+        return False  # opening it will say what is wrong
 
 
 def connect_memory() -> sqlite3.Connection:

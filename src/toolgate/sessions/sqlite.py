@@ -71,9 +71,14 @@ class SqliteFile:
 
     async def migrate(self) -> None:
         """Make the file if there is none; otherwise check it, and bring it to this version's schema."""
-        await self._in_thread(self._migrate)
+        try:
+            await self._in_thread(self._migrate)
+        except StoreError as error:
+            self._broken = error  # what could not be started is not used half
+            raise
 
     def _migrate(self) -> None:
+        self._broken = None
         found = files.size(self.path)
         if found is None:
             files.create(self.path)

@@ -13,6 +13,7 @@ import sqlite3
 import threading
 from typing import Any, TypeVar
 
+from toolgate.errors import StoreError
 from toolgate.sessions import faults
 from toolgate.sessions.connections import SqliteTransaction, connect
 from toolgate.sessions.driver import Unit
@@ -97,9 +98,9 @@ class Writer:
             if self._connection is None:
                 self._connection = connect(self._path)
             self._connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, StoreError) as error:
             for job in jobs:
-                job.error = faults.from_sqlite(error, self._path)
+                job.error = self._explained(error)
             return
         if not self._run(self._connection, jobs) and len(jobs) > 1:
             for job in jobs:
@@ -116,10 +117,13 @@ class Writer:
         except Exception as error:  # noqa: BLE001 - a unit may raise anything; it reaches whoever asked for the write
             with contextlib.suppress(sqlite3.Error):  # some failures have rolled back already
                 connection.execute("ROLLBACK")
-            jobs[-1].error = faults.from_sqlite(error, self._path) if isinstance(error, sqlite3.Error) else error
+            jobs[-1].error = self._explained(error)
             return False
         self._feed.wake(transaction.sessions)
         return True
+
+    def _explained(self, error: Exception) -> Exception:
+        return faults.from_sqlite(error, self._path) if isinstance(error, sqlite3.Error) else error
 
 
 def _deliver(jobs: list[_Job]) -> None:
