@@ -181,8 +181,7 @@ class OpenJournal:
             size = os.fstat(fd).st_size
             if size and os.pread(fd, 1, size - 1) != b"\n":
                 line = b"\n" + line  # a writer was killed in the middle of its line
-            os.write(fd, line)
-            os.fdatasync(fd)
+            os.write(fd, line)  # survives a killed process; only a power cut can take the way back with it
         finally:
             os.close(fd)
 
