@@ -41,8 +41,8 @@ _INDEXED = re.compile(rb"\((?:\[[0-9]+\]=" + SCALAR + rb" ?)*+\)", re.DOTALL)
 _INTEGER = re.compile(rb'"-?[0-9]*"')
 _ALIAS = re.compile(rb"alias (?:-- )?([^\s='\"$`\\]++)=((?:'[^']*+'|\\')++)\n")
 _EXPORTED_FUNCTION = re.compile(rb"declare -[a-z]*x[a-z]* ([^\s'\"$`\\;&|()<>]+)\n")
-_SHOPT = re.compile(rb"shopt -([su]) ([a-z0-9_]+)\n")
-_OPTION = re.compile(rb"set ([-+])o ([a-z0-9]+(?:-[a-z]+)?)\n")
+_SHOPT = re.compile(rb"shopt -[su] ([a-z0-9_]+)\n")
+_OPTION = re.compile(rb"set [-+]o ([a-z0-9]+(?:-[a-z]+)?)\n")
 _OWN = re.compile(
     rb"BASH(?!_ENV$|_COMPAT$).*|COMP_.*|READLINE_.*|EPOCH.*|_|PPID|E?UID|SHELLOPTS|PIPESTATUS|S?RANDOM|SECONDS|LINENO"
     rb"|FUNCNAME|POSIXLY_CORRECT|GROUPS|DIRSTACK|HIST.*|SHLVL|PWD|OLDPWD|HOSTNAME|HOSTTYPE|MACHTYPE|OSTYPE|OPTERR"
@@ -62,6 +62,7 @@ def parse(dump: bytes) -> ShellState:
     started, directory, previous, stack, umask, variables, functions, exported, aliases, shopts, options, _ = parts
     if not directory.startswith(b"/") or not directory.endswith(b"\n"):
         raise BadDump("directory")
+    on = frozenset(started.split(b":"))  # as it was before the dump: writing it needs POSIX mode, which sets some
     mask = re.fullmatch(rb"umask ([0-7]{3,4})\n", umask)
     if mask is None:
         raise BadDump("umask")
@@ -73,14 +74,10 @@ def parse(dump: bytes) -> ShellState:
         functions=functions,
         exported_functions=tuple(m[1] for m in _all(_EXPORTED_FUNCTION, exported, "exported functions")),
         aliases=MappingProxyType({m[1]: m[2] for m in _all(_ALIAS, aliases, "aliases")}),
-        shopts=MappingProxyType({m[2]: m[1] == b"s" for m in _all(_SHOPT, shopts, "shopt")}),
-        options=MappingProxyType(_options(options) | {b"posix": b"posix" in started.split(b":")}),
+        shopts=MappingProxyType({m[1]: m[1] in on for m in _all(_SHOPT, shopts, "shopt")}),
+        options=MappingProxyType({m[1]: m[1] in on for m in _all(_OPTION, options, "options")}),
         umask=mask[1],
     )
-
-
-def _options(text: bytes) -> dict[bytes, bool]:
-    return {match[2]: match[1] == b"-" for match in _all(_OPTION, text, "options")}
 
 
 def _all(pattern: re.Pattern[bytes], text: bytes, what: str) -> list[re.Match[bytes]]:

@@ -55,6 +55,7 @@ class ShellProcess:
         self._inner = -1
         """A handle of the namespace's first process, with which everything in it ends."""
         self._told = b""
+        self._empty: asyncio.Future[None] | None = None
         os.ftruncate(start.state_file, 0)
         try:
             self._spawn(start)
@@ -176,15 +177,17 @@ class ShellProcess:
             return
 
     async def gone(self) -> None:
-        """Wait until nothing of the sandbox is left."""
+        """Wait until nothing of the sandbox is left; several may wait."""
         if self._inner not in self._open:
             return
-        empty: asyncio.Future[None] = self._loop.create_future()
-        self._loop.add_reader(self._inner, _settle, empty)
-        try:
-            await empty
-        finally:
-            self._loop.remove_reader(self._inner)
+        if self._empty is None:
+            self._empty = self._loop.create_future()
+            self._loop.add_reader(self._inner, self._emptied, self._empty)
+        await asyncio.wait([self._empty])
+
+    def _emptied(self, empty: asyncio.Future[None]) -> None:
+        self._loop.remove_reader(self._inner)
+        empty.set_result(None)
 
     def terminate(self) -> None:
         """Ask everything inside to end; supervisors are left out, for they end when the command has."""
@@ -218,9 +221,11 @@ class ShellProcess:
     def close(self) -> None:
         """Let go of every descriptor. What still runs is ended."""
         self.kill()
-        for fd in (self.stdout, self.stderr, self._handle, self._info):
+        for fd in (self.stdout, self.stderr, self._handle, self._info, self._inner):
             if fd in self._open:
                 self._loop.remove_reader(fd)
+        if self._empty is not None and not self._empty.done():
+            self._empty.set_result(None)
         for fd in self._writing:
             self._loop.remove_writer(fd)
         if self.alive:
@@ -240,11 +245,6 @@ class ShellProcess:
     def _close_all(self) -> None:
         for fd in tuple(self._open):
             self._drop(fd)
-
-
-def _settle(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
 
 
 def _enlarge(fd: int) -> None:

@@ -12,7 +12,7 @@ _DONE = "toolgate-state-is-written"
 _SKIPPED_OPTIONS = frozenset({b"noexec", b"onecmd", b"privileged", b"restricted", b"history", b"posix"})
 _LATE = {b"xtrace": b"x", b"verbose": b"v"}
 """Options that would show the user what loads the command; they are set together with it."""
-_FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"expand_aliases", b"extdebug"})
+_FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"extdebug"})
 
 
 def prelude(*, state_fd: int, command_fd: int, state_file: str, limits: Mapping[str, int]) -> str:
@@ -25,7 +25,7 @@ def prelude(*, state_fd: int, command_fd: int, state_file: str, limits: Mapping[
     neither aliases nor a command's broken quotes reach what comes after.
     """
     target = quote(state_file.encode()).decode()
-    keep = "POSIXLY_CORRECT=$?:$SHELLOPTS"
+    keep = "POSIXLY_CORRECT=$?:$SHELLOPTS:$BASHOPTS"
     write = f"{{ {dump.CODE}; }} >| {target}"
     trap = quote(f'[[ "${{2-}}" == {_DONE} ]] || {{ {keep}; {write}; }} 2>/dev/null'.encode()).decode()
     return (
@@ -48,7 +48,7 @@ def load(state: ShellState, base: Iterable[bytes]) -> bytes:
     lines = [b"{"]
     if gone:
         lines.append(b"unset -v " + b" ".join(gone))
-    lines += _shopts(state.shopts)
+    lines += _shopts({name: value for name, value in state.shopts.items() if name == b"extglob"})
     lines += [_declaration(name, variable) for name, variable in state.variables.items()]
     lines.append(b"umask " + state.umask)
     lines.append(b"} 2>/dev/null")
@@ -62,8 +62,6 @@ def load(state: ShellState, base: Iterable[bytes]) -> bytes:
     lines.append(_enter(state.directory))
     if state.previous:
         lines.append(b"OLDPWD=" + quote(state.previous))
-    if state.shopts.get(b"expand_aliases", True):
-        lines.append(b"\\builtin shopt -s expand_aliases")
     return b"\n".join(lines) + b"\n"
 
 
@@ -81,6 +79,7 @@ def command(text: bytes, state: ShellState, close: Iterable[int]) -> bytes:
         lines.append(b"\\set " + b" ".join(b"-o " + name for name in early))
     if not state.options.get(b"posix"):
         lines.append(b"\\unset POSIXLY_CORRECT")
+    lines += [b"\\builtin " + line for line in _shopts(state.shopts)]  # entering POSIX mode has changed some
     return b"\n".join(lines) + b"\n"
 
 

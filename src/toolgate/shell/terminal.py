@@ -7,7 +7,7 @@ import re
 _PLAIN = bytes(byte for byte in range(256) if byte in b"\t\n" or (byte >= 0x20 and byte not in (0x7F, 0xC2)))
 """Bytes of text in which nothing needs to be reduced; 0xC2 begins the second set of control characters."""
 _ESCAPE = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movements
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]?"  # CSI: colours, cursor movements
     r"|[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC and other strings: titles, links
     r"|[ -/]+[0-~]|[0-~])?"
     r"|\x9b[0-?]*[ -/]*[@-~]"

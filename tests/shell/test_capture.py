@@ -1,0 +1,92 @@
+"""Output is counted exactly, kept at both ends, and whole on disk."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolgate.shell.capture import Capture
+
+
+def capture_of(tmp_path: Path, kept: int = 100, spill: int = 10**6, **more: object) -> Capture:
+    path = str(tmp_path / "spill")
+    return Capture(kept=kept, spill=spill, opener=lambda: (path, os.open(path, os.O_CREAT | os.O_WRONLY)), **more)  # type: ignore[arg-type]
+
+
+def test_short_output_is_whole_and_makes_no_file(tmp_path: Path) -> None:
+    capture = capture_of(tmp_path)
+    capture.feed(b"one\ntwo")
+
+    assert (capture.text(), capture.lines, capture.info.truncated, capture.info.spill) == ("one\ntwo", 2, False, None)
+
+
+def test_long_output_keeps_head_and_tail_and_says_what_is_between(tmp_path: Path) -> None:
+    capture = capture_of(tmp_path)
+    for number in range(1000):
+        capture.feed(b"%d\n" % number)
+    capture.finish()
+    head, mark, tail = capture.text().partition("[...")
+
+    assert head.startswith("0\n1\n2\n")
+    assert tail.endswith("998\n999\n")
+    gone = 1000 - head.count("\n") - (tail.count("\n") - 1)
+    assert f"({gone:,} lines)" in mark + tail
+    assert (capture.bytes, capture.lines) == (3890, 1000)
+    assert (tmp_path / "spill").read_bytes() == b"".join(b"%d\n" % number for number in range(1000))
+
+
+def test_the_file_has_a_cap(tmp_path: Path) -> None:
+    capture = capture_of(tmp_path, spill=500)
+    for _ in range(100):
+        capture.feed(b"x" * 99)
+    capture.finish()
+
+    assert (capture.info.bytes, capture.info.spilled_bytes) == (9900, 500)
+    assert (tmp_path / "spill").stat().st_size == 500
+
+
+def test_a_character_is_never_cut_in_half(tmp_path: Path) -> None:
+    capture = capture_of(tmp_path)
+    capture.feed("é中🎉".encode() * 200)
+
+    assert "\ufffd" not in capture.text()
+
+
+def test_a_viewer_sees_what_comes_and_cannot_break_the_command(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def listener(text: str) -> None:
+        seen.append(text)
+        if len(seen) == 2:
+            raise RuntimeError("viewer")
+
+    capture = capture_of(tmp_path, listener=listener)
+    for chunk in (b"caf\xc3", b"\xa9", b"gone"):
+        capture.feed(chunk)
+
+    assert seen == ["caf", "\u00e9"]
+    assert capture.text() == "caf\u00e9gone"
+
+
+@given(st.lists(st.binary(max_size=300), max_size=20))
+def test_counts_are_exact_whatever_comes(chunks: list[bytes]) -> None:
+    capture = Capture(kept=50, spill=0, opener=lambda: ("nowhere", os.open(os.devnull, os.O_WRONLY)))
+    for chunk in chunks:
+        if chunk:
+            capture.feed(chunk)
+    capture.finish()
+    whole = b"".join(chunks)
+
+    assert capture.bytes == len(whole)
+    assert capture.lines == whole.count(b"\n") + (1 if whole and not whole.endswith(b"\n") else 0)
+    assert len(capture.text()) <= 4 * 50 + 60
+
+
+@pytest.mark.parametrize("line", [b"x" * 5, b"x" * 500])
+def test_lines_are_counted_both_ways(tmp_path: Path, line: bytes) -> None:
+    capture = capture_of(tmp_path)
+    capture.feed((line + b"\n") * 100)
+
+    assert capture.lines == 100
