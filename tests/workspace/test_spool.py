@@ -1,6 +1,7 @@
 """Files for whole outputs."""
 
 import os
+import tempfile
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace import Workspace
 from toolgate.workspace.spool import Spool, file_stem
+from toolgate.workspace.threads import Stop, Stopped
 
 NOON = 1_700_000_000.0
 DAY = 86_400.0
@@ -151,3 +153,96 @@ def test_the_directory_is_swept_once_an_hour(root: Path) -> None:
     assert path.exists()
     keep(root, now=NOON + 3600, spool=spool)
     assert not path.exists()
+
+
+@pytest.fixture
+def spool(root: Path) -> Spool:
+    return Spool(Workspace(root), "tool-output", 7)
+
+
+def private(directory: Path, content: bytes = b"whole\xff\n") -> str:
+    file = directory / "spill"
+    file.write_bytes(content)
+    file.chmod(0o600)
+    return str(file)
+
+
+def test_a_file_of_the_same_file_system_is_adopted_without_a_copy(root: Path, tmp_path: Path, spool: Spool) -> None:
+    source = private(tmp_path)
+    path = spool.adopt("Bash_stdout", NOON, source)
+
+    assert path == "tool-output/tool_20231114_221320_Bash_stdout.log"
+    assert (root / path).samefile(source)
+    assert oct((root / path).stat().st_mode & 0o777) == "0o600"
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs a second file system: mount a tmpfs at /dev/shm")
+def test_a_file_of_another_file_system_is_copied(root: Path, spool: Spool) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:
+        path = spool.adopt("Bash_stdout", NOON, private(Path(elsewhere), b"x" * 5_000_000))
+
+    assert (root / path).stat().st_size == 5_000_000
+    assert oct((root / path).stat().st_mode & 0o777) == "0o600"
+
+
+def test_a_file_that_others_may_read_is_copied_privately(root: Path, tmp_path: Path, spool: Spool) -> None:
+    source = Path(private(tmp_path))
+    source.chmod(0o644)
+    path = spool.adopt("Bash_stdout", NOON, str(source))
+
+    assert ((root / path).read_bytes(), oct((root / path).stat().st_mode & 0o777)) == (b"whole\xff\n", "0o600")
+    assert not (root / path).samefile(source)
+
+
+def test_names_of_adopted_files_are_unique(tmp_path: Path, spool: Spool) -> None:
+    source = private(tmp_path)
+
+    assert spool.adopt("Bash", NOON, source) != spool.adopt("Bash", NOON, source)
+
+
+def test_a_link_is_not_adopted(root: Path, tmp_path: Path, spool: Spool) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(private(tmp_path))
+    with pytest.raises(ToolError):
+        spool.adopt("Bash", NOON, str(link))
+    with pytest.raises(ToolError):
+        spool.adopt("Bash", NOON, str(tmp_path))
+
+    assert not (root / "tool-output").exists()
+
+
+def test_a_stopped_copy_leaves_nothing(root: Path, tmp_path: Path, spool: Spool) -> None:
+    source = Path(private(tmp_path))
+    source.chmod(0o644)
+    stop = Stop()
+    stop.set()
+    with pytest.raises(Stopped):
+        spool.adopt("Bash", NOON, str(source), stop)
+
+    assert [path.name for path in (root / "tool-output").iterdir()] == [".gitignore"]
+
+
+def test_the_oldest_adopted_files_give_way(
+    root: Path, tmp_path: Path, spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolgate.workspace.spool._MOST_ADOPTED", 25)
+    kept = keep(root)
+    for number in range(4):
+        source = tmp_path / f"spill{number}"
+        source.write_bytes(b"0123456789")
+        os.utime(source, (NOON + number, NOON + number))
+        source.chmod(0o600)
+        spool.adopt("Bash", NOON + number, str(source))
+
+    names = sorted(path.name for path in (root / "tool-output").iterdir() if path.suffix == ".log")
+    assert names == ["tool_20231114_221322_Bash.log", "tool_20231114_221323_Bash.log"]
+    assert (root / kept).exists()
+
+
+def test_old_adopted_files_are_swept(root: Path, tmp_path: Path, spool: Spool) -> None:
+    source = Path(private(tmp_path))
+    os.utime(source, (NOON - 8 * DAY, NOON - 8 * DAY))
+    path = spool.adopt("Bash", NOON - 8 * DAY, str(source))
+    keep(root, spool=Spool(Workspace(root), "tool-output", 7))
+
+    assert not (root / path).exists()
