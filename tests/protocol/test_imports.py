@@ -1,0 +1,43 @@
+"""`import toolgate` is light, and says so itself."""
+
+import subprocess
+import sys
+
+HEAVY = (
+    "sqlalchemy",
+    "starlette",
+    "uvicorn",
+    "httpx",
+    "openai",
+    "anthropic",
+    "mcp",
+    "structlog",
+    "jsonschema_rs",
+    "pydantic_settings",
+    "tree_sitter",
+    "tree_sitter_bash",
+    "pathspec",
+    "opentelemetry",
+)
+
+
+def loaded(code: str) -> str:
+    code = f"import sys; {code}; print(sorted(set({HEAVY!r}) & set(sys.modules)))"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_importing_toolgate_loads_no_gateway_database_or_sdk() -> None:
+    assert loaded("import toolgate") == "[]\n"
+
+
+def test_defining_a_tool_loads_none_either() -> None:
+    definition = "@toolgate.tool(modes=toolgate.ToolMode)\ndef f(a: int) -> int:\n    'F.'\n    return a"
+    assert loaded(f"exec({'import toolgate' + chr(10) + definition!r})") == "[]\n"
+
+
+def test_everything_public_is_listed_without_being_loaded() -> None:
+    assert loaded("import toolgate; assert set(toolgate.__all__) <= set(dir(toolgate))") == "[]\n"
+
+
+def test_what_is_not_there_is_an_attribute_error() -> None:
+    assert loaded("import toolgate; assert not hasattr(toolgate, 'no_such_name')") == "[]\n"
