@@ -2,7 +2,7 @@
 
 import difflib
 import zoneinfo
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -43,10 +43,16 @@ class CurrentTimeTool(Tool[CurrentTimeParams]):
         )
 
 
-def _zone(name: str) -> zoneinfo.ZoneInfo:
+def _zone(name: str) -> tzinfo:
+    if name == "UTC":  # also where there is no time zone database
+        return UTC
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         near = difflib.get_close_matches(name[:60], zoneinfo.available_timezones(), n=3)
-        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "Use an IANA name such as 'Asia/Tokyo'."
-        raise ToolError(ErrorCode.INVALID_PARAM, f"Unknown time zone {name[:60]!r}.", hint) from None
+        guess = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
+        raise ToolError(
+            ErrorCode.INVALID_PARAM,
+            f"Unknown time zone {name[:60]!r}.",
+            f"{guess}Use an IANA name such as 'Asia/Tokyo'.",
+        ) from None
