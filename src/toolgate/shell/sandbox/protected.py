@@ -44,6 +44,23 @@ class Protected:
         source = self._places.empty if kind == "file" else self._places.nothing
         yield Mount("ro", self._path(RUNTIME), source)
 
+    def hide(self, path: str, *, writable: bool) -> Iterator[Mount]:
+        """Hide another path inside the root, existing or not, on a way of mount points that no command can move."""
+        parts = os.path.relpath(path, self._root).split("/")
+        if parts[0] == RUNTIME:
+            return
+        for depth in range(1, len(parts) + 1):
+            relative = "/".join(parts[:depth])
+            last = depth == len(parts)
+            kind = self._kind(relative)
+            if kind == "absent" and not (writable and self._stubs.ensure(relative, file=last)):
+                return
+            if last or kind == "absent":
+                is_file = kind == "file" or (kind == "absent" and last)
+                yield Mount("ro", self._path(relative), self._places.empty if is_file else self._places.nothing)
+                return
+            yield self._itself("rw" if writable else "ro", relative)
+
     def git(self) -> Iterator[Mount]:
         """Keep what git executes: hooks and configuration, of the repository and of its submodules."""
         kind = self._kind(GIT)

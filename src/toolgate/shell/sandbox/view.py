@@ -125,18 +125,12 @@ class Views:
         yield from self.protected.runtime(writable=access != "read")
         if access == "write":
             yield from self.protected.git()
-        for path in self._secrets + self._hidden:
-            if is_below(path, self.root) and os.path.exists(path) and not os.path.islink(path):
-                yield from self._pins(os.path.dirname(path))
-                yield self._mask(path, os.path.isdir(path))
-
-    def _pins(self, directory: str) -> Iterator[Mount]:
-        """Make the way to a hidden file out of mount points, so that no command can move it from under the mask."""
-        relative = os.path.relpath(directory, self.root)
-        parts = [] if relative == "." else relative.split("/")
-        for depth in range(1, len(parts) + 1):
-            path = os.path.join(self.root, *parts[:depth])
-            yield Mount("rw", path, path)
+        for path in self._hidden:
+            if is_below(path, self.root):
+                yield from self.protected.hide(path, writable=access != "read")
+        for path in self._secrets:
+            if is_below(path, self.root) and os.path.exists(path):
+                yield from self.protected.hide(path, writable=access != "read")
 
     def _mask(self, path: str, is_directory: bool) -> Mount:
         return Mount("ro", path, self.places.nothing if is_directory else self.places.empty)
