@@ -61,7 +61,9 @@ def test_a_rule_with_a_slash_at_its_end_is_about_directories() -> None:
 
 
 def test_the_deepest_file_decides_and_exclude_comes_last() -> None:
-    rules = Ignores().enter("", "*.py", "*.md\n!keep.py").enter("a/", "!x.py", None)
+    outer = Ignores.inheriting(["*.md", "!keep.py"])
+    assert outer is not None
+    rules = outer.enter("", "*.py").enter("a/", "!x.py")
 
     assert [rules.ignored(name, "a/", False) for name in ("x.py", "y.py", "z.md", "keep.py")] == [
         False,

@@ -82,6 +82,7 @@ def _list(program: str, workspace: Workspace, target: Start, sink: _Paths, bound
             root=root,
             inherited=target.rules,
             hidden=target.hidden,
+            git=target.git,
             name_globs=sink.name_globs,
         )
         code, ending = ripgrep.run(program, query, sink, bounds)

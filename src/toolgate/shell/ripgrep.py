@@ -20,7 +20,7 @@ from toolgate.workspace.dialect import by_line
 
 _COMMON = (
     *("--no-config", "--color=never", "--null", "--hidden", "--no-follow", "--no-require-git", "--no-ignore-dot"),
-    *("--no-ignore-global", "--no-ignore-parent", "--glob=!.git"),
+    *("--no-ignore-global", "--no-ignore-parent", "--no-ignore-exclude"),
 )
 _OPTIONS = (
     *("--no-heading", "--line-number", "--with-filename", "--crlf", "--case-sensitive"),
@@ -56,6 +56,8 @@ class Query:
     """Ignore rules from above the directory; None: nothing is ignored."""
     hidden: Sequence[str] = ()
     """Directories below the start that are not searched."""
+    git: bool = True
+    """Whether `.git` is to be looked out for; see `Start`."""
     name_globs: Sequence[str] = ()
     """Only files whose names match one of them; a hint that saves time, `Found.wanted` decides."""
 
@@ -93,6 +95,8 @@ def arguments(query: Query, ignore_file: int | None) -> list[str]:
         out.append("--no-ignore")
     if ignore_file is not None:
         out.append(f"--ignore-file=/proc/self/fd/{ignore_file}")
+    if query.git:
+        out.append("--glob=!.git")
     out += [f"--glob=!/{_glob_literal(path)}" for path in query.hidden]
     out += [f"--type-add=wanted:{glob}" for glob in query.name_globs]
     if query.name_globs:

@@ -111,6 +111,7 @@ class _Search:
             root=root,
             inherited=start.rules,
             hidden=start.hidden,
+            git=start.git,
             name_globs=wanted.name_globs if start.file is None else (),
         )
 

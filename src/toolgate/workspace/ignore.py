@@ -3,8 +3,9 @@
 (Plain classes, here and in `walk` and `scan`: the search worker imports these modules, and `dataclasses` would double
 the time that it takes to start.)
 
-The deepest file that has a rule for a path decides, and in it the last such rule; `.gitignore` goes before
-`info/exclude`. A directory that is ignored is not entered, so nothing below it can be brought back.
+The deepest file that has a rule for a path decides, and in it the last such rule; after all of them comes the
+`info/exclude` of the root's repository. A directory that is ignored is not entered, so nothing below it can be brought
+back.
 """
 
 import re
@@ -154,13 +155,13 @@ class IgnoreFile:
 class Ignores:
     """Every rule that holds in one directory."""
 
-    __slots__ = ("_quick", "excludes", "files")
+    __slots__ = ("_quick", "files", "inherited")
 
-    def __init__(self, files: tuple[IgnoreFile, ...] = (), excludes: tuple[IgnoreFile, ...] = ()) -> None:
+    def __init__(self, files: tuple[IgnoreFile, ...] = (), inherited: tuple[IgnoreFile, ...] = ()) -> None:
         self.files = files
         """The `.gitignore` files, the deepest first."""
-        self.excludes = excludes
-        """What goes after them: `info/exclude` files, then what was inherited from above the search."""
+        self.inherited = inherited
+        """What goes after them: the rules from above the search, and `info/exclude`."""
         self._quick: tuple[frozenset[str] | None, frozenset[str]] | None = None
 
     @classmethod
@@ -168,7 +169,7 @@ class Ignores:
         """The rules at the start of a walk, given those from above; None: nothing is ignored."""
         if lines is None:
             return None
-        return cls(excludes=(IgnoreFile(parse("\n".join(lines))),) if lines else ())
+        return cls(inherited=(IgnoreFile(parse("\n".join(lines))),) if lines else ())
 
     def keep(self, names: list[str], folder: str) -> list[str]:
         """The files of `folder` that are not ignored."""
@@ -184,7 +185,7 @@ class Ignores:
 
     def _suspects(self) -> tuple[frozenset[str] | None, frozenset[str]]:
         """Names and suffixes outside of which no file is ignored; None where that cannot be said so simply."""
-        matchers = [source.for_files for source in (*self.files, *self.excludes)]
+        matchers = [source.for_files for source in (*self.files, *self.inherited)]
         if any(matcher.names or matcher.paths for matcher in matchers):
             return None, frozenset()
         return (
@@ -194,19 +195,12 @@ class Ignores:
 
     def ignored(self, name: str, folder: str, is_dir: bool) -> bool:
         """Whether an entry of `folder` is ignored."""
-        for source in (*self.files, *self.excludes):
+        for source in (*self.files, *self.inherited):
             verdict = source.verdict(name, folder, is_dir)
             if verdict is not None:
                 return verdict
         return False
 
-    def enter(self, folder: str, gitignore: str | None, exclude: str | None) -> "Ignores":
-        """The rules inside `folder`, given the text of its ignore files."""
-        if gitignore is None and exclude is None:
-            return self
-        files, excludes = self.files, self.excludes
-        if gitignore is not None:
-            files = (IgnoreFile(parse(gitignore), folder), *files)
-        if exclude is not None:
-            excludes = (IgnoreFile(parse(exclude), folder), *excludes)
-        return Ignores(files, excludes)
+    def enter(self, folder: str, gitignore: str) -> "Ignores":
+        """The rules inside `folder`, given the text of its ignore file."""
+        return Ignores((IgnoreFile(parse(gitignore), folder), *self.files), self.inherited)

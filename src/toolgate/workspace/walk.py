@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 
-from toolgate.workspace.ignore import LARGEST, Ignores
+from toolgate.workspace.ignore import LARGEST, Ignores, below, parse
 
 TEMP_PREFIX = ".toolgate-tmp-"
 """How the names of half-written files begin; no tool shows them."""
@@ -116,7 +116,7 @@ class Walk:
 
     def _list(self, fd: int, path: str, ignores: Ignores | None, level: int) -> Iterator[Folder]:
         if level < len(self._only):
-            folder = Folder(path, fd, self._rules(fd, path, ignores, None))
+            folder = Folder(path, fd, self._rules(fd, path, ignores, True))
             self._sort_out(folder, [self._only[level]], level)
             yield folder
             return
@@ -128,25 +128,17 @@ class Walk:
                 folder = Folder(path, fd, ignores)
                 dirs, more = _take(entries, folder)
                 if first:
-                    ignores = folder.ignores = self._rules(fd, path, ignores, None if more else (folder.files, dirs))
+                    ignores = folder.ignores = self._rules(fd, path, ignores, more or ".gitignore" in folder.files)
                     first = False
                 self._sort_out(folder, dirs, level)
                 yield folder
                 if not more:
                     return
 
-    def _rules(
-        self, fd: int, path: str, ignores: Ignores | None, listed: tuple[list[str], list[str]] | None
-    ) -> Ignores | None:
-        """The rules inside a folder; `listed` are its files and directories if all of them are known."""
-        if ignores is None:
-            return None
-        files, dirs = listed if listed is not None else ([".gitignore"], [".git"])
-        return ignores.enter(
-            path,
-            read_small(fd, ".gitignore") if ".gitignore" in files else None,
-            read_small(fd, ".git", "info", "exclude") if ".git" in dirs else None,
-        )
+    def _rules(self, fd: int, path: str, ignores: Ignores | None, has_file: bool) -> Ignores | None:
+        """The rules inside a folder."""
+        text = read_small(fd, ".gitignore") if ignores is not None and has_file else None
+        return ignores if ignores is None or text is None else ignores.enter(path, text)
 
     def _sort_out(self, folder: Folder, dirs: list[str], level: int) -> None:
         """Decide which directories are entered."""
@@ -210,17 +202,15 @@ def read_small(fd: int, *names: str) -> str | None:
 
 
 def inherited(folders: list[int], names: list[str]) -> list[str]:
-    """The ignore rules from above a search, as lines relative to where it starts.
+    """The ignore rules that hold at the start of a search without being in it, as lines relative to it.
 
-    `folders` are the open directories from the root down to the start's parent, `names` the steps between them, the
-    start's own name last. What is further down and what is in a `.gitignore` comes last, because the last rule wins.
+    `folders` are the open directories from the root down to the start's parent (the root alone if that is the start),
+    `names` the steps from the root to the start. The root's `.git/info/exclude` comes first and what is further down
+    last, because the last rule wins.
     """
-    from toolgate.workspace.ignore import below, parse
-
     lines: list[str] = []
-    for source in ((".git", "info", "exclude"), (".gitignore",)):
-        for level, fd in enumerate(folders):
-            text = read_small(fd, *source)
-            if text is not None:
-                lines.extend(rule.line() for rule in below(parse(text), names[level:]))
+    exclude = read_small(folders[0], ".git", "info", "exclude")
+    for level, text in enumerate([exclude, *(read_small(fd, ".gitignore") for fd in folders[: len(names)])]):
+        if text is not None:
+            lines.extend(rule.line() for rule in below(parse(text), names[max(0, level - 1) :]))
     return lines
