@@ -2,13 +2,17 @@
 
 import asyncio
 import json
+import os
+import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import toolgate
+from tests.support.rows import run_rows_as_nobody
 from tests.support.toolbox import Toolbox
 from toolgate import ToolCall
 from toolgate.protocol.approval import Approval, ApprovalRequest
@@ -61,12 +65,13 @@ def code(result: toolgate.ToolResult) -> str | None:
     return result.response.error.code.value if result.response.error else None
 
 
-@pytest.fixture
-async def boxes(tmp_path: Path) -> AsyncIterator[Any]:
+@asynccontextmanager
+async def making_boxes(base: Path) -> AsyncIterator[Any]:
+    """Makes sessions with the files `x` and `y`."""
     made: list[Toolbox] = []
 
     def make(approver: Any, **context: Any) -> Toolbox:
-        root = tmp_path / f"root{len(made)}"
+        root = base / f"root{len(made)}"
         root.mkdir()
         for name in ("x", "y"):
             (root / name).write_text(name)
@@ -76,6 +81,31 @@ async def boxes(tmp_path: Path) -> AsyncIterator[Any]:
     yield make
     for box in made:
         await box.context.aclose()
+
+
+@pytest.fixture
+async def boxes(tmp_path: Path) -> AsyncIterator[Any]:
+    async with making_boxes(tmp_path) as make:
+        yield make
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the others already run as an unprivileged user: run as root")
+def test_group_a_as_nobody() -> None:
+    names = run_rows_as_nobody(sys.modules[__name__], "test_a", {"boxes": making_boxes})
+
+    assert {name[5:8] for name in names} >= {
+        "a01",
+        "a02",
+        "a03",
+        "a04",
+        "a05",
+        "a06",
+        "a07",
+        "a08",
+        "a09",
+        "a11",
+        "a12",
+    }
 
 
 async def test_a01_without_an_approver_nothing_that_asks_is_run(boxes: Any) -> None:

@@ -4,18 +4,24 @@ Policy: allow `ls`, `echo`, `cat`, `git log`, `git status`, `find`, `grep`, `rg`
 Nobody is there to be asked, so what is not allowed is denied.
 """
 
+import asyncio
 import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.security.test_commands import BENIGN, WRAPPED
 from tests.shell.analysis.test_corpus import DIRECTORIES, FILES, ROWS
+from tests.support.arena import arena_for
+from tests.support.privileges import UIDS, run_as
+from tests.support.rows import Fixture, directory, run_rows_as_nobody
 from tests.support.toolbox import Toolbox
 from toolgate import PolicyError, ToolCall
 from toolgate.settings import Settings
@@ -63,20 +69,50 @@ class Guarded(Toolbox):
         return wrong
 
 
-@pytest.fixture
-async def headless(tmp_path: Path) -> AsyncIterator[Guarded]:
-    box = Guarded(tmp_path)
+@asynccontextmanager
+async def nobody_there(base: Path) -> AsyncIterator[Guarded]:
+    """A session in which nobody can be asked."""
+    box = Guarded(base)
     yield box
     await box.context.aclose()
+
+
+@asynccontextmanager
+async def somebody_agreeable(base: Path) -> AsyncIterator[Guarded]:
+    """Somebody who says yes to everything: only a deny rule stops anything."""
+    approver = AutoApprover()
+    box = Guarded(base, approver=approver)
+    box.approver = approver
+    yield box
+    await box.context.aclose()
+
+
+@pytest.fixture
+async def headless(tmp_path: Path) -> AsyncIterator[Guarded]:
+    async with nobody_there(tmp_path) as box:
+        yield box
 
 
 @pytest.fixture
 async def agreeable(tmp_path: Path) -> AsyncIterator[Guarded]:
-    """Somebody who says yes to everything: only a deny rule stops anything."""
-    box = Guarded(tmp_path, approver=AutoApprover())
-    box.approver = box.toolset.context.approver  # type: ignore[assignment]
-    yield box
-    await box.context.aclose()
+    async with somebody_agreeable(tmp_path) as box:
+        yield box
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the others already run as an unprivileged user: run as root")
+def test_group_c_as_nobody() -> None:
+    fixtures: dict[str, Fixture] = {
+        "headless": nobody_there,
+        "agreeable": somebody_agreeable,
+        "tmp_path": directory,
+    }
+    ran = [name for start in ("test_a_deny", "test_what", "test_c", "test_s16") for name in _as_nobody(start, fixtures)]
+
+    assert len(ran) >= 20
+
+
+def _as_nobody(start: str, fixtures: dict[str, Fixture]) -> list[str]:
+    return run_rows_as_nobody(sys.modules[__name__], start, fixtures)
 
 
 OPERATORS = [";", "||", "|", "&", "\n", "|&", "&&&", "&&"]
@@ -209,12 +245,25 @@ async def test_help_and_the_session_itself_need_no_rule(headless: Guarded) -> No
         assert (await headless("Bash", command=command)).data["exit_code"] == 0
 
 
+async def ordinary_commands(box: Toolbox) -> int:
+    for command in ("ls", "touch new && cat new", "cd /tmp; pwd", "python3 -c 'print(1)'"):
+        await box("Bash", command=command)
+    await box.context.aclose()
+    return len(box.approver.requests)
+
+
+@pytest.mark.parametrize("uid", UIDS)
+def test_the_default_policy_asks_nobody_about_ordinary_commands(uid: int) -> None:
+    with arena_for(uid) as arena:
+        assert run_as(uid, lambda: asyncio.run(ordinary_commands(Toolbox(arena.root)))) == 0
+
+
 @pytest.fixture
 def ordinary() -> Iterator[Toolbox]:
     """The project of the corpus, under the default policy; not below /tmp, which commands may use as they like."""
     root = Path(tempfile.mkdtemp(prefix="toolgate-corpus-", dir="/var/tmp"))
-    for directory in ("", *sorted(DIRECTORIES)):
-        (root / directory).mkdir(parents=True, exist_ok=True)
+    for name in ("", *sorted(DIRECTORIES)):
+        (root / name).mkdir(parents=True, exist_ok=True)
     for file in FILES:
         (root / file).touch()
     yield Toolbox(root)

@@ -21,6 +21,8 @@ class SandboxReport:
     """What the kernel guaranteed, in plain words."""
     missing: tuple[str, ...] = ()
     """What this layer cannot guarantee here."""
+    unconfined: tuple[str, ...] = ()
+    """Those of `missing` that are about the access itself, not about limits: a person is asked about them."""
     limits: dict[str, int] = field(default_factory=dict)
     """`memory_bytes` and `file_bytes` of one process, `processes`; only those that hold."""
 

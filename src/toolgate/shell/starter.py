@@ -133,7 +133,8 @@ class Starter:
         """What is in force for an access."""
         options = self._options
         limits = {"memory_bytes": options.memory_bytes, "file_bytes": options.file_bytes}
-        missing = list(self.layer.missing(access))
+        unconfined = self.layer.missing(access)
+        missing = [*unconfined]
         if self._counts_processes:
             limits["processes"] = options.processes
         else:
@@ -146,6 +147,7 @@ class Starter:
             network=access == "full" or self.layer.name == "off",
             enforced=self.layer.enforced(access),
             missing=tuple(missing),
+            unconfined=unconfined,
             limits=limits,
         )
 

@@ -213,7 +213,7 @@ async def test_a_job_outlives_its_call(tools: Toolbox) -> None:
 async def test_waiting_for_a_job_ends_with_the_call_and_the_job_goes_on(tools: Toolbox) -> None:
     job = (await tools("Bash", command="sleep 60", background=True)).data["job_id"]
     waited = await tools("Bash", command=f"jobs wait {job}", timeout_ms=100)
-    assert f"{job} still runs" in waited.data["stderr"]
+    assert (f"{job} still runs" in waited.data["stderr"], float(waited.stats["time_ms"]) < 5000) == (True, True)
     stopped = await tools("Bash", command=f"jobs stop {job}")
 
     assert f"{job}  stopped" in stopped.data["stdout"]
@@ -236,7 +236,7 @@ async def test_a_dangerous_job_asks_and_says_that_it_stays(tools: Toolbox) -> No
 async def test_the_sandbox_is_reported(tools: Toolbox) -> None:
     for access in ("read", "write"):
         sandbox = (await tools("Bash", command="true", access=access)).data["sandbox"]
-        assert (sandbox["access"], sandbox["network"], sandbox["missing"]) == (access, False, [])
+        assert (sandbox["access"], sandbox["network"]) == (access, False)
         assert sandbox["layer"] in ("bwrap", "landlock")
     assert tools.approver.requests == []
 

@@ -74,7 +74,7 @@ def _native(command: str, params: BashParams, context: ToolContext) -> Plan:
     reasons = list(analysed.dangers)
     if params.access == "full":
         reasons.append("full access: network, and more than the project")
-    reasons += [f"the sandbox does not enforce: {missing}" for missing in report.missing]
+    reasons += [f"the sandbox does not enforce: {missing}" for missing in report.unconfined]
     how = " in the background" if params.background else ""
     return Plan(
         summary=f"Run{how}: {squeezed(visible(command, keep=''))[:200]}",
