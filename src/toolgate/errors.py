@@ -6,6 +6,7 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
     ├── ToolError            a tool's own, expected failure: becomes an error envelope
     ├── PolicyError          a policy that cannot be loaded: start-up stops
     ├── UndoRefused          taking a change back would destroy someone else's
+    ├── ModelError           a language model did not answer; says whether trying again may help
     ├── StoreError           the database cannot be used; says what to do about it
     └── SessionError         what was asked of a session cannot be done
         ├── SessionNotFound  there is no such session
@@ -47,6 +48,21 @@ class UndoRefused(ToolgateError):
 
 class StoreError(ToolgateError):
     """The database cannot be opened, read or written; the message says what to do about it."""
+
+
+class ModelError(ToolgateError):
+    """A language model did not answer, or not in a way that can be used; the message is for the person."""
+
+    def __init__(self, code: str, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        """`MODEL_AUTH`, `MODEL_RATE_LIMIT`, `MODEL_UNAVAILABLE`, `MODEL_BAD_REQUEST`, `MODEL_CONTEXT` or
+        `MODEL_PROTOCOL`."""
+        self.message = message
+        self.retryable = retryable
+        """Whether the same request may succeed a little later."""
+        self.retry_after = retry_after
+        """Seconds that the provider asks to wait."""
 
 
 class SessionError(ToolgateError):

@@ -1,12 +1,14 @@
-"""What tests of tools and agents need: an approver, a clock and a record that do as they are told, and conformance."""
+"""What tests of tools and agents need: a model, an approver, a clock and a record that do as told, and conformance."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from toolgate.conformance import violations
+from toolgate.errors import ModelError
+from toolgate.models.base import ModelClient, ModelItem, ModelRequest
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.codes import ErrorCode
@@ -17,7 +19,15 @@ from toolgate.runtime.toolset import CallableToolset
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.context import ToolContext
 
-__all__ = ["AutoApprover", "FakeClock", "MemoryRecorder", "check_tool", "violations"]
+__all__ = [
+    "AutoApprover",
+    "FakeClock",
+    "FaultyModel",
+    "MemoryRecorder",
+    "ScriptedModel",
+    "check_tool",
+    "violations",
+]
 
 
 class AutoApprover:
@@ -65,6 +75,66 @@ class MemoryRecorder:
     async def record(self, record: CallRecord) -> None:
         """Keep one record."""
         self.records.append(record)
+
+
+Step = ModelItem | BaseException | Callable[[], Awaitable[object]]
+"""What a scripted model does next: yield, raise, or wait for something."""
+
+
+class ScriptedModel:
+    """Answers with a script: a turn is a string, or strings and calls in the order in which they are streamed.
+
+    A turn may also hold an exception, which is raised in its place, and a function that returns an awaitable, which is
+    waited for. The requests are kept as they were. A request after the last turn is a `ModelError`.
+    """
+
+    name = "scripted"
+
+    def __init__(self, turns: Iterable[str | Sequence[Step]]) -> None:
+        self.requests: list[ModelRequest] = []
+        self._turns = iter([[turn] if isinstance(turn, str) else list(turn) for turn in turns])
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
+        """Play the next turn."""
+        self.requests.append(ModelRequest(list(request.messages), list(request.tools)))
+        turn = next(self._turns, None)
+        if turn is None:
+            raise ModelError("MODEL_PROTOCOL", "The script has ended.")
+        for step in turn:
+            if isinstance(step, BaseException):
+                raise step
+            if callable(step):
+                await step()
+            else:
+                yield step
+
+
+class FaultyModel:
+    """Another model whose requests fail as planned: `faults[n]` is raised in the n-th request, None lets it pass."""
+
+    name = "faulty"
+
+    def __init__(self, model: ModelClient, faults: Iterable[BaseException | None], *, after: int = 0) -> None:
+        """`after`: how many pieces of the answer come before the fault."""
+        self.requests: list[ModelRequest] = []
+        self._model = model
+        self._faults = iter(list(faults))
+        self._after = after
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
+        """Fail as planned, or pass the answer on."""
+        self.requests.append(request)
+        fault = next(self._faults, None)
+        left = self._after
+        if fault is not None and left == 0:
+            raise fault
+        async for item in self._model.stream(request):
+            yield item
+            left -= 1
+            if fault is not None and left <= 0:
+                raise fault
+        if fault is not None:
+            raise fault
 
 
 async def check_tool(
