@@ -24,7 +24,7 @@ _TRUNCATION = {
 }
 _GUIDANCE = re.compile(
     r"\b(use|try|check|read|call|ask|choose|narrow|repeat|start|continue|do|work|set|free|write|send|list|pass|tell|"
-    r"increase|raise|wait|look|name|give|add|remove|replace|quote|run|install|make|pick|leave|it may be)\b"
+    r"increase|raise|wait|look|name|give|add|remove|replace|repair|put|quote|run|install|make|pick|leave|it may be)\b"
     r"|CORRECTION|Next:|请|可以|建议|使用|尝试|检查",
     re.IGNORECASE,
 )
