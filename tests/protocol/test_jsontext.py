@@ -16,7 +16,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(JSON)
 def test_what_json_can_say_comes_back(value: Any) -> None:
     assert json.loads(encode(value)) == value

@@ -169,13 +169,13 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.dictionaries(st.text(), JSON, max_size=5), st.booleans())
 def test_whatever_json_can_say_comes_through(value: dict[str, Any], ascii_only: bool) -> None:
     assert parse_arguments(json.dumps(value, ensure_ascii=ascii_only)) == value
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text(alphabet=st.sampled_from('{}[]":,\\ue019aNI-+. \n\ud800é'), max_size=30))
 def test_whatever_a_model_writes_is_an_object_or_has_words(text: str) -> None:
     try:
