@@ -93,6 +93,7 @@ class ShellProcess:
             self._drop(fd)
         for fd in (self.stdout, self.stderr, self._state_fd, self._command_fd):
             os.set_blocking(fd, False)
+        _enlarge(self.stdout)
 
     def load(self, state: ShellState) -> None:
         """Give the shell its state; once only, and before the command."""
@@ -103,7 +104,6 @@ class ShellProcess:
         """Give the shell its command; once only."""
         if self.loaded is None:
             raise RuntimeError("a command before its state")
-        _enlarge(self.stdout)
         self._send(self._command_fd, script.command(command, self.loaded, self._inherited))
 
     def _send(self, fd: int, text: bytes) -> None:
@@ -197,12 +197,24 @@ class ShellProcess:
 
     def kill(self) -> None:
         """End everything inside, now."""
+        self._end_unannounced()
         for handle, number in ((self._inner, signal.SIGKILL), (self._handle, self.layer.ends_with)):
             if handle in self._open:
                 try:
                     signal.pidfd_send_signal(handle, number)
                 except ProcessLookupError:  # it ended by itself
                     continue
+
+    def _end_unannounced(self) -> None:
+        """End what the wrapper has started and not told of yet: it may not be bound to its parent's death so early."""
+        if self._inner in self._open or self._handle not in self._open or self.layer.ends_with != signal.SIGKILL:
+            return
+        try:
+            signal.pidfd_send_signal(self._handle, signal.SIGSTOP)
+            os.waitid(os.P_PIDFD, self._handle, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        except (ProcessLookupError, ChildProcessError):  # it ended by itself
+            return
+        tree.signal_below(self._process.pid, signal.SIGKILL)
 
     async def stop(self, grace: float) -> None:
         """TERM, then KILL after `grace` seconds, and wait until nothing is left."""
