@@ -52,7 +52,7 @@ def test_an_ambiguous_match_is_refused_with_all_positions(workspace: Workspace) 
     assert (error.code, error.data) == (
         "INVALID_PARAM",
         {
-            "matches": 3,
+            "occurrences": 3,
             "positions": [{"line": 1, "column": 3}, {"line": 2, "column": 1}, {"line": 2, "column": 3}],
         },
     )

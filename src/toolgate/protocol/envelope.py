@@ -146,6 +146,21 @@ class ToolResponse(BaseModel):
         )
 
 
+_KINDS = {"status": Status, "data": dict, "text": str, "stats": dict, "context": dict}
+
+
+def is_sound(response: ToolResponse) -> bool:
+    """Whether an envelope holds what it promises, also one that was constructed without validation."""
+    fields = response.__dict__
+    for name, kind in _KINDS.items():
+        if type(fields.get(name)) is not kind:
+            return False
+    error = fields.get("error")
+    if fields["status"] is Status.error:
+        return type(error) is ErrorInfo
+    return error is None and not (fields["status"] is Status.success and _is_discounted(fields["data"]))
+
+
 def _is_whole(data: dict[str, Any]) -> bool:
     """Whether the payload has proper keys and says nothing that forbids `success`."""
     return all(type(key) is str for key in data) and not _is_discounted(data)

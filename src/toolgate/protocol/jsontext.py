@@ -50,7 +50,11 @@ def is_unicode(text: str) -> bool:
 def scrub(value: Any) -> Any:
     """A copy with every lone surrogate replaced by U+FFFD."""
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if not is_unicode(value) else value
+        return (
+            value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+            if not is_unicode(value)
+            else value
+        )
     if isinstance(value, dict):
         return {scrub(key): scrub(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -8,7 +8,7 @@ from typing import Any
 from toolgate.log import logger
 from toolgate.protocol.calls import ToolResult
 from toolgate.protocol.codes import FAILURE_CATEGORY, ErrorCode
-from toolgate.protocol.envelope import ErrorInfo, ToolResponse
+from toolgate.protocol.envelope import ErrorInfo, ToolResponse, is_sound
 from toolgate.protocol.fast import trusted
 from toolgate.protocol.jsontext import encode, is_unicode, scrub
 from toolgate.runtime.failures import internal
@@ -42,7 +42,7 @@ def rendered(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
 def _rendered_value(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
     """The same for a plain value that the pipeline itself has put into an envelope: most calls of functions."""
     fields = response.__dict__  # reading a pydantic model's attributes costs more than reading a dict
-    if fields["error"] is None:
+    if fields["error"] is None and not fields["stats"] and not fields["context"]:
         try:
             output = f"{fields['text']}\n{encode(fields['data'])}"
         except (ValueError, TypeError, RecursionError) as error:
@@ -55,6 +55,8 @@ def _rendered_value(run: Run, response: ToolResponse) -> tuple[ToolResponse, str
 
 
 def _rendered(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
+    if not is_sound(response):
+        return _broken(run, "returned an envelope that was never validated and contradicts itself")
     try:
         data = _data_text(run, response) if response.data else ""
         beside = encode([response.stats, response.context]) if response.context or response.stats else ""
@@ -64,7 +66,7 @@ def _rendered(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
     output = _output(run, completed, data)
     if output is None:
         return _broken(run, "could not render its result")
-    if output.isascii() and data.isascii() and not beside and response.error is None:
+    if output.isascii() and data.isascii() and response.text.isascii() and not beside and response.error is None:
         return completed, output
     arguments = run.arguments if type(run.arguments) is str else ""
     message = response.error.message if response.error is not None else ""

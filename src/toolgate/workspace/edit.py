@@ -237,7 +237,7 @@ def _ambiguous(stop: Stop, fd: int, path: str, spans: list[tuple[int, int]], ind
         ErrorCode.INVALID_PARAM,
         f"{label}old_string occurs {len(spans)} times in {quote(path)}, at lines {shown}; nothing was changed.",
         "Quote more of the text around the one that is meant, or set replace_all to true.",
-        data={"matches": len(spans), "positions": positions},
+        data={"occurrences": len(spans), "positions": positions},
     )
 
 
