@@ -11,6 +11,8 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.shell.result import StreamInfo
 from toolgate.shell.run import Run
 
+_REMEMBERED = 64
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobInfo:
@@ -45,7 +47,10 @@ class Jobs:
             )
 
     def add(self, run: Run) -> str:
-        """Take over a run; its id."""
+        """Take over a run; its id. Of jobs that have ended, the oldest are forgotten."""
+        ended = [name for name, old in self._runs.items() if not old.alive]
+        for name in ended[: max(len(ended) - _REMEMBERED, 0)]:
+            del self._runs[name]
         self._number += 1
         name = f"job-{self._number}"
         self._runs[name] = run

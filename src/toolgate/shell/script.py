@@ -12,6 +12,8 @@ _DONE = "toolgate-state-is-written"
 _SKIPPED_OPTIONS = frozenset({b"noexec", b"onecmd", b"privileged", b"restricted", b"history", b"posix"})
 _LATE = {b"xtrace": b"x", b"verbose": b"v"}
 """Options that would show the user what loads the command; they are set together with it."""
+_BY_POSIX = frozenset({b"expand_aliases", b"inherit_errexit", b"shift_verbose", b"sourcepath"})
+"""What entering POSIX mode changes, and leaving it does not change back."""
 _FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"extdebug"})
 
 
@@ -44,11 +46,9 @@ def load(state: ShellState, base: Iterable[bytes]) -> bytes:
 
     Functions named like the builtins that we need are not brought back: they would stand between us and the command.
     """
-    gone = [name for name in base if name not in state.variables]
-    lines = [b"{"]
-    if gone:
-        lines.append(b"unset -v " + b" ".join(gone))
-    lines += _shopts({name: value for name, value in state.shopts.items() if name == b"extglob"})
+    gone = [b"BASH_EXECUTION_STRING", *(name for name in base if name not in state.variables)]
+    lines = [b"{", b"unset -v " + b" ".join(gone)]
+    lines += _shopts(state.shopts)
     lines += [_declaration(name, variable) for name, variable in state.variables.items()]
     lines.append(b"umask " + state.umask)
     lines.append(b"} 2>/dev/null")
@@ -79,7 +79,8 @@ def command(text: bytes, state: ShellState, close: Iterable[int]) -> bytes:
         lines.append(b"\\set " + b" ".join(b"-o " + name for name in early))
     if not state.options.get(b"posix"):
         lines.append(b"\\unset POSIXLY_CORRECT")
-    lines += [b"\\builtin " + line for line in _shopts(state.shopts)]  # entering POSIX mode has changed some
+    touched = {name: value for name, value in state.shopts.items() if name in _BY_POSIX}
+    lines += [b"\\builtin " + line for line in _shopts(touched)]
     return b"\n".join(lines) + b"\n"
 
 

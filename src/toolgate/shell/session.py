@@ -65,6 +65,7 @@ class ShellSession:
         self._watchers: set[asyncio.Task[None]] = set()
         self._closed = False
         self._answered = 0.0
+        self._dumped: tuple[bytes, ShellState] | None = None
         self._hurried = False
         """Whether commands come without the pause that a model makes: then a second shell waits behind the first."""
         self.interrupted: CommandResult | None = None
@@ -204,8 +205,9 @@ class ShellSession:
         starter, _ = self._parts()
         moved = self._keep_what_it_left(run, access)
         result = self._result(run, access, timed_out=not in_time, moved=moved)
-        starter.close(run.process)
-        asyncio.get_running_loop().call_soon(self._prepare, access)
+        loop = asyncio.get_running_loop()
+        loop.call_soon(starter.close, run.process)
+        loop.call_soon(self._prepare, access)
         self._answered = time.monotonic()
         return result
 
@@ -214,10 +216,16 @@ class ShellSession:
         text = run.process.dumped()
         try:
             if text:
-                memory.keep(access, dump.parse(text))
+                memory.keep(access, self._parsed(text))
         except dump.BadDump as error:
             logger("shell").warning("state_not_kept", reason=str(error))
         return starter.set_aside(run.process)
+
+    def _parsed(self, text: bytes) -> ShellState:
+        """The state that a dump stands for; most commands leave what they found."""
+        if self._dumped is None or self._dumped[0] != text:
+            self._dumped = text, dump.parse(text)
+        return self._dumped[1]
 
     def _prepare(self, access: Access) -> None:
         """Start shells in advance; while a command runs, only those that wait for their state."""

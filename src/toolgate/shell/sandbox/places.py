@@ -13,6 +13,10 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.shell.sandbox.plan import is_below
 
+_ON_DISK = ("", "/tmp", "/var/tmp", "/dev/shm")
+"""Where a session's directory may be; the first is the user's own choice for temporary files."""
+_IN_MEMORY = ("/dev/shm",)
+"""Where exchange files are written fastest."""
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -20,8 +24,9 @@ class Places:
     """Directories and files of one session, removed with it (also when the interpreter ends)."""
 
     def __init__(self, root: str) -> None:
-        self.base = tempfile.mkdtemp(prefix="toolgate-", dir=_outside(root))
-        self.remove: Callable[[], object] = weakref.finalize(self, shutil.rmtree, self.base, True)
+        self.base = tempfile.mkdtemp(prefix="toolgate-", dir=_outside(root, *_ON_DISK))
+        self._exchange = tempfile.mkdtemp(prefix="toolgate-", dir=_outside(root, *_IN_MEMORY, *_ON_DISK))
+        self.remove: Callable[[], object] = weakref.finalize(self, _remove, self.base, self._exchange)
         self.temporary = self._directory("tmp")
         self.home = self._directory("home")
         self.output = self._directory("output")
@@ -40,7 +45,7 @@ class Places:
     def new_file(self, kind: str) -> tuple[str, int]:
         """A new private file and its descriptor."""
         self._number += 1
-        path = os.path.join(self.output if kind == "output" else self.base, f"{kind}-{self._number}")
+        path = os.path.join(self.output if kind == "output" else self._exchange, f"{kind}-{self._number}")
         return path, os.open(path, _NEW, 0o600)
 
     def anchor(self, directory: str, name: str, *, file: bool = False) -> None:
@@ -66,8 +71,13 @@ class Places:
             )
 
 
-def _outside(root: str) -> str:
-    for candidate in (tempfile.gettempdir(), "/dev/shm", "/tmp", "/var/tmp"):
+def _remove(*directories: str) -> None:
+    for directory in directories:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _outside(root: str, *candidates: str) -> str:
+    for candidate in (candidate or tempfile.gettempdir() for candidate in candidates):
         real = os.path.realpath(candidate)
         if real != root and not is_below(real, root) and os.access(real, os.W_OK | os.X_OK):
             return real
