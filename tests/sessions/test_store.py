@@ -122,9 +122,7 @@ async def test_text_that_databases_cannot_store_is_replaced(store: SessionManage
     session = await store.create()
     await store.append_message(session.id, "user", "a\0b\ud800c")
 
-    assert await store.messages(session.id) == [
-        said("user", "a\ufffdb" + "\ufffd" * 3 + "c")
-    ]  # three bytes, three marks
+    assert await store.messages(session.id) == [said("user", "a\ufffdb\ufffdc")]
 
 
 async def test_calls_and_results_come_back(store: SessionManager) -> None:

@@ -60,8 +60,8 @@ class SqliteTransaction:
     dialect: Dialect = "sqlite"
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
         self._execute = connection.execute
+        self._executemany = connection.executemany
         self.sessions: set[str] = set()
         """Those with new events."""
 
@@ -80,7 +80,11 @@ class SqliteTransaction:
 
     def many(self, sql: str, rows: list[Row]) -> None:
         """Run a statement once for each row of values."""
-        self._connection.executemany(sql, rows)
+        self._executemany(sql, rows)
+
+    def insert(self, sql: str, *values: Any) -> int:
+        """Run an `INSERT` and return the row's id."""
+        return self._execute(sql, values).lastrowid or 0
 
     def clock(self) -> float:
         """Seconds since the machine started: one clock for all its processes, which nobody can set."""

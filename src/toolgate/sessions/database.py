@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable
 from typing import TypeVar
 from urllib.parse import unquote
 
@@ -38,13 +39,13 @@ class Database:
         """Create the tables, or bring them to this version; safe to be called by several, and to be killed."""
         await self.driver.migrate()
 
-    async def write(self, unit: Unit[T]) -> T:
-        """Run a unit in a transaction and return when it is durable."""
-        return await self.driver.write(unit)
+    def write(self, unit: Unit[T]) -> Awaitable[T]:
+        """Run a unit in a transaction and answer when it is durable."""
+        return (self._driver or self.driver).write(unit)
 
-    async def read(self, unit: Unit[T]) -> T:
+    def read(self, unit: Unit[T]) -> Awaitable[T]:
         """Run a unit that writes nothing."""
-        return await self.driver.read(unit)
+        return (self._driver or self.driver).read(unit)
 
     async def close(self) -> None:
         """Finish what was begun and let go of everything."""

@@ -6,7 +6,7 @@ A unit is a plain function of a transaction. The same units run on SQLite (in it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 from toolgate.sessions.schema import Dialect
@@ -36,6 +36,10 @@ class Transaction(Protocol):
         """Run a statement once for each row of values."""
         ...
 
+    def insert(self, sql: str, *values: Any) -> int:
+        """Run an `INSERT` of one row into a table with an `id` of its own, and return that."""
+        ...
+
     def clock(self) -> float:
         """Seconds on the clock that leases are measured with: the same for everyone who uses this database."""
         ...
@@ -54,15 +58,15 @@ class Driver(Protocol):
     polls: float | None
     """Seconds after which a follower looks for what other processes wrote; None where there are no others."""
 
-    async def write(self, unit: Unit[T]) -> T:
-        """Run a unit in a transaction and return when it is durable.
+    def write(self, unit: Unit[T]) -> Awaitable[T]:
+        """Run a unit in a transaction and answer when it is durable.
 
         What the unit raises is raised here, and then it has written nothing. A unit MUST NOT change anything but the
         database, because it may be run again after a rollback.
         """
         ...
 
-    async def read(self, unit: Unit[T]) -> T:
+    def read(self, unit: Unit[T]) -> Awaitable[T]:
         """Run a unit that writes nothing."""
         ...
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json.encoder
 import time
 from typing import Any, Final
 
 from toolgate.errors import SessionBusy, SessionError, SessionFenced, SessionNotFound
 from toolgate.protocol.jsontext import encode, is_unicode, scrub
-from toolgate.sessions.driver import Transaction
+from toolgate.sessions.driver import Row, Transaction
+from toolgate.sessions.schema import SPAN, Dialect
 from toolgate.sessions.types import Lease
 
 VERSION: Final = 1
@@ -16,20 +18,27 @@ VERSION: Final = 1
 ANYONE: Final = object()
 """In place of a lease: the write is nobody's turn, such as a person's answer."""
 
-_TAKE = "UPDATE sessions SET next_seq = next_seq + ?3, updated_at = ?2 WHERE id = ?1"
-_GIVE = " RETURNING next_seq, fence"
-_TAKE_LEASED = f"{_TAKE} AND fence = ?4 AND lease_owner = ?5{_GIVE}"
-_TAKE_FREE = f"{_TAKE} AND (lease_owner IS NULL OR lease_until <= ?4 OR lease_from > ?4){_GIVE}"
-_INSERT = (
-    "INSERT INTO events (session_id, seq, turn_id, kind, version, payload, fence, created_at) "
-    f"VALUES (?1, ?2, ?3, ?4, {VERSION}, ?5, ?6, ?7)"
+_LEASED = "WHERE id = ?1 AND fence = ?2 AND lease_owner = ?3"
+_FREE = "WHERE id = ?1 AND (lease_owner IS NULL OR lease_until <= ?2 OR lease_from > ?2)"
+_ANY = "WHERE id = ?1"
+_LOCKS: Final[dict[Dialect, str]] = {"sqlite": "", "postgresql": " FOR UPDATE"}  # SQLite has one writer at a time
+_LOOK: Final = {
+    (dialect, who): f"SELECT number, next_seq, fence, title IS NULL FROM sessions {who}{lock}"
+    for who in (_LEASED, _FREE, _ANY)
+    for dialect, lock in _LOCKS.items()
+}
+TAKE: Final = "UPDATE sessions SET next_seq = ?2, updated_at = ?3 WHERE number = ?1"
+INSERT: Final = (
+    "INSERT INTO events (place, session_id, seq, turn_id, kind, version, payload, fence, created_at, id) "
+    f"VALUES (?1, ?2, ?3, ?4, ?5, {VERSION}, ?6, ?7, ?8, ?9)"
 )
+_ADD = INSERT.replace(", id)", ")").replace(", ?9)", ")")
 
 
 class Pen:
     """Writes to one session in one transaction. Making one checks the lease and takes the numbers."""
 
-    __slots__ = ("_fence", "_next", "now", "session_id", "transaction", "turn_id")
+    __slots__ = ("_fence", "_first", "_next", "nameless", "now", "session_id", "transaction", "turn_id")
 
     def __init__(
         self,
@@ -44,30 +53,41 @@ class Pen:
         self.session_id = session_id
         self.turn_id = turn_id
         self.now = time.time()
-        row = _take(transaction, session_id, lease, self.now, count)
+        row = _look(transaction, session_id, lease)
         if row is None:
             raise _refusal(transaction, session_id, lease)
-        self._next, self._fence = row[0] - count, row[1]
+        number, self._next, self._fence, self.nameless = row
+        self._first = number * SPAN
+        transaction.run(TAKE, number, self._next + count, self.now)
         transaction.touched(session_id)
 
-    def event(self, kind: str, payload: str) -> int:
-        """Write one event and return its number. The payload is JSON."""
+    def event(self, kind: str, payload: str) -> tuple[int, int]:
+        """Write one event; returns its id and its number. The payload is JSON."""
         seq: int = self._next
         self._next += 1
-        self.transaction.run(_INSERT, self.session_id, seq, self.turn_id, kind, payload, self._fence, self.now)
-        return seq
+        identifier = self.transaction.insert(
+            _ADD,
+            self._first + seq,
+            self.session_id,
+            seq,
+            self.turn_id,
+            kind,
+            payload,
+            self._fence,
+            self.now,
+        )
+        return identifier, seq
 
 
-def _take(
-    transaction: Transaction, session_id: str, lease: Lease | object | None, now: float, count: int
-) -> tuple[Any, ...] | None:
+def _look(transaction: Transaction, session_id: str, lease: Lease | object | None) -> Row | None:
+    """Number, next event, fence, and whether it has no title yet, if whoever asks may write. The row is locked."""
     if isinstance(lease, Lease):
         if lease.session_id != session_id:
             return None
-        return transaction.row(_TAKE_LEASED, session_id, now, count, lease.fence, lease.owner)
+        return transaction.row(_LOOK[transaction.dialect, _LEASED], session_id, lease.fence, lease.owner)
     if lease is ANYONE:
-        return transaction.row(f"{_TAKE}{_GIVE}", session_id, now, count)
-    return transaction.row(_TAKE_FREE, session_id, now, count, transaction.clock())
+        return transaction.row(_LOOK[transaction.dialect, _ANY], session_id)
+    return transaction.row(_LOOK[transaction.dialect, _FREE], session_id, transaction.clock())
 
 
 def _refusal(transaction: Transaction, session_id: str, lease: Lease | object | None) -> SessionError:
@@ -89,3 +109,11 @@ def clean(text: str) -> str:
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
     return text if is_unicode(text) else str(scrub(text))
+
+
+def said_as_json(role: str, content: str) -> str:
+    """The payload of a plain message; `role` is one of ours and `content` is clean."""
+    return f'{{"role":"{role}","content":{_quoted(content)}}}'
+
+
+_quoted = json.encoder.encode_basestring

@@ -12,10 +12,11 @@ from toolgate.errors import SessionNotFound
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.modes import ToolMode
-from toolgate.sessions import calls, leases, modes, transcript, turns
+from toolgate.sessions import leases, modes, transcript
+from toolgate.sessions.appending import Append
 from toolgate.sessions.database import Database
-from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.log import Pen, clean
+from toolgate.sessions.driver import Row
+from toolgate.sessions.log import clean
 from toolgate.sessions.types import Lease, Message, Session, Usage
 from toolgate.sessions.work import Work
 
@@ -106,19 +107,7 @@ class SessionManager(Work):
     ) -> int:
         """Add a message."""
         said = transcript.message(role, content, tool_calls, tool_call_id)
-
-        def unit(tx: Transaction) -> int:
-            pen = Pen(tx, session_id, lease, turn_id=turn_id)
-            seq = transcript.write(pen, said)
-            if said.tool_calls:
-                calls.propose(pen, said.tool_calls)
-            if usage is not None and turn_id is not None:
-                turns.count(tx, turn_id, usage)
-            if role == "user":
-                turns.name_after(tx, session_id, said)
-            return seq
-
-        return await self._db.write(unit)
+        return await self._db.write(Append(session_id, said, lease, turn_id, usage))
 
     async def messages(self, session_id: str) -> builtins.list[Message]:
         """The transcript for a provider."""

@@ -57,8 +57,13 @@ class PostgresTransaction:
 
     def many(self, sql: str, rows: list[Row]) -> None:
         """Run a statement once for each row of values."""
-        if rows:
-            self._connection.execute(_statement(sql), [_named(values) for values in rows])
+        self._connection.execute(_statement(sql), [_named(values) for values in rows])
+
+    def insert(self, sql: str, *values: Any) -> int:
+        """Run an `INSERT` and return the row's id."""
+        row = self.row(f"{sql} RETURNING id", *values)
+        assert row is not None
+        return int(row[0])
 
     def clock(self) -> float:
         """The server's time: the one clock that all of its clients share."""

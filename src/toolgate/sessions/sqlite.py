@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -34,11 +34,11 @@ class SqliteFile:
         self._broken: StoreError | None = None
         self._closed = False
 
-    async def write(self, unit: Unit[T]) -> T:
+    def write(self, unit: Unit[T]) -> Awaitable[T]:
         """Run a unit in the writer's thread."""
         if self._broken is not None:
             raise self._broken
-        return await self._writer.write(unit)
+        return self._writer.write(unit)
 
     async def read(self, unit: Unit[T]) -> T:
         """Run a unit in a reader's thread, on one snapshot."""

@@ -11,7 +11,8 @@ from toolgate.errors import MessageTooLarge
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.fast import trusted
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.log import Pen, as_json, clean
+from toolgate.sessions.log import Pen, as_json, clean, said_as_json
+from toolgate.sessions.schema import SPAN
 from toolgate.sessions.types import ROLES, Message
 
 LARGEST: Final = 1024 * 1024
@@ -22,11 +23,15 @@ NO_RESULT: Final = (
 )
 """What a call is answered with that nobody has answered."""
 
-_INSERT = (
-    "INSERT INTO messages (session_id, seq, turn_id, role, content, tool_calls, tool_call_id, created_at) "
-    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+INSERT: Final = (
+    "INSERT INTO messages (id, session_id, seq, turn_id, role, content, tool_calls, tool_call_id, created_at) "
+    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
 )
-_COLUMNS = "SELECT role, content, tool_calls, tool_call_id FROM messages WHERE session_id = ?1"
+_OF_SESSION = (
+    "SELECT m.role, m.content, m.tool_calls, m.tool_call_id FROM events e JOIN messages m ON m.id = e.id "
+    f"WHERE e.place BETWEEN (SELECT number * {SPAN} FROM sessions WHERE id = ?1) "
+    f"AND (SELECT number * {SPAN} + {SPAN - 1} FROM sessions WHERE id = ?1)"
+)
 
 
 def message(
@@ -64,14 +69,10 @@ def _call(call: ToolCall | Mapping[str, Any]) -> ToolCall:
 def write(pen: Pen, said: Message) -> int:
     """Write a message to the log and to its projection; returns its number."""
     calls = [call.__dict__ for call in said.tool_calls]
-    payload: dict[str, Any] = {"role": said.role, "content": said.content}
-    if calls:
-        payload["tool_calls"] = calls
-    if said.tool_call_id is not None:
-        payload["tool_call_id"] = said.tool_call_id
-    seq = pen.event("message", as_json(payload))
+    identifier, seq = pen.event("message", _payload(said, calls))
     pen.transaction.run(
-        _INSERT,
+        INSERT,
+        identifier,
         pen.session_id,
         seq,
         pen.turn_id,
@@ -84,14 +85,25 @@ def write(pen: Pen, said: Message) -> int:
     return seq
 
 
+def _payload(said: Message, calls: list[dict[str, Any]]) -> str:
+    if not calls and said.tool_call_id is None:
+        return said_as_json(said.role, said.content)
+    payload: dict[str, Any] = {"role": said.role, "content": said.content}
+    if calls:
+        payload["tool_calls"] = calls
+    if said.tool_call_id is not None:
+        payload["tool_call_id"] = said.tool_call_id
+    return as_json(payload)
+
+
 def stored(transaction: Transaction, session_id: str) -> list[Message]:
     """What is in the database, as it is."""
-    return [_message(row) for row in transaction.rows(f"{_COLUMNS} ORDER BY seq", session_id)]
+    return [_message(row) for row in transaction.rows(f"{_OF_SESSION} ORDER BY e.place", session_id)]
 
 
 def shown(transaction: Transaction, session_id: str) -> list[Message]:
     """What people see: what was said, by the person and by the model."""
-    sql = f"{_COLUMNS} AND role IN ('user', 'assistant') ORDER BY seq"
+    sql = f"{_OF_SESSION} AND m.role IN ('user', 'assistant') ORDER BY e.place"
     return [_message(row) for row in transaction.rows(sql, session_id) if row[1].strip()]
 
 

@@ -46,17 +46,16 @@ def start(
     )
     pen.event("turn_started", as_json({"request_id": request_id, "parent_id": parent_id}))
     transcript.write(pen, said)
-    name_after(transaction, session_id, said)
+    name_after(pen, said)
     started = get(transaction, turn_id)
     assert started is not None
     return started
 
 
-def name_after(transaction: Transaction, session_id: str, said: Message) -> None:
-    """Give the session the first line that its person wrote as a title."""
-    title = next(iter(said.content.strip().splitlines()), "")[:80]
-    if said.role == "user" and title:
-        transaction.run("UPDATE sessions SET title = ?2 WHERE id = ?1 AND title IS NULL", session_id, title)
+def name_after(pen: Pen, said: Message) -> None:
+    """Give a session without a title the first line that its person wrote."""
+    if pen.nameless and said.role == "user" and (title := next(iter(said.content.strip().splitlines()), "")[:80]):
+        pen.transaction.run("UPDATE sessions SET title = ?2 WHERE id = ?1", pen.session_id, title)
 
 
 def finish(

@@ -13,6 +13,7 @@ from toolgate.sessions import approvals, calls, transcript, turns
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.log import Pen, as_json
+from toolgate.sessions.schema import SPAN
 from toolgate.sessions.types import ApprovalRow, Call, Event, Lease, Recovery, Turn, TurnStatus, Usage
 
 
@@ -80,13 +81,14 @@ class Work:
     ) -> int:
         """Write an event of the caller's own kind to the log; returns its number."""
         text = as_json(payload)
-        return await self._db.write(lambda tx: Pen(tx, lease.session_id, lease, turn_id=turn_id).event(kind, text))
+        return await self._db.write(lambda tx: Pen(tx, lease.session_id, lease, turn_id=turn_id).event(kind, text)[1])
 
     async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> list[Event]:
         """The log from after a number on."""
         sql = (
             "SELECT session_id, seq, turn_id, kind, version, payload, fence FROM events "
-            "WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"
+            f"WHERE place > (SELECT number * {SPAN} FROM sessions WHERE id = ?1) + ?2 "
+            f"AND place < (SELECT (number + 1) * {SPAN} FROM sessions WHERE id = ?1) ORDER BY place LIMIT ?3"
         )
         return await self._db.read(lambda tx: [_event(row) for row in tx.rows(sql, session_id, after_seq, limit)])
 

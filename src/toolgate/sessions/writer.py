@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import queue
 import sqlite3
 import threading
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from toolgate.errors import StoreError
 from toolgate.sessions import faults
+from toolgate.sessions.appending import Append, together
 from toolgate.sessions.connections import SqliteTransaction, connect
 from toolgate.sessions.driver import Unit
 from toolgate.sessions.feed import Feed
@@ -48,8 +51,8 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    async def write(self, unit: Unit[T]) -> T:
-        """Run a unit and return when it is durable."""
+    def write(self, unit: Unit[T]) -> asyncio.Future[T]:
+        """Run a unit; the future is done when it is durable."""
         if self._closed:
             raise faults.closed()
         loop = asyncio.get_running_loop()
@@ -62,7 +65,7 @@ class Writer:
             # what others submit in this turn of the loop goes into the same commit
             self._gathering[loop] = [job]
             loop.call_soon(self._hand_over, loop)
-        return await future
+        return future
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         self._queue.put(self._gathering.pop(loop))
@@ -110,9 +113,9 @@ class Writer:
         """Run them in the transaction that has begun; whether it was committed."""
         transaction = SqliteTransaction(connection)
         try:
-            for job in jobs:
-                if not job.future.cancelled():
-                    job.result, job.error = job.unit(transaction), None
+            wanted = [job for job in jobs if not job.future.cancelled()]
+            for kind, some in itertools.groupby(wanted, lambda job: type(job.unit)):
+                _run_some(transaction, list(some), together if kind is Append else None)
             connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - a unit may raise anything; it reaches whoever asked for the write
             with contextlib.suppress(sqlite3.Error):  # some failures have rolled back already
@@ -124,6 +127,16 @@ class Writer:
 
     def _explained(self, error: Exception) -> Exception:
         return faults.from_sqlite(error, self._path) if isinstance(error, sqlite3.Error) else error
+
+
+def _run_some(transaction: SqliteTransaction, jobs: list[_Job], bulk: Callable[..., list[Any]] | None) -> None:
+    """Run units that follow each other, at once if they can be."""
+    if bulk is not None and len(jobs) > 1:
+        results = bulk(transaction, [job.unit for job in jobs])
+    else:
+        results = [job.unit(transaction) for job in jobs]
+    for job, result in zip(jobs, results, strict=True):
+        job.result, job.error = result, None
 
 
 def _deliver(jobs: list[_Job]) -> None:
