@@ -55,15 +55,19 @@ class ShellState:
     shopts: Mapping[bytes, bool] = field(default_factory=lambda: MappingProxyType({}))
     options: Mapping[bytes, bool] = field(default_factory=lambda: MappingProxyType({}))
     umask: bytes = b"0022"
+    _environment: list[Mapping[bytes, bytes]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
-    def environment(self) -> dict[bytes, bytes]:
-        """What programs see, as data."""
-        return {
-            name: value
-            for name, variable in self.variables.items()
-            if variable.exported and (value := variable.value) is not None
-        }
+    def environment(self) -> Mapping[bytes, bytes]:
+        """What programs see, as data; read once, for every command is judged by it."""
+        if not self._environment:
+            found = {
+                name: value
+                for name, variable in self.variables.items()
+                if variable.exported and (value := variable.value) is not None
+            }
+            self._environment.append(MappingProxyType(found))
+        return self._environment[0]
 
     @property
     def function_names(self) -> frozenset[str]:
