@@ -130,6 +130,30 @@ class ShellSettings(BaseSettings):
     """What confines commands: `auto` (the best there is), `bwrap`, `landlock`, or `off`."""
     ripgrep: str | None = None
     """The `rg` to run. Unset: the one from the wheel, else from PATH. Empty: none, search in Python."""
+    environment: Annotated[tuple[str, ...], NoDecode] = ()
+    """Further variables of the environment, separated by commas, that commands may see."""
+    readable: Annotated[tuple[str, ...], NoDecode] = ()
+    """Further directories or files, absolute and separated by commas, that commands may read."""
+    memory_mb: int = Field(default=4096, ge=64, le=1_048_576)
+    """Memory that one process may take, and all of a session where a control group can be made."""
+    processes: int = Field(default=1024, ge=16, le=1_000_000)
+    """Processes that a session may have at a time."""
+    file_mb: int = Field(default=2048, ge=1, le=1_048_576)
+    """Size of the largest file that a command may write."""
+
+    @field_validator("environment", "readable", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(name.strip() for name in value.split(",") if name.strip())
+        return value
+
+    @field_validator("readable")
+    @classmethod
+    def _absolute(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if any(not path.startswith("/") for path in value):
+            raise ValueError("must be absolute paths, separated by commas. Unset it, or set it to something like /data")
+        return value
 
 
 class DatabaseSettings(BaseSettings):
@@ -154,6 +178,27 @@ class ModelSettings(BaseSettings):
     """Address of a compatible server; unset, the provider's own."""
     api_key: SecretStr | None = None
     """The provider's key."""
+
+
+class AgentSettings(BaseSettings):
+    """The agent loop and its sub-agents."""
+
+    model_config = _area("TOOLGATE_AGENT_")
+
+    max_rounds: int = Field(default=25, ge=1, le=1000)
+    """Requests to the model in one turn at the most."""
+    context_tokens: int = Field(default=120_000, ge=2_000)
+    """Tokens of a request (estimated) above which the conversation is compacted."""
+    retries: int = Field(default=3, ge=0, le=20)
+    """How often a request that failed for a passing reason is made again."""
+    approval_timeout: float | None = Field(default=None, gt=0)
+    """Seconds after which a question to a person counts as answered with no; unset, it waits."""
+    max_children: int = Field(default=16, ge=0, le=1000)
+    """Sub-agents that one turn may start."""
+    child_timeout: float = Field(default=600.0, gt=0)
+    """Seconds that one sub-agent may take."""
+    max_depth: int = Field(default=1, ge=0, le=5)
+    """How deep sub-agents may start sub-agents; 1: only the main agent starts any."""
 
 
 class _PolicyFile(BaseSettings):
@@ -187,6 +232,7 @@ AREAS: dict[str, type[BaseSettings]] = {
     "shell": ShellSettings,
     "database": DatabaseSettings,
     "model": ModelSettings,
+    "agent": AgentSettings,
 }
 """Field of `Settings` → the model of that area."""
 
@@ -205,6 +251,7 @@ class Settings(BaseModel):
     shell: ShellSettings = Field(default_factory=ShellSettings)
     database: DatabaseSettings = Field(default_factory=DatabaseSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)
+    agent: AgentSettings = Field(default_factory=AgentSettings)
     policy_file: Path | None = Field(default_factory=lambda: _PolicyFile().policy_file or users_policy(os.environ))
     """The user's policy; unset, `toolgate/policy.toml` in the user's config directory."""
 

@@ -49,7 +49,16 @@ class ShellOptions:
         """The options that the operator's settings name."""
         if settings is None:
             return cls()
-        return cls(sandbox=settings.shell.sandbox, hidden=tuple(_own_files(settings, root)))
+        shell = settings.shell
+        return cls(
+            sandbox=shell.sandbox,
+            memory_bytes=shell.memory_mb * MIB,
+            processes=shell.processes,
+            file_bytes=shell.file_mb * MIB,
+            passed_environment=shell.environment,
+            readable=shell.readable,
+            hidden=tuple(_own_files(settings, root)),
+        )
 
     @property
     def ulimits(self) -> dict[str, int]:
