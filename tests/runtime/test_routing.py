@@ -281,3 +281,11 @@ async def test_cancelling_while_a_person_is_asked_runs_nothing(tmp_path: Path) -
     assert result.response.error is not None
     assert (result.tool_call_id, result.response.error.code) == ("9", "CANCELLED")
     assert not (tmp_path / "x.txt").exists()
+
+
+async def test_a_page_of_read_is_followed_in_the_words_of_read(box: Box) -> None:
+    response = await box.bash("read a.txt --limit 1")
+
+    assert "use --offset 1 to read on" in response.text
+    assert "use --offset 1 to read on" in response.data["stderr"]
+    assert (await box.bash("read a.txt --offset 1 --limit 1")).data["stdout"] == "     2\ttwo\n"

@@ -1,5 +1,6 @@
 """The answer of an agent command in the shape that Bash's answers have."""
 
+import re
 from typing import Any
 
 from toolgate.protocol.calls import ToolResult
@@ -22,6 +23,13 @@ _STAYS_AN_ERROR = frozenset(
 _SHOWN_AS_RENDERED = frozenset({"todo", "memory", "task"})
 """Commands whose answer is what the tool renders; the others show the content or the text."""
 
+_START_LINE = re.compile(r"start_line=(\d+)")
+
+
+def _as_offset(start_line: re.Match[str]) -> str:
+    """The next step of `read_file` in the words of `read`, which counts from 0."""
+    return f"--offset {int(start_line[1]) - 1}"
+
 
 def to_bash_response(result: ToolResult | ToolResponse, command: str) -> ToolResponse:
     """Bash's shape of the answer to the agent command `command`: `stdout`, `stderr`, `exit_code`, `routed`.
@@ -29,6 +37,8 @@ def to_bash_response(result: ToolResult | ToolResponse, command: str) -> ToolRes
     A command that failed is `partial` with exit code 1; a denial stays an error and keeps its code.
     """
     response = result if isinstance(result, ToolResponse) else result.response
+    if command == "read":
+        response = response.model_copy(update={"text": _START_LINE.sub(_as_offset, response.text)})
     error = response.error
     data: dict[str, Any] = {
         "stdout": "" if error is not None else _stdout(result, response, command),
