@@ -288,4 +288,4 @@ async def test_a_page_of_read_is_followed_in_the_words_of_read(box: Box) -> None
 
     assert "use --offset 1 to read on" in response.text
     assert "use --offset 1 to read on" in response.data["stderr"]
-    assert (await box.bash("read a.txt --offset 1 --limit 1")).data["stdout"] == "     2\ttwo\n"
+    assert (await box.bash("read a.txt --offset 1 --limit 1")).data["stdout"] == "     2\ttwo"
