@@ -1,7 +1,9 @@
-"""Seed 003, section 5.1: the tests that need no agent loop, no prompt builder and no session manager."""
+"""Seed 003, section 5.1: the tests that need no agent loop and no prompt builder."""
 
+import contextlib
 import json
 import logging
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,8 @@ from toolgate import (
     Workspace,
     builtin_registry,
 )
+from toolgate.sessions import Database, SessionManager
+from toolgate.settings import SessionSettings
 
 
 class UndeclaredTool(Tool[NoParams]):
@@ -232,3 +236,50 @@ async def test_no_false_warning_on_normal_execution(registry: ToolRegistry, capl
         result = await toolset.handle(ToolCall(id="1", name="current_time", arguments="{}"))
     assert not result.is_error
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+async def mode_with(tmp_path: Path, sql: str) -> tuple[ToolMode, str]:
+    """The mode of a session after someone was in the database by hand, and the session's id."""
+    db = Database(f"sqlite+aiosqlite:///{tmp_path}/sessions.db")
+    await db.migrate()
+    manager = SessionManager(db, SessionSettings())
+    session = await manager.create()
+    with contextlib.closing(sqlite3.connect(tmp_path / "sessions.db")) as connection:
+        connection.execute(sql)
+        connection.commit()
+    mode = await manager.get_mode(session.id)
+    await db.close()
+    return mode, session.id
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+
+
+async def test_get_mode_coding_downgrades_in_m15(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    mode, session_id = await mode_with(tmp_path, "UPDATE sessions SET mode = 'coding'")
+    (warning,) = warnings_of(caplog)
+    assert mode is ToolMode.chat_safe
+    assert warning.startswith("mode_downgraded ")
+    assert f"session_id={session_id!r}" in warning
+    assert "value='coding'" in warning
+    assert "M1.5 only supports chat_safe" in warning
+
+
+@pytest.mark.parametrize("stored", ["'nonexistent_mode'", "'admin'", "NULL", "''"])
+async def test_get_mode_invalid_value_fallback(tmp_path: Path, stored: str, caplog: pytest.LogCaptureFixture) -> None:
+    mode, session_id = await mode_with(tmp_path, f"UPDATE sessions SET mode = {stored}")
+    (warning,) = warnings_of(caplog)
+    assert mode is ToolMode.chat_safe
+    assert warning.startswith("invalid_mode_value ")
+    assert f"session_id={session_id!r}" in warning
+    assert f"value={'None' if stored == 'NULL' else stored}" in warning
+
+
+async def test_get_mode_db_error_fallback(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    mode, session_id = await mode_with(tmp_path, "DROP TABLE sessions")
+    (warning,) = warnings_of(caplog)
+    assert mode is ToolMode.chat_safe
+    assert warning.startswith("mode_read_error ")
+    assert f"session_id={session_id!r}" in warning
+    assert "error='StoreError'" in warning

@@ -15,6 +15,8 @@ from toolgate.sessions.schema import Dialect
 WRITE_PATIENCE = 10.0
 """Seconds that a write waits for the lock of another process."""
 READ_PATIENCE = 2.0
+_WAL_PAGES = 4000
+"""Pages (16 MB) after which the log of SQLite itself goes into the file: a commit that does so waits longer."""
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -36,6 +38,7 @@ def connect(path: str, *, readonly: bool = False) -> sqlite3.Connection:
             connection.execute("PRAGMA query_only = ON")
         else:
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
     except BaseException:
         connection.close()
         raise
