@@ -1,12 +1,22 @@
 """Settings: defaults, bounds, where they come from, and the table that documents them."""
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from toolgate.settings import AREAS, GatewaySettings, Settings, ToolOutputSettings, explain, users_policy, variables
+from toolgate.settings import (
+    AREAS,
+    GatewaySettings,
+    Settings,
+    ToolOutputSettings,
+    explain,
+    users_database,
+    users_policy,
+    variables,
+)
 
 DOCS = Path(__file__).parent.parent / "docs" / "settings.md"
 
@@ -130,6 +140,26 @@ def test_several_bad_values_of_an_area_are_all_explained(monkeypatch: pytest.Mon
         "TOOL_OUTPUT_MAX_LINES: Input should be greater than or equal to 1",
         "TOOL_OUTPUT_DIRECTION: Input should be 'head', 'tail' or 'head_tail'",
     ]
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"XDG_DATA_HOME": "/data/", "HOME": "/home/ada"}, "sqlite:////data/toolgate/toolgate.db"),
+        ({"XDG_DATA_HOME": "relative", "HOME": "/home/ada"}, "sqlite:////home/ada/.local/share/toolgate/toolgate.db"),
+        ({}, "sqlite:///.toolgate/toolgate.db"),
+    ],
+)
+def test_the_database_is_in_the_users_data_directory(environ: dict[str, str], expected: str) -> None:
+    assert users_database(environ) == expected
+
+
+def test_a_database_that_is_set_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    unset = Settings().database.address
+    monkeypatch.setenv("TOOLGATE_DATABASE_URL", "sqlite:///x.db")
+
+    assert unset == users_database(os.environ)
+    assert Settings().database.address == "sqlite:///x.db"
 
 
 def test_a_refused_secret_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,8 +161,13 @@ class DatabaseSettings(BaseSettings):
 
     model_config = _area("TOOLGATE_DATABASE_")
 
-    url: str = Field(default="sqlite+aiosqlite:///.toolgate/toolgate.db", min_length=1, repr=False)
-    """SQLAlchemy address of the database."""
+    url: str | None = Field(default=None, min_length=1, repr=False)
+    """Address of the database; unset, a SQLite file in the user's data directory."""
+
+    @property
+    def address(self) -> str:
+        """The address to open."""
+        return self.url or users_database(os.environ)
 
 
 class ModelSettings(BaseSettings):
@@ -222,6 +227,16 @@ def users_policy(environ: Mapping[str, str]) -> Path | None:
     if configured.startswith("/"):
         return Path(configured, "toolgate", "policy.toml")
     return Path(home, ".config", "toolgate", "policy.toml") if home.startswith("/") else None
+
+
+def users_database(environ: Mapping[str, str]) -> str:
+    """`toolgate/toolgate.db` in the user's data directory; below the current one where nobody knows which that is."""
+    configured, home = environ.get("XDG_DATA_HOME", ""), environ.get("HOME", "")
+    if configured.startswith("/"):
+        return f"sqlite:///{configured.rstrip('/')}/toolgate/toolgate.db"
+    if home.startswith("/"):
+        return f"sqlite:///{home.rstrip('/')}/.local/share/toolgate/toolgate.db"
+    return "sqlite:///.toolgate/toolgate.db"
 
 
 AREAS: dict[str, type[BaseSettings]] = {

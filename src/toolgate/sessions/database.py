@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable
 from typing import TypeVar
-from urllib.parse import unquote
 
 from toolgate.errors import StoreError
 from toolgate.sessions.driver import Driver, Unit
@@ -74,7 +73,7 @@ def _driver(url: str, feed: Feed) -> Driver:
         return Postgres(f"postgresql+asyncpg://{rest}", feed)
     from toolgate.sessions.sqlite import SqliteFile, SqliteMemory
 
-    path = unquote(rest[1:].partition("?")[0])
+    path = rest[1:].partition("?")[0]
     if path in ("", ":memory:"):
         return SqliteMemory(feed)
     return SqliteFile(os.path.abspath(os.path.expanduser(path)), feed)

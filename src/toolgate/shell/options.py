@@ -31,7 +31,7 @@ class ShellOptions:
     file_bytes: int = 2 * GIB
     """Size of the largest file that a command can write."""
     open_files: int = 4096
-    kept_bytes: int = 256 * KIB
+    kept_bytes: int = 128 * KIB
     """Output kept in memory from each end of a stream."""
     spill_bytes: int = 512 * MIB
     """Output of one stream kept on disk."""
@@ -75,7 +75,7 @@ class ShellOptions:
 def _own_files(settings: Settings, root: str) -> Iterator[str]:
     if settings.policy_file is not None:
         yield os.path.abspath(settings.policy_file)
-    scheme, _, path = settings.database.url.partition(":///")
+    scheme, _, path = settings.database.address.partition(":///")
     if scheme.startswith("sqlite") and path and not path.startswith(":"):
         database = os.path.join(root, path.partition("?")[0])
         yield from (database + suffix for suffix in ("", "-wal", "-shm", "-journal"))
