@@ -241,6 +241,7 @@ def test_c10_a_deny_rule_matches_through_wrappers(command: str) -> None:
         '"rm" x',
         "'r'm x",
         "$'\\x72m' x",
+        "r\\\nm x",
         "./rm x",
         "/usr/bin/rm x",
     ],
@@ -254,8 +255,6 @@ def test_c11_a_deny_rule_matches_however_the_word_is_written(command: str) -> No
     [
         "/bin/r? x",
         "{rm,x}",
-        "r\\\nm x",
-        "l\\\ns x",
         "r[m] x",
         "$X x",
         "${X}m x",
@@ -339,7 +338,7 @@ def test_c14_what_comes_through_a_pipe_into_a_shell_is_not_allowed(command: str)
         ("cat <<EOF | sh\nrm x\nEOF", "ask"),
         ("cat <<A\nls\nA\nrm x", "deny"),
         ("cat <<'A'\n$(rm x)\nA", "allow"),
-        ("cat <<A\n`rm x`\nA", "ask"),
+        ("cat <<A\n`rm x`\nA", "deny"),
         ("cat <<A && rm x\nA\n", "deny"),
     ],
 )

@@ -16,7 +16,7 @@ from toolgate.shell.commands import COMMANDS, Native, Outcome, RoutedCall, Sessi
 from toolgate.shell.commands.answer import to_bash_response
 from toolgate.shell.commands.arguments import AgentCommand, UsageError, sort_words
 from toolgate.shell.commands.bash import SYNOPSIS, help_text
-from toolgate.shell.line import Line, read_line
+from toolgate.shell.line import Line, first_word, read_line
 
 if TYPE_CHECKING:
     from toolgate.shell.result import CommandResult
@@ -58,11 +58,8 @@ def _unwrapped(rest: str, cwd: str, exists: Exists) -> str | Usage | None:
         return Usage(command="bash", exit_code=2, text=f"Usage: {SYNOPSIS}\n")
     if rest.rstrip().lstrip(" \t") in _HELP:
         return Usage(command="bash", exit_code=0, text=help_text())
-    words = read_line(rest).words
-    if _NO_WORD.match(rest) or not words:
-        return None
-    word = words[0]
-    if not word.known or word.text.startswith(("-", "+")):
+    word = None if _NO_WORD.match(rest) else first_word(rest)
+    if word is None or not word.known or word.text.startswith(("-", "+")):
         return None
     path = word.text if word.text.startswith("/") else posixpath.normpath(posixpath.join(cwd, word.text))
     return None if word.text and exists(path) else rest.lstrip(" \t")

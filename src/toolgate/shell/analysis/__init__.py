@@ -1,12 +1,13 @@
 """Command analysis: a command line becomes a plan of everything that it may run."""
 
+import re
+
 from toolgate.shell.analysis.around import surroundings
 from toolgate.shell.analysis.plan import Assignment, CommandPlan, Kind, Redirection, Surroundings
 from toolgate.shell.analysis.scope import Scope
 from toolgate.shell.analysis.simple import run
-from toolgate.shell.analysis.syntax import MAX_CODE
 from toolgate.shell.analysis.visible import request_detail, squeezed, visible
-from toolgate.shell.analysis.walk import walk
+from toolgate.shell.analysis.walk import sequence, walk
 from toolgate.shell.words import UNRESOLVED
 
 __all__ = [
@@ -23,11 +24,22 @@ __all__ = [
     "visible",
 ]
 
+MAX_CODE = 20_000
+"""Characters of code, heredocs aside, that a person can be expected to judge."""
+MAX_TEXT = 1 << 18
+"""Characters that are read at all."""
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
 
 def analyse(command: str, around: Surroundings | None = None) -> CommandPlan:
     """What `command` may run in the surroundings `around`. Never raises; what is not understood asks."""
-    scope = Scope(around or Surroundings(), run, walk)
+    scope = Scope(around or Surroundings(), run, walk, sequence)
+    if not command.isprintable() and (match := _UNPRINTABLE.search(command)):
+        scope.found.unclear(f"it contains the character \\x{ord(match.group()):02x}, which is no text")
+    if len(command) > MAX_TEXT:
+        scope.found.unclear(f"it is longer than {MAX_TEXT} characters")
+        return scope.found.plan(command)
     walk(scope, command)
     if len(command) - sum(map(len, scope.found.heredocs)) > MAX_CODE:
-        scope.found.unclear(f"it is longer than {MAX_CODE} characters")
+        scope.found.unclear(f"it has more than {MAX_CODE} characters of code")
     return scope.found.plan(command)

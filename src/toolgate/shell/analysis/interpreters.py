@@ -173,7 +173,7 @@ def awk(scope: Scope, words: Sequence[Word]) -> None:
     """`awk`: a program that can run commands and write files."""
     for word in words[1:]:
         if re.search(
-            r"system\s*\(|\|&?\s*(?:getline|\")|\"\s*\||getline|print[^;}]*>", word.text
+            r"system\s*\(|\|&?\s*(?:getline|\")|\"\s*\||getline|print[^;}>]{0,200}>", word.text
         ) and not word.text.startswith("-"):
             scope.found.unclear(f"its '{words[0].text}' program runs commands or writes files")
 

@@ -7,10 +7,14 @@ from typing import Any, NamedTuple
 
 from toolgate.shell.analysis.paths import Place, Where, locate
 from toolgate.shell.analysis.plan import Assignment, CommandPlan, Redirection, Surroundings
+from toolgate.shell.syntax import MAX_DEPTH
+from toolgate.shell.syntax import Sequence as Tree
 from toolgate.shell.words import UNRESOLVED, Word
 
-MAX_DEPTH = 40
-"""How deep substitutions, wrappers, functions and code in code may be nested."""
+MAX_READ = 1 << 20
+"""How many characters are read, code inside code counted again."""
+MAX_COMMANDS = 10_000
+"""How many commands of one command line are looked at."""
 
 
 class Stdin(NamedTuple):
@@ -64,6 +68,7 @@ class Scope:
     __slots__ = (
         "_code",
         "_run",
+        "_sequence",
         "around",
         "cwds",
         "depth",
@@ -72,7 +77,9 @@ class Scope:
         "found",
         "made",
         "path_changed",
+        "read",
         "stdin",
+        "steps",
     )
 
     def __init__(
@@ -80,6 +87,7 @@ class Scope:
         around: Surroundings,
         run: Callable[[Scope, Sequence[Word]], None],
         code: Callable[[Scope, str], None],
+        sequence: Callable[[Scope, Tree], None],
     ) -> None:
         self.around = around
         self.found = Findings()
@@ -94,6 +102,9 @@ class Scope:
         self.depth = 0
         self.expanding: frozenset[str] = frozenset()
         """Functions and aliases that are being followed."""
+        self.steps = 0
+        self.read = 0
+        self._sequence = sequence
         self._run = run
         self._code = code
 
@@ -115,6 +126,26 @@ class Scope:
             self._code(self, text)
             self.restore(outside)
         self.depth -= 1
+
+    def statements(self, code: Tree) -> None:
+        """Look at statements that a substitution runs."""
+        self._sequence(self, code)
+
+    def work(self, characters: int) -> bool:
+        """Count text that is read; False where it is too much, as in code that contains itself again and again."""
+        self.read += characters
+        if self.read > MAX_READ:
+            self.found.unclear("it contains too much code inside code")
+            return False
+        return True
+
+    def step(self) -> bool:
+        """Count a command; False where there are too many to look at."""
+        self.steps += 1
+        if self.steps > MAX_COMMANDS:
+            self.found.unclear(f"it has more than {MAX_COMMANDS} commands")
+            return False
+        return True
 
     def descend(self) -> bool:
         """One level down, if that can still be followed; the caller comes up again by `depth -= 1`."""

@@ -5,7 +5,7 @@ import re
 from toolgate.shell.commands.arguments import AgentCommand, Arguments, UsageError, routed
 from toolgate.shell.commands.outcome import RoutedCall, SessionCommand
 
-_ITEM = re.compile(r"\s*(?:[-*]\s+)?(?:\[(?P<mark>[ xX>~])\]\s*)?(?P<content>.*\S)\s*", re.DOTALL)
+_ITEM = re.compile(r"(?:[-*]\s+)?(?:\[(?P<mark>[ xX>~])\]\s*)?(?P<content>\S.*)", re.DOTALL)
 _STATUS = {"x": "completed", ">": "in_progress", "~": "in_progress", " ": "pending", "": "pending"}
 
 
@@ -25,7 +25,7 @@ def _build(given: Arguments, cwd: str) -> RoutedCall | SessionCommand:
 
 
 def _item(text: str) -> dict[str, str]:
-    match = _ITEM.fullmatch(text)
+    match = _ITEM.fullmatch(text.strip())
     if match is None:
         raise UsageError("an item is blank")
     return {"content": match["content"], "status": _STATUS[(match["mark"] or "").lower()]}

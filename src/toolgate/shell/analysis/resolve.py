@@ -1,0 +1,92 @@
+"""From words as they were typed to words as a command gets them, as far as that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from toolgate.shell.analysis.scope import Scope, Stdin
+from toolgate.shell.analysis.variables import assign
+from toolgate.shell.syntax import Lexeme, Part, Simple
+from toolgate.shell.words import UNRESOLVED, Word
+
+_PIPE = Stdin("pipe")
+
+
+def resolve(scope: Scope, lexeme: Lexeme) -> Word:
+    """The word, and what it runs on the way is looked at."""
+    if lexeme.parts is None:
+        return Word(lexeme.raw, True, False, lexeme.raw)
+    text, bare, known, quoted = "", "", True, False
+    for part in lexeme.parts:
+        value = _value(scope, part)
+        known = known and part.kind in ("bare", "quoted")
+        quoted = quoted or part.kind == "quoted"
+        text += value
+        bare += value if part.kind == "bare" else "x" * len(value)
+    if bare.startswith("~"):
+        home = scope.around.home
+        text = home + text[1:] if home and bare[1:2] in ("", "/") else text
+    return Word(text, known and not _expands(bare), quoted, lexeme.raw)
+
+
+def _expands(bare: str) -> bool:
+    """Whether unquoted text may become other words: by a pattern, a brace expansion or a tilde."""
+    if "*" in bare or "?" in bare or bare.startswith("~") or bare.find("[") < bare.rfind("]"):
+        return True
+    return "{" in bare and "}" in bare and ("," in bare or ".." in bare)
+
+
+def resolve_parts(scope: Scope, parts: Iterable[Part]) -> None:
+    """Look at what pieces run whose value does not matter."""
+    for part in parts:
+        _value(scope, part)
+
+
+def _value(scope: Scope, part: Part) -> str:
+    if part.kind in ("bare", "quoted"):
+        return part.text
+    if part.kind == "variable":
+        return _variable(scope, part.text)
+    if part.kind == "run":
+        return _run(scope, part)
+    if part.kind == "assign":
+        assign(scope, part.text, Word(UNRESOLVED, False), None)
+    elif part.kind == "unclear":
+        scope.found.unclear(part.text)
+    resolve_parts(scope, part.parts)
+    return UNRESOLVED
+
+
+def _run(scope: Scope, part: Part) -> str:
+    """A substitution: its commands run in a shell of their own."""
+    if part.code is None or not scope.descend():
+        return UNRESOLVED
+    outside = scope.save()
+    if part.feeds:
+        scope.stdin = _PIPE
+    scope.statements(part.code)
+    scope.restore(outside)
+    scope.depth -= 1
+    return _variable(scope, "PWD") if _only_pwd(part) else UNRESOLVED
+
+
+def _only_pwd(part: Part) -> bool:
+    statements = part.code.statements if part.code else ()
+    if len(statements) != 1 or len(statements[0].pipelines) != 1 or len(statements[0].pipelines[0].commands) != 1:
+        return False
+    command = statements[0].pipelines[0].commands[0]
+    return isinstance(command, Simple) and command == Simple([Lexeme("pwd")])
+
+
+def _variable(scope: Scope, name: str) -> str:
+    """What a variable stands for, where the session says so."""
+    around = scope.around
+    if name == "HOME":
+        return around.home or "~"
+    if name == "TMPDIR":
+        return around.scratch[0] if around.scratch else UNRESOLVED
+    cwd = scope.cwds[0]
+    if name == "PWD" and len(scope.cwds) == 1 and cwd is not None:
+        root = around.root.rstrip("/")
+        return cwd if cwd.startswith("/") else root if cwd == "." else f"{root}/{cwd}"
+    return UNRESOLVED
