@@ -75,8 +75,8 @@ def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:
     transaction.many(TAKE, [(state.number, state.next_seq, now) for state in states.values()])
     transaction.many(INSERT, events)
     transaction.many(transcript.INSERT, messages)
-    for session in states:
-        transaction.touched(session)
+    for session, state in states.items():
+        transaction.touched(session, state.next_seq - 1)
     return numbers
 
 

@@ -65,8 +65,8 @@ class SqliteTransaction:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._execute = connection.execute
         self._executemany = connection.executemany
-        self.sessions: set[str] = set()
-        """Those with new events."""
+        self.sessions: dict[str, int] = {}
+        """Those with new events, and the last one's number."""
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """Run a statement and return everything that it answers."""
@@ -93,6 +93,6 @@ class SqliteTransaction:
         """Seconds since the machine started: one clock for all its processes, which nobody can set."""
         return time.clock_gettime(_CLOCK)
 
-    def touched(self, session_id: str) -> None:
+    def touched(self, session_id: str, seq: int) -> None:
         """Remember that this session has new events."""
-        self.sessions.add(session_id)
+        self.sessions[session_id] = seq

@@ -44,8 +44,8 @@ class Transaction(Protocol):
         """Seconds on the clock that leases are measured with: the same for everyone who uses this database."""
         ...
 
-    def touched(self, session_id: str) -> None:
-        """Remember that this session has new events; its followers are told after the commit."""
+    def touched(self, session_id: str, seq: int) -> None:
+        """Remember that this session has events up to this number; its followers are told after the commit."""
         ...
 
 
@@ -68,6 +68,10 @@ class Driver(Protocol):
 
     def read(self, unit: Unit[T]) -> Awaitable[T]:
         """Run a unit that writes nothing."""
+        ...
+
+    async def listen(self) -> None:
+        """From now on, hear of what other processes write, if the database tells."""
         ...
 
     async def migrate(self) -> None:

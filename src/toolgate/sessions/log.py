@@ -59,7 +59,7 @@ class Pen:
         number, self._next, self._fence, self.nameless = row
         self._first = number * SPAN
         transaction.run(TAKE, number, self._next + count, self.now)
-        transaction.touched(session_id)
+        transaction.touched(session_id, self._next + count - 1)
 
     def event(self, kind: str, payload: str) -> tuple[int, int]:
         """Write one event; returns its id and its number. The payload is JSON."""

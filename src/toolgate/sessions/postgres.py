@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, TextClause, text
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from toolgate.sessions import faults
 from toolgate.sessions.driver import Row, Unit
@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 _MIGRATING = 0x7001_6A7E
 """The advisory lock that keeps two processes from migrating at once."""
+_CHANNEL = "toolgate"
 _PLACEHOLDER = re.compile(r"\?(\d+)")
 
 
@@ -40,7 +41,7 @@ class PostgresTransaction:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.sessions: set[str] = set()
+        self.sessions: dict[str, int] = {}
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """Run a statement and return everything that it answers."""
@@ -71,9 +72,9 @@ class PostgresTransaction:
         assert row is not None
         return float(row[0])
 
-    def touched(self, session_id: str) -> None:
+    def touched(self, session_id: str, seq: int) -> None:
         """Remember that this session has new events."""
-        self.sessions.add(session_id)
+        self.sessions[session_id] = seq
 
 
 class Postgres:
@@ -88,15 +89,18 @@ class Postgres:
         )
         self.address = self._engine.url.render_as_string(hide_password=True)
         self._closed = False
+        self._listening: AsyncConnection | None = None
 
     async def write(self, unit: Unit[T]) -> T:
         """Run a unit in a transaction."""
-        sessions: set[str] = set()
+        sessions: dict[str, int] = {}
 
         def run(connection: Connection) -> T:
             transaction = PostgresTransaction(connection)
             result = unit(transaction)
             sessions.update(transaction.sessions)
+            for session_id, seq in sessions.items():
+                transaction.rows("SELECT pg_notify(?1, ?2)", _CHANNEL, f"{session_id}:{seq}")
             return result
 
         result = await self._run(run)
@@ -116,6 +120,20 @@ class Postgres:
         except (SQLAlchemyError, OSError) as error:
             raise faults.from_postgres(error, self.address) from error
 
+    async def listen(self) -> None:
+        """Keep a connection on which the server says what was written; without it followers still look."""
+        if self._listening is not None or self._closed:
+            return
+        try:
+            self._listening = connection = await self._engine.connect()
+            raw: Any = (await connection.get_raw_connection()).driver_connection
+            await raw.add_listener(_CHANNEL, self._heard)
+        except (SQLAlchemyError, OSError) as error:
+            raise faults.from_postgres(error, self.address) from error
+
+    def _heard(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
+        self._feed.wake([str(payload).rpartition(":")[0]])
+
     async def migrate(self) -> None:
         """Bring the schema to this version's; of several who try, one does it and the others wait."""
         await self._run(self._migrate)
@@ -133,6 +151,9 @@ class Postgres:
     async def close(self) -> None:
         """Close the connections."""
         self._closed = True
+        if self._listening is not None:
+            await self._listening.invalidate()  # a connection that listens is not for the pool
+            await self._listening.close()
         await self._engine.dispose()
 
 

@@ -69,6 +69,9 @@ class SqliteFile:
             self._open.append(connection)
         return connection
 
+    async def listen(self) -> None:
+        """A file tells nobody: followers look."""
+
     async def migrate(self) -> None:
         """Make the file if there is none; otherwise check it, and bring it to this version's schema."""
         try:
@@ -144,6 +147,9 @@ class SqliteMemory:
     async def read(self, unit: Unit[T]) -> T:
         """Run a unit that writes nothing."""
         return await self.write(unit)
+
+    async def listen(self) -> None:
+        """There are no other processes."""
 
     async def migrate(self) -> None:
         """There is nothing to do: it was made with its tables."""

@@ -95,6 +95,7 @@ class Work:
     async def follow(self, session_id: str, after_seq: int = 0) -> AsyncIterator[Event]:
         """The log from after a number on, and everything that is added, for as long as it is iterated."""
         with self._db.feed.follow(session_id) as news:
+            await self._db.driver.listen()
             while True:
                 news.clear()
                 batch = await self.events(session_id, after_seq)

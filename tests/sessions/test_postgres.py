@@ -1,0 +1,120 @@
+"""What only PostgreSQL has: other machines, and a server that tells."""
+
+import asyncio
+import contextlib
+
+import pytest
+
+from toolgate.sessions import Database, SessionManager, StoreError
+from toolgate.sessions import postgres as module
+from toolgate.sessions.driver import Transaction
+from toolgate.sessions.schema import HEAD, Dialect, statements
+from toolgate.settings import SessionSettings
+
+
+async def test_a_follower_hears_of_what_other_processes_write(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module.Postgres, "polls", None)  # nobody looks: the server has to tell
+    here, there = (SessionManager(Database(postgres_url), SessionSettings()) for _ in range(2))
+    session = await here.create()
+
+    async def first() -> str:
+        async with contextlib.aclosing(here.follow(session.id)) as events:  # type: ignore[type-var]
+            async for event in events:
+                return str(event.payload["content"])
+        return ""
+
+    following = asyncio.create_task(first())
+    while here._db.driver._listening is None:  # type: ignore[attr-defined]
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.1)
+    await there.append_message(session.id, "user", "hello")
+    async with asyncio.timeout(10):
+        heard = await following
+    await here._db.close()
+    await there._db.close()
+
+    assert heard == "hello"
+
+
+async def test_leases_hold_between_processes(postgres_url: str) -> None:
+    here, there = (SessionManager(Database(postgres_url), SessionSettings()) for _ in range(2))
+    session = await here.create()
+    claims = await asyncio.gather(here.try_claim(session.id), there.try_claim(session.id))
+    await here._db.close()
+    await there._db.close()
+
+    assert sum(lease is not None for lease in claims) == 1
+
+
+async def _tables(db: Database) -> list[str]:
+    sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() ORDER BY 1"
+    return [row[0] for row in await db.read(lambda tx: tx.rows(sql))]
+
+
+@pytest.fixture
+async def empty_url(postgres_url: str) -> str:
+    """A database of its own, without tables."""
+    from sqlalchemy import text
+    from sqlalchemy.ext.asyncio import create_async_engine
+
+    engine = create_async_engine(
+        postgres_url.replace("postgresql:", "postgresql+asyncpg:"), isolation_level="AUTOCOMMIT"
+    )
+    async with engine.connect() as connection:
+        await connection.execute(text("DROP DATABASE IF EXISTS empty"))
+        await connection.execute(text("CREATE DATABASE empty"))
+    await engine.dispose()
+    return postgres_url.replace("/postgres?", "/empty?")
+
+
+async def test_d10_a_migration_that_fails_leaves_nothing(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut_short(revision: str, dialect: Dialect) -> tuple[str, ...]:
+        usual = statements(revision, dialect)
+        return (*usual[:-1], "this is no SQL") if revision == HEAD else usual
+
+    db = Database(empty_url)
+    with monkeypatch.context() as patch:
+        patch.setattr("toolgate.sessions.schema.statements", cut_short)
+        with pytest.raises(StoreError):
+            await db.migrate()
+    before = await _tables(db)
+    await db.migrate()
+    after = await _tables(db)
+    await db.close()
+
+    assert before == []
+    assert {"sessions", "messages", "events", "memories", "alembic_version"} <= set(after)
+
+
+async def test_many_may_migrate_at_once(empty_url: str) -> None:
+    databases = [Database(empty_url) for _ in range(4)]
+    await asyncio.gather(*(db.migrate() for db in databases))
+    tables = await _tables(databases[0])
+    for db in databases:
+        await db.close()
+
+    assert "sessions" in tables
+
+
+async def test_a_newer_schema_is_refused(empty_url: str) -> None:
+    db = Database(empty_url)
+    await db.migrate()
+
+    def newer(tx: Transaction) -> None:
+        tx.run("UPDATE alembic_version SET version_num = '9999'")
+
+    await db.write(newer)
+    with pytest.raises(StoreError, match="revision 9999, which this version of Toolgate does not know"):
+        await db.migrate()
+    await db.close()
+
+
+async def test_an_unreachable_server_says_what_to_check_and_keeps_the_password() -> None:
+    db = Database("postgresql://ada:hunter2@127.0.0.1:1/none")
+    with pytest.raises(StoreError, match="Check that the server runs") as refused:
+        await db.migrate()
+    await db.close()
+
+    assert "hunter2" not in str(refused.value)
