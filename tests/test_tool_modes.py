@@ -1,10 +1,11 @@
-"""Seed 003, section 5.1: the tests that need no agent loop and no prompt builder."""
+"""Seed 003, section 5.1: modes, both gates, the agent loop, the prompt and the session manager."""
 
 import contextlib
 import json
 import logging
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,8 +23,10 @@ from toolgate import (
     Workspace,
     builtin_registry,
 )
-from toolgate.sessions import Database, SessionManager
-from toolgate.settings import SessionSettings
+from toolgate.agent import AgentLoop, PromptBuilder, TextChunk, ToolCallInfo, TurnDone
+from toolgate.sessions import Database, InMemorySessions, SessionManager
+from toolgate.settings import SessionSettings, Settings
+from toolgate.testing import ScriptedModel
 
 
 class UndeclaredTool(Tool[NoParams]):
@@ -197,25 +200,71 @@ def test_builtins_all_have_nonempty_allowed_modes(registry: ToolRegistry) -> Non
     assert chat_safe == {"current_time", "memory_search", "memory_append", "todo"}
 
 
+async def executed(registry: ToolRegistry, **settings: Any) -> dict[str, Any]:
+    sessions = InMemorySessions()
+    loop = AgentLoop(ScriptedModel([]), registry, sessions, **settings)
+    answer = await loop._execute_tool("read_file", '{"path": "x"}', mode=ToolMode.chat_safe, call_id="call_1")
+    await loop.aclose()
+    await sessions.close()
+    return answer
+
+
 async def test_execute_tool_returns_mode_denied_dict(registry: ToolRegistry) -> None:
-    """Here the dict is what the model reads; the agent loop's `_execute_tool` gives the same one."""
-    document = json.loads((await denied_call(registry)).output)
+    """The same dict is what the model reads."""
+    document = await executed(registry)
     assert document["ok"] is False
     assert document["error_code"] == "MODE_DENIED"
     assert (document["tool_name"], document["mode"]) == ("read_file", "chat_safe")
+    assert document == json.loads((await denied_call(registry)).output)
 
 
 async def test_mode_denied_dict_fields(registry: ToolRegistry) -> None:
-    document = json.loads((await denied_call(registry)).output)
+    document = await executed(registry)
     assert set(document) == {"ok", "error_code", "tool_name", "call_id", "mode", "message", "next_action"}
     assert all(document[key] for key in document if key != "ok")
     assert document["call_id"] == "call_1"
 
 
 async def test_mode_denied_next_action_stage_appropriate(registry: ToolRegistry) -> None:
-    action = json.loads((await denied_call(registry)).output)["next_action"]
+    action = (await executed(registry))["next_action"]
     assert "not enabled here" in action
     assert [word for word in ("/mode", "set_mode", "--coding", "switch", "button", "RPC") if word in action] == []
+
+
+async def test_mode_denied_next_action_when_the_stage_is_open(registry: ToolRegistry) -> None:
+    settings = Settings.defaults().model_copy(update={"session": SessionSettings(coding_enabled=True)})
+    assert (await executed(registry, settings=settings))["next_action"] == "Start a new session in coding mode."
+
+
+async def test_agent_yields_tool_denied_event(registry: ToolRegistry) -> None:
+    sessions = InMemorySessions()
+    session = await sessions.create()
+    model = ScriptedModel([[ToolCall(id="call_1", name="read_file", arguments='{"path": "x"}')], "Then not."])
+    loop = AgentLoop(model, registry, sessions)
+    events = [event async for event in loop.handle_message(session.id, "Read x")]
+    assert [type(event) for event in events] == [ToolCallInfo, ToolDenied, TextChunk, TurnDone]
+    assert events[1] == ToolDenied(**json.loads((await sessions.messages(session.id))[2].content, object_hook=_no_ok))
+    await loop.aclose()
+    await sessions.close()
+
+
+def _no_ok(document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key != "ok"}
+
+
+@pytest.mark.parametrize("mode", list(ToolMode))
+def test_prompt_tooling_matches_schema(registry: ToolRegistry, mode: ToolMode) -> None:
+    layer = PromptBuilder(registry)._layer_tooling(mode)
+    listed = {line.removeprefix("- ") for line in layer.splitlines() if line.startswith("- ")}
+    assert listed == {tool.name for tool in registry.list_tools(mode)} == names_in_schema(registry, mode)
+    hidden = {definition.name for definition in registry.describe()} - listed
+    assert [name for name in hidden if name in layer] == []
+
+
+def test_safety_layer_mentions_mode(registry: ToolRegistry) -> None:
+    layers = {mode: PromptBuilder(registry)._layer_safety(mode) for mode in ToolMode}
+    assert all(f"mode {mode.value}" in layer and "restricted" in layer for mode, layer in layers.items())
+    assert "denied" in layers[ToolMode.chat_safe]
 
 
 async def test_tool_denied_event_fields_complete(registry: ToolRegistry) -> None:

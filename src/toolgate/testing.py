@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from typing import Any, cast
 
 from toolgate.conformance import violations
 from toolgate.errors import ModelError
@@ -77,10 +77,6 @@ class MemoryRecorder:
         self.records.append(record)
 
 
-Step = ModelItem | BaseException | Callable[[], Awaitable[object]]
-"""What a scripted model does next: yield, raise, or wait for something."""
-
-
 class ScriptedModel:
     """Answers with a script: a turn is a string, or strings and calls in the order in which they are streamed.
 
@@ -90,7 +86,7 @@ class ScriptedModel:
 
     name = "scripted"
 
-    def __init__(self, turns: Iterable[str | Sequence[Step]]) -> None:
+    def __init__(self, turns: Iterable[str | Sequence[object]]) -> None:
         self.requests: list[ModelRequest] = []
         self._turns = iter([[turn] if isinstance(turn, str) else list(turn) for turn in turns])
 
@@ -106,7 +102,7 @@ class ScriptedModel:
             if callable(step):
                 await step()
             else:
-                yield step
+                yield cast("ModelItem", step)
 
 
 class FaultyModel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any
 
 from toolgate.models import failures
@@ -38,28 +38,18 @@ class OpenAIModel:
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
         """Ask, and pass on the answer as it is written."""
         client = self._connected()
-        calls, reason, answered = Fragments(), "", False
-        refused = False
+        calls, reason, usage = Fragments(), "", None
+        answered = refused = False
         async with contextlib.aclosing(_chunks(client, self._arguments(request))) as chunks:
             async for chunk in chunks:
-                if chunk.usage is not None:
-                    yield ModelUsage(
-                        input_tokens=chunk.usage.prompt_tokens or 0, output_tokens=chunk.usage.completion_tokens or 0
-                    )
+                usage = chunk.usage or usage  # some servers count in every chunk: the last one is the sum
                 for choice in (chunk.choices or [])[:1]:
                     answered = True
                     reason = choice.finish_reason or reason
                     delta = choice.delta
                     if delta is None:
                         continue
-                    for part in delta.tool_calls or ():
-                        function = part.function
-                        calls.add(
-                            part.index,
-                            call_id=part.id,
-                            name=function.name if function else None,
-                            text=function.arguments if function else None,
-                        )
+                    _add(calls, delta.tool_calls or ())
                     refused = refused or bool(delta.refusal)
                     if text := delta.content or delta.refusal:
                         yield text
@@ -67,6 +57,8 @@ class OpenAIModel:
             raise failures.nonsense("no choice at all")
         for call in calls.finished():
             yield call
+        if usage is not None:
+            yield ModelUsage(input_tokens=usage.prompt_tokens or 0, output_tokens=usage.completion_tokens or 0)
         yield ModelStop(reason="refusal" if refused else _REASONS.get(reason, "stop"))
 
     async def aclose(self) -> None:
@@ -97,6 +89,12 @@ class OpenAIModel:
             **self._limit,
         }
         return {**arguments, "tools": list(request.tools)} if request.tools else arguments
+
+
+def _add(calls: Fragments, parts: Iterable[Any]) -> None:
+    for part in parts:
+        name, text = (part.function.name, part.function.arguments) if part.function else (None, None)
+        calls.add(part.index, call_id=part.id, name=name, text=text)
 
 
 def _sendable(message: dict[str, Any]) -> dict[str, Any]:

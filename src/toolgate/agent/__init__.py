@@ -1,0 +1,39 @@
+"""The agent: the loop, its events, the prompt, sub-agents, compaction."""
+
+from toolgate.agent.definition import AgentDefinition, Agents, builtin_agents
+from toolgate.agent.events import (
+    AgentEvent,
+    ApprovalRequested,
+    ApprovalResolved,
+    Compacted,
+    TextChunk,
+    ToolCallInfo,
+    ToolOutput,
+    ToolResultInfo,
+    TurnDone,
+    TurnFailed,
+)
+from toolgate.agent.loop import AgentLoop
+from toolgate.agent.prompt import PromptBuilder
+from toolgate.agent.stream import TurnStream
+from toolgate.protocol.calls import ToolDenied
+
+__all__ = [
+    "AgentDefinition",
+    "AgentEvent",
+    "AgentLoop",
+    "Agents",
+    "ApprovalRequested",
+    "ApprovalResolved",
+    "Compacted",
+    "PromptBuilder",
+    "TextChunk",
+    "ToolCallInfo",
+    "ToolDenied",
+    "ToolOutput",
+    "ToolResultInfo",
+    "TurnDone",
+    "TurnFailed",
+    "TurnStream",
+    "builtin_agents",
+]

@@ -1,0 +1,84 @@
+"""Putting a turn together: the same for the main agent and for sub-agents."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+
+from toolgate.agent.compaction import Compactor
+from toolgate.agent.events import AgentEvent
+from toolgate.agent.recording import TurnRecorder
+from toolgate.agent.turn import Means, Turn
+from toolgate.errors import SessionFenced, ToolgateError
+from toolgate.log import logger
+from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.ports import AgentRunner, Approver
+from toolgate.sessions import Lease, SessionStore
+from toolgate.tools.context import ToolContext
+
+_LOOK = 1.0
+"""Seconds between two looks at whether someone else wants the turn to end."""
+
+
+def assemble(
+    means: Means,
+    context: ToolContext,
+    lease: Lease,
+    turn_id: str,
+    mode: ToolMode,
+    *,
+    emit: Callable[[AgentEvent], None],
+    compactor: Compactor,
+    approver: Approver | None,
+    agents: AgentRunner | None,
+    live_output: bool = False,
+) -> Turn:
+    """A turn whose calls go through the gates of `mode`, are recorded under the lease, and ask `approver`."""
+    recorder = TurnRecorder(means.sessions.recorder(lease, turn_id))
+    own = context.derive(
+        session_id=lease.session_id,
+        turn_id=turn_id,
+        recorder=recorder,
+        todos=means.sessions.todos(lease),
+        approver=approver,
+        agents=agents,
+    )
+    toolset = means.registry.toolset(mode, own)
+    turn = Turn(means, lease, turn_id, mode, toolset, recorder, emit, compactor)
+    if live_output:
+        toolset.context.on_output = turn.show_output
+    return turn
+
+
+@contextlib.asynccontextmanager
+async def watched(
+    sessions: SessionStore, lease: Lease, turn: Turn, turn_id: str, seconds: float
+) -> AsyncIterator[None]:
+    """Keeps the lease while the turn runs, and ends the turn if another process asks for it or takes over."""
+    watcher = asyncio.get_running_loop().create_task(_watch(sessions, lease, turn, turn_id, seconds))
+    try:
+        yield
+    finally:
+        watcher.cancel()
+
+
+async def _watch(sessions: SessionStore, lease: Lease, turn: Turn, turn_id: str, seconds: float) -> None:
+    left = seconds / 3
+    while True:
+        pause = min(_LOOK, left)
+        await asyncio.sleep(pause)
+        left -= pause
+        try:
+            row = await sessions.turn(turn_id)
+            if row is not None and row.cancel_requested_at is not None:
+                turn.stop()
+            if left <= 0:
+                await sessions.renew(lease, seconds)
+                left = seconds / 3
+        except SessionFenced:
+            turn.stop()
+            return
+        except ToolgateError as error:
+            left = max(left, _LOOK)
+            logger("agent").warning("lease_not_renewed", session_id=lease.session_id, error=type(error).__name__)

@@ -1,0 +1,130 @@
+"""Fitting a conversation into the model's context without losing what the person said.
+
+Messages go in steps: what a person says is one, and an assistant message with all results of its calls is one. A step
+is kept or left out as a whole, so a call is never parted from its result. First the outputs of old calls are left out,
+then old steps; the words of the person and the latest step stay. What was once left out stays left out, so that the
+beginning of a request does not change from round to round and a provider can reuse it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Message = dict[str, Any]
+
+_SPARED = 400
+"""Characters of an output that are not worth leaving out."""
+_AIM = 0.6
+"""How much of the budget is used after compaction: room for some rounds."""
+_LEFT_OUT = "[Earlier steps were left out to save space. Everything that the user said is still here.]"
+
+
+def tokens_of(message: Message) -> int:
+    """About how many tokens a message has: a quarter of its bytes."""
+    size = len((message.get("content") or "").encode("utf-8", "replace"))
+    for call in message.get("tool_calls") or ():
+        size += len(call["function"]["name"]) + len(call["function"]["arguments"].encode("utf-8", "replace")) + 20
+    return size // 4 + 4
+
+
+def tokens_of_tools(tools: Sequence[dict[str, Any]]) -> int:
+    """About how many tokens the definitions of the tools have."""
+    from toolgate.protocol.jsontext import encode
+
+    return len(encode(list(tools)).encode()) // 4
+
+
+class Compactor:
+    """Keeps one conversation within its budget. `shown` messages go in, messages to send come out."""
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+        self._blanked = 0
+        """Messages from the beginning on whose outputs are left out."""
+        self._dropped = 0
+        """Messages from the beginning on of which only the person's are left."""
+        self._sizes: list[int] = []
+
+    def fit(self, messages: Sequence[Message], spent: int) -> tuple[list[Message], int, int]:
+        """The messages to send, their tokens, and the tokens that they would have without a new compaction.
+
+        `spent` tokens are taken by what else is in the request.
+        """
+        self._sizes += map(tokens_of, messages[len(self._sizes) :])
+        kept = self._kept(messages)
+        untouched = len(kept) == len(messages) and not self._blanked
+        before = spent + (sum(self._sizes) if untouched else sum(map(tokens_of, kept)))
+        if before <= self.budget:
+            return kept, before, before
+        self._blanked, self._dropped = self._chosen(
+            messages, int(self.budget * _AIM) - spent - tokens_of({"content": _LEFT_OUT})
+        )
+        kept = self._kept(messages)
+        if spent + sum(map(tokens_of, kept)) > self.budget:
+            self._blanked = len(messages)  # even the latest outputs are too much: the model can ask for less
+            kept = self._kept(messages)
+        return kept, spent + sum(map(tokens_of, kept)), before
+
+    def _chosen(self, messages: Sequence[Message], aim: int) -> tuple[int, int]:
+        """Up to where outputs, and up to where steps are left out, so that about `aim` tokens remain."""
+        sizes = [
+            tokens_of(_blank(m)) if place < self._blanked else self._sizes[place] for place, m in enumerate(messages)
+        ]
+        sizes = [
+            0 if place < self._dropped and m["role"] != "user" else sizes[place] for place, m in enumerate(messages)
+        ]
+        blanked, dropped, total = self._blanked, self._dropped, sum(sizes)
+        ends = _step_ends(messages)[:-1]
+        for end in ends:
+            if total <= aim:
+                return blanked, dropped
+            for place in range(blanked, end):
+                if sizes[place]:
+                    total -= sizes[place] - (smaller := tokens_of(_blank(messages[place])))
+                    sizes[place] = smaller
+            blanked = max(blanked, end)
+        for end in ends:
+            if total <= aim:
+                return blanked, dropped
+            total -= sum(sizes[place] for place in range(dropped, end) if messages[place]["role"] != "user")
+            dropped = max(dropped, end)
+        return blanked, dropped
+
+    def tighten(self, size: int) -> bool:
+        """The provider found a request of `size` tokens too long: aim lower; False if there is no use in it."""
+        if self.budget <= 1_000:
+            return False
+        self.budget = int(min(self.budget, size) * 0.7)
+        return True
+
+    def _kept(self, messages: Sequence[Message]) -> list[Message]:
+        if not self._blanked and not self._dropped:
+            return list(messages)
+        kept: list[Message] = []
+        said = False
+        for place, message in enumerate(messages):
+            if place < self._dropped and message["role"] != "user":
+                if not said:
+                    kept.append({"role": "assistant", "content": _LEFT_OUT})
+                    said = True
+                continue
+            kept.append(_blank(message) if place < self._blanked else message)
+        return kept
+
+
+def _step_ends(messages: Sequence[Message]) -> list[int]:
+    """Where each step ends: before everything that is not a result of the call before it."""
+    return [
+        place + 1
+        for place in range(len(messages))
+        if place + 1 == len(messages) or messages[place + 1]["role"] != "tool"
+    ]
+
+
+def _blank(message: Message) -> Message:
+    content = message.get("content") or ""
+    if message["role"] != "tool" or len(content) <= _SPARED:
+        return message
+    note = f"[{len(content)} characters of output left out to save space; make the call again if you need them]"
+    return {**message, "content": note}

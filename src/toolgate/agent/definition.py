@@ -1,0 +1,146 @@
+"""`AgentDefinition`: what a sub-agent is told and may use, as Markdown with front matter."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from toolgate.errors import ToolError
+from toolgate.log import logger
+from toolgate.tools.text import load_text
+
+if TYPE_CHECKING:
+    from toolgate.workspace import Workspace
+
+PROJECT_FOLDER = ".toolgate/agents"
+_BUILTIN = ("explore", "general")
+_LARGEST = 65_536
+_MOST = 100
+_KEYS = ("name", "description", "tools", "model")
+
+
+class AgentDefinition(BaseModel):
+    """A sub-agent."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")
+    description: str = Field(min_length=1, max_length=500)
+    tools: tuple[str, ...] | None = None
+    """The tools that it may use, of those that its parent has. None: all of its parent's; empty: none."""
+    model: str | None = None
+    """Another model than the parent's."""
+    prompt: str = Field(min_length=1)
+    """Who it is, in words for the model."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """A definition from Markdown with front matter; `ValueError` says what is wrong with it."""
+        lines = text.replace("\r\n", "\n").lstrip("\ufeff").split("\n")
+        if lines[0].rstrip() != "---" or "---" not in [line.rstrip() for line in lines[1:]]:
+            raise ValueError("it must begin with front matter: a line '---', then 'name: …', then a line '---'")
+        end = next(number for number, line in enumerate(lines[1:], 1) if line.rstrip() == "---")
+        fields = _front_matter(lines[1:end])
+        try:
+            return cls(**fields, prompt="\n".join(lines[end + 1 :]).strip())
+        except ValidationError as error:
+            problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()]
+            raise ValueError("; ".join(problems)) from None
+
+
+def _front_matter(lines: Iterable[str]) -> dict[str, Any]:
+    """The part of YAML that definitions need: `key: value`, `[a, b]`, and lists of `- item` lines."""
+    fields: dict[str, Any] = {}
+    key = ""
+    for line in lines:
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        if text.startswith("- ") or text == "-":
+            if key != "tools" or not isinstance(fields[key], list | None):
+                raise ValueError(f"a list item without a list: {text!r}")
+            fields[key] = [*(fields[key] or []), _plain(text[1:])]
+            continue
+        key, colon, value = text.partition(":")
+        key = key.strip()
+        if not colon or key not in _KEYS or line[:1].isspace():
+            raise ValueError(f"not understood: {text!r}; known keys are {', '.join(_KEYS)}")
+        if key in fields:
+            raise ValueError(f"{key!r} stands there twice")
+        fields[key] = _items(value.strip()) if key == "tools" else (_plain(value) or None)
+    return fields
+
+
+def _items(value: str) -> list[str] | None:
+    if not value:
+        return None
+    inner = value[1:-1] if value.startswith("[") and value.endswith("]") else value
+    return [item for part in inner.split(",") if (item := _plain(part))]
+
+
+def _plain(value: str) -> str:
+    text = value.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
+class Agents:
+    """The sub-agents of a project: those that come with Toolgate, and its own in `.toolgate/agents/`."""
+
+    def __init__(self, workspace: Workspace | None = None, extra: Iterable[AgentDefinition] = ()) -> None:
+        self._workspace = workspace
+        self._extra = tuple(extra)
+
+    def all(self) -> list[AgentDefinition]:
+        """Every one, as the files are now; the project's replace built-in ones of the same name."""
+        found = {agent.name: agent for agent in (*builtin_agents(), *self._extra, *self._project())}
+        return [found[name] for name in sorted(found)]
+
+    def get(self, name: str) -> AgentDefinition | None:
+        """The one of that exact name."""
+        return next((agent for agent in self.all() if agent.name == name), None)
+
+    def _project(self) -> Iterable[AgentDefinition]:
+        if self._workspace is None:
+            return
+        for path in _files(self._workspace):
+            try:
+                yield AgentDefinition.parse(_content(self._workspace, path))
+            except (ToolError, ValueError) as error:
+                logger("agent").warning("agent_definition_ignored", path=path, reason=str(error))
+
+
+@functools.cache
+def builtin_agents() -> tuple[AgentDefinition, ...]:
+    """Those that come with Toolgate."""
+    folder = Path(__file__).parent / "definitions"
+    return tuple(AgentDefinition.parse(load_text(str(folder / f"{name}.md"))) for name in _BUILTIN)
+
+
+def _files(workspace: Workspace) -> list[str]:
+    from toolgate.workspace.listing import list_directory
+
+    try:
+        folder = workspace.open_dir(PROJECT_FOLDER)
+    except ToolError:
+        return []
+    try:
+        listing = list_directory(
+            folder, offset=0, limit=_MOST, include_hidden=False, deadline=time.monotonic() + 1, check=lambda: None
+        )
+    finally:
+        os.close(folder)
+    return [f"{PROJECT_FOLDER}/{name}" for name, kind in listing.entries if kind == "file" and name.endswith(".md")]
+
+
+def _content(workspace: Workspace, path: str) -> str:
+    with workspace.open_file(path) as file:
+        content = os.pread(file.fd, _LARGEST + 1, 0)
+    if len(content) > _LARGEST:
+        raise ValueError(f"it is larger than {_LARGEST} bytes")
+    return content.decode()

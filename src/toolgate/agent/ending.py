@@ -1,0 +1,62 @@
+"""How a turn ends: what was done about whatever happened, and the words for it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from toolgate.agent.turn import Stopped, Turn
+from toolgate.errors import ModelError, SessionError, SessionFenced, StoreError, ToolgateError
+from toolgate.log import logger
+from toolgate.sessions import Lease, SessionStore
+from toolgate.sessions.types import TurnStatus
+
+CANCELLED = "CANCELLED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a turn ended."""
+
+    status: TurnStatus
+    code: str = ""
+    message: str = ""
+    cause: BaseException | None = None
+    """What has to be raised on, once everything is in order."""
+
+
+async def play(turn: Turn) -> Ending:
+    """Play a turn to its end, whatever that is; raises nothing."""
+    try:
+        await turn.rounds()
+    except Stopped:
+        return Ending(status="cancelled", code=CANCELLED, message="The turn was cancelled.")
+    except asyncio.CancelledError as error:
+        turn.stop()
+        return Ending(status="cancelled", code=CANCELLED, message="The turn was cancelled.", cause=error)
+    except ModelError as error:
+        return Ending(status="failed", code=error.code, message=error.message)
+    except SessionFenced as error:
+        return Ending(status="failed", code="SESSION_FENCED", message=str(error))
+    except (StoreError, SessionError) as error:
+        return Ending(status="failed", code="STORE_ERROR", message=str(error))
+    except Exception as error:  # noqa: BLE001 - whatever breaks, the turn ends in the record and the session goes on
+        logger("agent").error("turn_failed", error=type(error).__name__, exc_info=error)
+        return Ending(status="failed", code="INTERNAL_ERROR", message=f"The turn failed ({type(error).__name__}).")
+    return Ending(status="done")
+
+
+async def close(sessions: SessionStore, lease: Lease, turn_id: str, ending: Ending) -> Ending:
+    """Write the end down and give the session back; raises nothing. What cannot be written is said."""
+    try:
+        await sessions.finish_turn(lease, turn_id, ending.status, code=ending.code, error=ending.message)
+    except SessionFenced as error:
+        ending = Ending(status="failed", code="SESSION_FENCED", message=str(error), cause=ending.cause)
+    except ToolgateError as error:
+        logger("agent").error("turn_not_finished", turn_id=turn_id, error=type(error).__name__)
+        ending = Ending(status="failed", code="STORE_ERROR", message=str(error), cause=ending.cause)
+    try:
+        await sessions.release(lease)
+    except ToolgateError as error:
+        logger("agent").error("lease_not_released", session_id=lease.session_id, error=type(error).__name__)
+    return ending

@@ -1,0 +1,213 @@
+"""`AgentLoop`: a person's message in, events out, everything kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from toolgate.agent.asking import TurnApprover
+from toolgate.agent.assembly import assemble, watched
+from toolgate.agent.compaction import Compactor
+from toolgate.agent.definition import AgentDefinition, Agents
+from toolgate.agent.ending import Ending, close, play
+from toolgate.agent.events import TurnDone, TurnFailed
+from toolgate.agent.prompt import PromptBuilder
+from toolgate.agent.reply import FIRST_WAIT
+from toolgate.agent.seats import Seat, Seats
+from toolgate.agent.stream import TurnStream
+from toolgate.agent.subagents import Family, SubAgents
+from toolgate.agent.turn import Means, Turn
+from toolgate.errors import SessionBusy
+from toolgate.models.base import ModelClient
+from toolgate.protocol.calls import ToolCall, ToolResult
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.jsontext import encode
+from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.ports import Approver, MemoryStore
+from toolgate.runtime.policy_source import policy_of
+from toolgate.runtime.redaction import mask, secrets_of
+from toolgate.runtime.registry import ToolRegistry
+from toolgate.sessions import Lease, SessionStore, Usage
+from toolgate.tools.context import ToolContext
+
+if TYPE_CHECKING:
+    from toolgate.settings import Settings
+    from toolgate.workspace import Workspace
+
+LEASE_SECONDS = 300.0
+
+
+class AgentLoop:
+    """Runs turns: one at a time in a session, any number side by side. Close it with `aclose`."""
+
+    def __init__(
+        self,
+        model: ModelClient,
+        registry: ToolRegistry,
+        sessions: SessionStore,
+        prompt: PromptBuilder | None = None,
+        workspace: Workspace | None = None,
+        approver: Approver | None = None,
+        *,
+        settings: Settings | None = None,
+        memory: MemoryStore | None = None,
+        agents: Iterable[AgentDefinition] = (),
+        models: Callable[[str], ModelClient] | None = None,
+        live_output: bool = False,
+        first_wait: float = FIRST_WAIT,
+    ) -> None:
+        """`settings=None` means the defaults. `agents` are sub-agents besides the built-in and the project's own, and
+        `models` finds the model that one of them names. `live_output` adds `ToolOutput` events.
+        """
+        if settings is None:
+            from toolgate.settings import Settings
+
+            settings = _at_stage_of(sessions, Settings.defaults())
+        self._settings = settings
+        self._secrets = secrets_of(settings)
+        self._workspace = workspace
+        self._memory = memory
+        self._approver = approver
+        self._live_output = live_output
+        self._agents = Agents(workspace, agents)
+        prompt = prompt or PromptBuilder(registry, settings, workspace=workspace, memory=memory, agents=self._agents)
+        self._means = Means(
+            sessions=sessions,
+            model=model,
+            registry=registry,
+            prompt=prompt,
+            settings=settings.agent,
+            first_wait=first_wait,
+        )
+        self._models = models
+        self._seats = Seats(self._seat)
+        self._running: dict[str, TurnStream] = {}
+        self._outside: ToolContext | None = None
+
+    def handle_message(self, session_id: str, content: str) -> TurnStream:
+        """Take a turn; iterate over its events.
+
+        `SessionBusy` if a turn of this session runs already, `SessionNotFound`, `MessageTooLarge`, `PolicyError` and
+        `StoreError` are raised by the first `anext`; from then on everything that happens is an event.
+        """
+        return TurnStream(lambda stream: self._take(stream, session_id, content))
+
+    async def cancel(self, session_id: str) -> bool:
+        """End the turn that runs in a session, here or in another process; whether there was one.
+
+        One that runs here has ended when this returns.
+        """
+        stream = self._running.get(session_id)
+        if stream is None:
+            return await self._means.sessions.request_cancel(session_id)
+        stream.cancel()
+        await stream.wait()
+        return True
+
+    async def aclose(self) -> None:
+        """End the turns that run and every shell."""
+        streams = list(self._running.values())
+        for stream in streams:
+            stream.cancel()
+        for stream in streams:
+            await stream.wait()
+        await self._seats.aclose()
+        if self._outside is not None:
+            await self._outside.aclose()
+
+    async def _take(self, stream: TurnStream, session_id: str, content: str) -> None:
+        """The task of a turn."""
+        sessions = self._means.sessions
+        lease = await sessions.try_claim(session_id, LEASE_SECONDS)
+        if lease is None:
+            raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
+        seat = None
+        try:
+            mode = await sessions.get_mode(session_id)
+            seat = await self._seats.take(session_id)
+            policy_of(seat.context)
+            started = await sessions.start_turn(lease, mask(content, self._secrets) if self._secrets else content)
+        except BaseException:
+            if seat is not None:
+                seat.taken = False
+            await sessions.release(lease)
+            raise
+        turn = self._assemble(seat, lease, started.id, mode, stream)
+        self._running[session_id] = stream
+        stream.stop = turn.stop
+        try:
+            async with watched(sessions, lease, turn, started.id, LEASE_SECONDS):
+                ending = await play(turn)
+            ending = await close(sessions, lease, started.id, ending)
+        finally:
+            seat.taken = False
+            del self._running[session_id]
+        stream.emit(_last_event(ending, turn, started.id))
+        if ending.cause is not None:
+            raise ending.cause
+
+    def _assemble(self, seat: Seat, lease: Lease, turn_id: str, mode: ToolMode, stream: TurnStream) -> Turn:
+        approver: Approver | None = None
+        if self._approver is not None:
+            timeout = self._settings.agent.approval_timeout
+            sessions = self._means.sessions
+            approver = TurnApprover(self._approver, sessions, lease, turn_id, stream.emit, timeout)
+        family = Family(means=self._means, agents=self._agents, models=self._models, new_context=self._context)
+        return assemble(
+            self._means,
+            seat.context,
+            lease,
+            turn_id,
+            mode,
+            emit=stream.emit,
+            compactor=seat.compactor,
+            approver=approver,
+            agents=SubAgents(family, lease.session_id, turn_id, mode, self._means.registry, approver),
+            live_output=self._live_output,
+        )
+
+    async def _execute_tool(
+        self, name: str, arguments: str | dict[str, Any], *, mode: ToolMode, call_id: str
+    ) -> dict[str, Any]:
+        """Run one call outside of any session, through the same gates; the answer in seed 003's form."""
+        if self._outside is None:
+            self._outside = self._context(None)
+        text = arguments if isinstance(arguments, str) else encode(arguments)
+        toolset = self._means.registry.toolset(mode, self._outside)
+        return as_dict(name, await toolset.handle(ToolCall(id=call_id, name=name, arguments=text)))
+
+    def _seat(self, session_id: str) -> Seat:
+        return Seat(context=self._context(session_id), compactor=Compactor(self._settings.agent.context_tokens))
+
+    def _context(self, session_id: str | None) -> ToolContext:
+        return ToolContext(
+            workspace=self._workspace,
+            session_id=session_id,
+            approver=self._approver,
+            settings=self._settings,
+            memory=self._memory,
+        )
+
+
+def _at_stage_of(sessions: SessionStore, settings: Settings) -> Settings:
+    """Default settings at the stage that the sessions are at: what is said about coding follows what can be reached."""
+    stage = {"coding_enabled": getattr(sessions, "coding_enabled", False) is True}
+    return settings.model_copy(update={"session": settings.session.model_copy(update=stage)})
+
+
+def as_dict(name: str, result: ToolResult) -> dict[str, Any]:
+    """A result as a plain object: a mode denial is its six fields, everything else the envelope with its id."""
+    response, error = result.response, result.response.error
+    if error is not None and error.code is ErrorCode.MODE_DENIED:
+        return {"ok": False, **response.data.get("routed", response.data)}
+    answer: dict[str, Any] = {"ok": not result.is_error, "tool_name": name, "call_id": result.tool_call_id}
+    if error is not None:
+        answer["error_code"] = error.code.value
+    return answer | response.to_dict()
+
+
+def _last_event(ending: Ending, turn: Turn, turn_id: str) -> TurnDone | TurnFailed:
+    if ending.status != "done":
+        return TurnFailed(code=ending.code, message=ending.message)
+    usage = Usage(input_tokens=turn.tally.input_tokens, output_tokens=turn.tally.output_tokens)
+    return TurnDone(turn_id=turn_id, usage=usage, context_tokens=turn.tally.context_tokens)

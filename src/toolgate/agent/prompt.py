@@ -1,0 +1,135 @@
+"""`PromptBuilder`: the system prompt, in layers. The words are in `prompts/`."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from toolgate.errors import ToolError
+from toolgate.log import logger
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.modes import ToolMode
+from toolgate.runtime.registry import ToolRegistry
+from toolgate.tools.text import load_text
+
+if TYPE_CHECKING:
+    from toolgate.agent.definition import Agents
+    from toolgate.protocol.ports import Clock, MemoryStore
+    from toolgate.settings import Settings
+    from toolgate.workspace import Workspace
+
+NOTES_FILE = "AGENTS.md"
+_LONGEST = 16_384
+"""Bytes of the project's notes that the model reads."""
+_RECENT = 10
+_LONGEST_NOTE = 300
+
+
+@runtime_checkable
+class RecentNotes(Protocol):
+    """A memory that knows its latest notes."""
+
+    async def recent(self, limit: int) -> list[dict[str, Any]]:
+        """The latest notes, newest first."""
+        ...
+
+
+@functools.cache
+def _text(name: str) -> str:
+    return load_text(str(Path(__file__).parent / "prompts" / f"{name}.md"))
+
+
+class PromptBuilder:
+    """Puts the layers together: identity, tooling, safety, workspace, memory, date."""
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        settings: Settings | None = None,
+        *,
+        workspace: Workspace | None = None,
+        memory: MemoryStore | None = None,
+        agents: Agents | None = None,
+        identity: str | None = None,
+        clock: Clock = time,
+    ) -> None:
+        """`identity` replaces the first layer: who the model is (sub-agents have their own)."""
+        self._registry = registry
+        self._settings = settings
+        self._workspace = workspace
+        self._memory = memory
+        self._agents = agents
+        self._identity = identity
+        self._clock = clock
+
+    async def build(self, session_id: str, mode: ToolMode) -> str:
+        """The whole prompt of a session in `mode`."""
+        layers = [
+            self._identity or _text("identity"),
+            self._layer_tooling(mode),
+            self._layer_safety(mode),
+            self._layer_agents(mode),
+            self._layer_workspace(),
+            await self._layer_memory(mode),
+            self._layer_date(),
+        ]
+        return "\n\n".join(layer for layer in layers if layer)
+
+    def _layer_tooling(self, mode: ToolMode) -> str:
+        """The names of exactly the tools that the schema has; what they do is said there."""
+        names = [tool.name for tool in self._registry.list_tools(mode)]
+        if not names:
+            return _text("tooling_none")
+        listed = "\n".join(f"- {name}" for name in names)
+        return f"{_text('tooling')}\n\n{listed}"
+
+    def _layer_safety(self, mode: ToolMode) -> str:
+        """The mode, what it restricts, and what is data."""
+        words = _text(f"safety_{mode.value}")
+        if mode is ToolMode.chat_safe:
+            opened = self._settings is not None and self._settings.session.coding_enabled
+            words = f"{words} {_text('stage_open' if opened else 'stage_closed')}"
+        return f"{_text('safety').format(mode=mode.value, restrictions=words)}"
+
+    def _layer_agents(self, mode: ToolMode) -> str:
+        if self._agents is None or not self._registry.check_mode("task", mode):
+            return ""
+        listed = "\n".join(f"- {agent.name}: {agent.description}" for agent in self._agents.all())
+        return f"{_text('agents')}\n\n{listed}"
+
+    def _layer_workspace(self) -> str:
+        """The project's own notes for agents, if it has some."""
+        if self._workspace is None:
+            return ""
+        try:
+            with self._workspace.open_file(NOTES_FILE) as file:
+                content = os.pread(file.fd, _LONGEST + 1, 0)
+        except ToolError as error:
+            if error.code is not ErrorCode.NOT_FOUND:
+                logger("agent").warning("project_notes_unreadable", path=NOTES_FILE, reason=error.message)
+            return ""
+        notes = content[:_LONGEST].decode("utf-8", "replace").replace("\0", "").strip()
+        cut = "\n\n[The rest was left out; read the file if you need it.]" if len(content) > _LONGEST else ""
+        return f"{_text('workspace')}\n\n{notes}{cut}" if notes else ""
+
+    async def _layer_memory(self, mode: ToolMode) -> str:
+        """The latest notes, where the session may search them."""
+        memory: object = self._memory
+        if not isinstance(memory, RecentNotes) or not self._registry.check_mode("memory_search", mode):
+            return ""
+        try:
+            notes = await memory.recent(_RECENT)
+        except Exception as error:  # noqa: BLE001 - a conversation without its notes is better than none
+            logger("agent").warning("memory_unreadable", error=type(error).__name__)
+            return ""
+        lines = [" ".join(str(note.get("content", "")).split())[:_LONGEST_NOTE] for note in notes]
+        listed = "\n".join(f"- {line}" for line in lines if line)
+        return f"{_text('memory')}\n\n{listed}" if listed else ""
+
+    def _layer_date(self) -> str:
+        """The day, and not the time: the prompt stays the same all day, so that a provider can reuse it."""
+        return _text("date").format(date=datetime.fromtimestamp(self._clock.time(), UTC).date().isoformat())

@@ -1,0 +1,109 @@
+"""One answer of the model: streamed on as it comes, asked for again where that may help."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolgate.errors import ModelError
+from toolgate.log import logger
+from toolgate.models.base import ModelClient, ModelItem, ModelRequest, ModelStop, ModelUsage
+from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.ids import uuid7
+
+FIRST_WAIT = 0.5
+LONGEST_WAIT = 60.0
+_CUT = "\n\n[The answer was cut: the model's output limit was reached.]"
+_DECLINED = "[The model declined to answer.]"
+
+
+@dataclass(slots=True)
+class Reply:
+    """What has come so far."""
+
+    text: str = ""
+    calls: list[ToolCall] = field(default_factory=list)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    reason: str = "stop"
+
+
+async def ask(
+    model: ModelClient,
+    request: ModelRequest,
+    reply: Reply,
+    show: Callable[[str], None],
+    *,
+    retries: int,
+    wait: float = FIRST_WAIT,
+) -> None:
+    """Fill `reply`, showing its text; a failure that may pass is tried again as long as nothing was shown.
+
+    Whatever a client raises becomes a `ModelError`; how far the answer got is in `reply`.
+    """
+    for attempt in range(retries + 1):
+        try:
+            await _stream(model, request, reply, show)
+            break
+        except ModelError as error:
+            if not error.retryable or attempt == retries or reply.text:
+                raise
+            pause = error.retry_after if error.retry_after is not None else wait * 2**attempt * random.uniform(0.8, 1.2)
+            logger("agent").info("model_retry", code=error.code, attempt=attempt + 1, seconds=round(pause, 2))
+            reply.calls.clear()
+            await asyncio.sleep(min(pause, LONGEST_WAIT))
+    _close(reply, show)
+
+
+async def _stream(model: ModelClient, request: ModelRequest, reply: Reply, show: Callable[[str], None]) -> None:
+    try:
+        async with _closing(model.stream(request)) as items:
+            async for item in items:
+                _take(item, reply, show)
+    except (ModelError, asyncio.CancelledError):
+        raise
+    except Exception as error:
+        logger("agent").error("model_failed", error=type(error).__name__, exc_info=error)
+        raise ModelError("MODEL_PROTOCOL", f"The model's client failed ({type(error).__name__}).") from error
+
+
+@contextlib.asynccontextmanager
+async def _closing(items: AsyncIterator[ModelItem]) -> AsyncIterator[AsyncIterator[ModelItem]]:
+    """Lets go of the connection however the iteration ends."""
+    try:
+        yield items
+    finally:
+        if isinstance(items, AsyncGenerator):
+            await items.aclose()
+
+
+def _take(item: Any, reply: Reply, show: Callable[[str], None]) -> None:
+    if isinstance(item, str):
+        if item:
+            reply.text += item
+            show(item)
+    elif isinstance(item, ToolCall):
+        reply.calls.append(item if item.id else item.model_copy(update={"id": f"call_{uuid7()}"}))
+    elif isinstance(item, ModelUsage):
+        reply.input_tokens += item.input_tokens
+        reply.output_tokens += item.output_tokens
+    elif isinstance(item, ModelStop):
+        reply.reason = item.reason
+    else:
+        raise ModelError("MODEL_PROTOCOL", f"The model's client yielded {type(item).__name__}.")
+
+
+def _close(reply: Reply, show: Callable[[str], None]) -> None:
+    """Say it in words where an answer is not whole."""
+    note = ""
+    if reply.reason == "length" and not reply.calls:
+        note = _CUT
+    elif reply.reason == "refusal" and not reply.text.strip():
+        note = _DECLINED
+    if note:
+        reply.text += note
+        show(note)

@@ -1,0 +1,89 @@
+"""`TurnStream`: watching a turn. The turn is a task of its own; this only subscribes to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any, Self
+
+from toolgate.agent.events import AgentEvent
+
+Start = Callable[["TurnStream"], Coroutine[Any, Any, None]]
+
+
+class TurnStream:
+    """The events of one turn. The turn begins with the first `anext`.
+
+    Leaving the iteration (`break`, `aclose`) leaves the turn alone: it goes on to its end, and what it does is in the
+    store. Cancelling the task that iterates cancels the turn, and is passed on when the turn has ended in good order.
+    """
+
+    def __init__(self, start: Start) -> None:
+        self._start = start
+        self._events: deque[AgentEvent] = deque()
+        self._news: asyncio.Future[None] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._closed = False
+        self.stop: Callable[[], None] | None = None
+        """Ends the turn in good order; set as soon as there is one."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> AgentEvent:
+        task = self.begin()
+        while not self._events:
+            if self._closed:
+                raise StopAsyncIteration
+            if task.done():
+                self._closed = True
+                task.result()  # raises what kept the turn from beginning
+                continue
+            self._news = asyncio.get_running_loop().create_future()
+            try:
+                await self._news
+            except asyncio.CancelledError:
+                self.cancel()
+                await asyncio.wait({task})
+                raise
+        return self._events.popleft()
+
+    def begin(self) -> asyncio.Task[None]:
+        """Let the turn begin, if it has not."""
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._start(self), name="toolgate-turn")
+            self._task.add_done_callback(self._ended)
+        return self._task
+
+    def cancel(self) -> None:
+        """Ask the turn to end; its open calls are answered with `CANCELLED`, and the last event says so."""
+        if self.stop is not None:
+            self.stop()
+        elif self._task is not None:
+            self._task.cancel()
+
+    async def wait(self) -> None:
+        """Wait until the turn has ended, however it did."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def aclose(self) -> None:
+        """Stop watching; the turn goes on."""
+        self._closed = True
+        self._events.clear()
+
+    def emit(self, event: AgentEvent) -> None:
+        """Tell whoever watches."""
+        if not self._closed:
+            self._events.append(event)
+            self._wake()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            task.exception()  # it is raised to whoever iterates, or was logged; it need not be reported again
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)

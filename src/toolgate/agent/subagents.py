@@ -1,0 +1,200 @@
+"""Sub-agents: a child does a piece of work with a part of its parent's tools, in a session and a shell of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from toolgate.agent.assembly import assemble, watched
+from toolgate.agent.compaction import Compactor
+from toolgate.agent.definition import AgentDefinition, Agents
+from toolgate.agent.ending import Ending, close, play
+from toolgate.agent.prompt import PromptBuilder
+from toolgate.agent.turn import Means, Turn
+from toolgate.errors import ModelError, SessionError, StoreError, ToolError
+from toolgate.models.base import ModelClient
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.ports import Approver
+from toolgate.runtime.registry import ToolRegistry
+from toolgate.sessions import Lease
+from toolgate.tools.context import ToolContext
+
+_AT_ONCE = 8
+"""Children of one turn that run side by side; the others wait."""
+_LEASE_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """What parents and children share."""
+
+    means: Means
+    agents: Agents
+    models: Callable[[str], ModelClient] | None
+    new_context: Callable[[str | None], ToolContext]
+    """Makes a context with a shell of its own."""
+
+
+class SubAgents:
+    """The `AgentRunner` of one turn. What goes wrong in a child is the answer to the call that started it."""
+
+    def __init__(
+        self,
+        family: Family,
+        session_id: str,
+        turn_id: str,
+        mode: ToolMode,
+        registry: ToolRegistry,
+        approver: Approver | None,
+        depth: int = 0,
+    ) -> None:
+        self._family = family
+        self._session_id = session_id
+        self._turn_id = turn_id
+        self._mode = mode
+        self._registry = registry
+        self._approver = approver
+        self._depth = depth
+        self._started = 0
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def run(self, agent: str, prompt: str, description: str) -> dict[str, Any]:
+        """Run one sub-agent to its end and return its answer and what it used."""
+        definition = self._admitted(agent)
+        model = self._model(definition)
+        limit = self._family.means.settings.child_timeout
+        async with self._slots:
+            try:
+                async with asyncio.timeout(limit):
+                    return await self._child(definition, model, prompt, description)
+            except TimeoutError:
+                raise ToolError(
+                    ErrorCode.TIMEOUT,
+                    f"Sub-agent '{agent}' did not finish within {limit:g} s.",
+                    "Give it a smaller piece of work, or do it yourself.",
+                ) from None
+            except (SessionError, StoreError) as error:
+                raise ToolError(
+                    ErrorCode.EXECUTION_ERROR, f"Sub-agent '{agent}' could not be started: {error}"
+                ) from error
+
+    def _admitted(self, name: str) -> AgentDefinition:
+        settings = self._family.means.settings
+        definition = self._family.agents.get(name)
+        if definition is None:
+            known = ", ".join(agent.name for agent in self._family.agents.all())
+            raise ToolError(
+                ErrorCode.INVALID_PARAM, f"Unknown agent {name[:80]!r}.", f"Use one of the known agents: {known}."
+            )
+        if self._depth >= settings.max_depth:
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR,
+                f"The depth limit of {settings.max_depth} is reached: this agent cannot start sub-agents.",
+                "Do the work yourself, step by step.",
+            )
+        if self._started >= settings.max_children:
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR,
+                f"The fan-out limit is reached: a turn starts at most {settings.max_children} sub-agents.",
+                "Do the rest yourself.",
+            )
+        self._started += 1
+        return definition
+
+    def _model(self, definition: AgentDefinition) -> ModelClient:
+        if definition.model is None:
+            return self._family.means.model
+        try:
+            if self._family.models is not None:
+                return self._family.models(definition.model)
+            reason = "no other models are set up"
+        except ModelError as error:
+            reason = error.message
+        raise ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"Sub-agent '{definition.name}' wants the model {definition.model!r}: {reason}",
+            "Use another sub-agent.",
+        )
+
+    async def _child(
+        self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str
+    ) -> dict[str, Any]:
+        sessions = self._family.means.sessions
+        title = description or definition.name
+        session = await sessions.create(self._mode, title=title, parent_id=self._session_id)
+        lease = await sessions.try_claim(session.id, _LEASE_SECONDS)
+        assert lease is not None  # nobody else knows of it
+        started = await sessions.start_turn(lease, prompt, parent_id=self._turn_id)
+        context = self._family.new_context(session.id)
+        context.agent = definition.name
+        turn = self._assemble(definition, model, context, lease, started.id)
+        try:
+            async with watched(sessions, lease, turn, started.id, _LEASE_SECONDS):
+                ending = await _to_its_end(turn)
+            ending = await close(sessions, lease, started.id, ending)
+        finally:
+            await context.aclose()
+        if ending.cause is not None:
+            raise ending.cause
+        return _answer(definition.name, turn, ending)
+
+    def _assemble(
+        self, definition: AgentDefinition, model: ModelClient, context: ToolContext, lease: Lease, turn_id: str
+    ) -> Turn:
+        """A turn with the parent's tools, as far as the definition names them."""
+        shared = self._family
+        names = self._registry.names() if definition.tools is None else definition.tools
+        view = self._registry.filter(names)
+        prompt = PromptBuilder(
+            view, context.settings, workspace=context.workspace, identity=definition.prompt, agents=shared.agents
+        )
+        means = dataclasses.replace(shared.means, model=model, registry=view, prompt=prompt)
+        family = dataclasses.replace(shared, means=means)
+        children = SubAgents(family, lease.session_id, turn_id, self._mode, view, self._approver, self._depth + 1)
+        compactor = Compactor(means.settings.context_tokens)
+        return assemble(
+            means,
+            context,
+            lease,
+            turn_id,
+            self._mode,
+            emit=lambda _: None,
+            compactor=compactor,
+            approver=self._approver,
+            agents=children,
+        )
+
+
+async def _to_its_end(turn: Turn) -> Ending:
+    """Play a child's turn in a task of its own: cancelling its parent ends it in good order first."""
+    task = asyncio.get_running_loop().create_task(play(turn))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError as error:
+        turn.stop()
+        return dataclasses.replace(await task, cause=error)
+
+
+def _answer(name: str, turn: Turn, ending: Ending) -> dict[str, Any]:
+    summary = [
+        {"tool": tool, "calls": count, "errors": turn.tally.errors[tool]} for tool, count in turn.tally.calls.items()
+    ]
+    if ending.status != "done":
+        raise ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"Sub-agent '{name}' failed: {ending.message}",
+            "Do the work yourself, or try again with a smaller piece of it.",
+            data={"tool_summary": summary},
+        )
+    if not turn.text.strip():
+        raise ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"Sub-agent '{name}' ended without an answer.",
+            "Do the work yourself, or ask it for something more definite.",
+            data={"tool_summary": summary},
+        )
+    return {"result": turn.text, "tool_summary": summary}

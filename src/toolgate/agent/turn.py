@@ -1,0 +1,272 @@
+"""One turn: the model is asked, its calls are run, and so on, until it has nothing more to call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from toolgate.agent.compaction import Compactor, tokens_of, tokens_of_tools
+from toolgate.agent.events import AgentEvent, Compacted, TextChunk, ToolCallInfo, ToolOutput, ToolResultInfo
+from toolgate.agent.recording import TurnRecorder
+from toolgate.agent.reply import FIRST_WAIT, Reply, ask
+from toolgate.errors import ModelError
+from toolgate.models.base import ModelClient, ModelRequest
+from toolgate.protocol.calls import ToolCall, ToolDenied, ToolResult
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.modes import ToolMode
+from toolgate.runtime.arguments import ArgumentsError, parse_arguments
+from toolgate.runtime.pending import PendingResult
+from toolgate.runtime.registry import ToolRegistry
+from toolgate.runtime.scheduler import MOST_AT_ONCE
+from toolgate.runtime.toolset import CallableToolset
+from toolgate.sessions import Lease, SessionStore, Usage
+from toolgate.tools.text import load_text
+
+if TYPE_CHECKING:
+    from toolgate.agent.prompt import PromptBuilder
+    from toolgate.settings import AgentSettings
+
+LARGEST = 1024 * 1024
+"""Bytes of a message."""
+
+
+class Stopped(Exception):
+    """The turn was asked to end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What a turn works with."""
+
+    sessions: SessionStore
+    model: ModelClient
+    registry: ToolRegistry
+    prompt: PromptBuilder
+    settings: AgentSettings
+    first_wait: float = FIRST_WAIT
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a turn has used."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    context_tokens: int = 0
+
+
+class Turn:
+    """The rounds of one turn. Every message is in the store before it is told; `stop` ends it in good order."""
+
+    def __init__(
+        self,
+        means: Means,
+        lease: Lease,
+        turn_id: str,
+        mode: ToolMode,
+        toolset: CallableToolset,
+        recorder: TurnRecorder,
+        emit: Callable[[AgentEvent], None],
+        compactor: Compactor,
+    ) -> None:
+        self._means = means
+        self._lease = lease
+        self._turn_id = turn_id
+        self._mode = mode
+        self._toolset = toolset
+        self._recorder = recorder
+        self._emit = emit
+        self._compactor = compactor
+        self._history: list[dict[str, Any]] = []
+        self._shown: tuple[list[str], list[dict[str, Any]], str, int] | None = None
+        self._pending: list[PendingResult] = []
+        self._asking: asyncio.Task[Any] | None = None
+        self._stopping = False
+        self.text = ""
+        """The last thing that the model said."""
+        self.tally = Tally()
+
+    def stop(self) -> None:
+        """End the turn: the model is interrupted, open calls are taken back, everything is answered and stored."""
+        if self._stopping:
+            return
+        self._stopping = True
+        for pending in self._pending:
+            pending.cancel()
+        if self._asking is not None:
+            self._asking.cancel()
+
+    async def rounds(self) -> None:
+        """Ask and run, until there is nothing to run; raises `Stopped`, `ModelError` and the store's errors."""
+        sessions = self._means.sessions
+        self._history = [message.to_dict() for message in await sessions.messages(self._lease.session_id)]
+        for _ in range(self._means.settings.max_rounds):
+            reply = Reply()
+            try:
+                await self._ask(reply)
+            except (ModelError, Stopped, asyncio.CancelledError):
+                if reply.text:  # it was shown, so it is kept; calls that were not announced never were
+                    reply.calls.clear()
+                    await self._said(reply)
+                raise
+            await self._said(reply)
+            if not reply.calls:
+                return
+            await self._run(reply.calls)
+            self._check()
+        await self._close()
+
+    def _check(self) -> None:
+        if self._stopping:
+            raise Stopped
+
+    async def _close(self) -> None:
+        """The model would go on; say that it has to stop here."""
+        text = load_text(__file__).format(rounds=self._means.settings.max_rounds)
+        await self._said(Reply(text=text))
+        self._emit(TextChunk(content=text))
+
+    async def _ask(self, reply: Reply) -> None:
+        """One answer of the model; a conversation that is too long for it is compacted and sent again."""
+        while True:
+            request, size = await self._request()
+            self._check()
+            asking = self._asking = asyncio.current_task()
+            try:
+                await ask(
+                    self._means.model,
+                    request,
+                    reply,
+                    lambda text: self._emit(TextChunk(content=text)),
+                    retries=self._means.settings.retries,
+                    wait=self._means.first_wait,
+                )
+                return
+            except ModelError as error:
+                if error.code != "MODEL_CONTEXT" or reply.text or not self._compactor.tighten(size):
+                    raise
+            except asyncio.CancelledError:
+                if asking is not None and self._stopping:
+                    asking.uncancel()
+                self._check()
+                raise
+            finally:
+                self._asking = None
+                self.tally.input_tokens += reply.input_tokens
+                self.tally.output_tokens += reply.output_tokens
+
+    async def _request(self) -> tuple[ModelRequest, int]:
+        """What the model is told: the prompt, as much of the conversation as fits, and the tools as they are now."""
+        names = [tool.name for tool in self._means.registry.list_tools(self._mode)]
+        if self._shown is None or self._shown[0] != names:
+            tools = self._means.registry.get_tools_schema(self._mode)
+            prompt = await self._means.prompt.build(self._lease.session_id, self._mode)
+            spent = tokens_of({"content": prompt}) + tokens_of_tools(tools)
+            self._shown = names, tools, prompt, spent
+        _, tools, prompt, spent = self._shown
+        kept, size, before = self._compactor.fit(self._history, spent)
+        self.tally.context_tokens = size
+        if size < before:
+            counts = {"before_tokens": before, "after_tokens": size}
+            await self._means.sessions.append_event(self._lease, "compacted", counts, turn_id=self._turn_id)
+            self._emit(Compacted(before_tokens=before, after_tokens=size))
+        return ModelRequest([{"role": "system", "content": prompt}, *kept], tools), size
+
+    async def _said(self, reply: Reply) -> None:
+        """Store what the model said and asked for."""
+        self.text = reply.text
+        text = _bounded(reply.text)
+        await self._append(
+            "assistant",
+            text,
+            tool_calls=reply.calls or None,
+            usage=Usage(input_tokens=reply.input_tokens, output_tokens=reply.output_tokens),
+        )
+        message: dict[str, Any] = {"role": "assistant", "content": text}
+        if reply.calls:
+            message["tool_calls"] = [
+                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+                for call in reply.calls
+            ]
+        self._history.append(message)
+
+    async def _append(self, role: str, content: str, **more: Any) -> None:
+        await self._means.sessions.append_message(
+            self._lease.session_id, role, content, lease=self._lease, turn_id=self._turn_id, **more
+        )
+
+    async def _run(self, calls: Sequence[ToolCall]) -> None:
+        """Run the calls of one answer: neighbouring read-only ones side by side, the others alone, in order."""
+        killed: asyncio.CancelledError | None = None
+        for group in self._groups(calls):
+            self._pending = []
+            for call in group:
+                self._emit(ToolCallInfo(tool_name=call.name, arguments=_shown_arguments(call), call_id=call.id))
+                self._pending.append(self._toolset.handle(call))
+                if self._stopping:
+                    self._pending[-1].cancel()
+            for call, pending in zip(group, self._pending, strict=True):
+                try:
+                    result = await pending
+                except asyncio.CancelledError as error:  # whoever owns the event loop ends it: what is open is closed
+                    killed = error
+                    self.stop()
+                    result = await pending
+                await self._answered(call, result)
+        self._pending = []
+        if killed is not None:
+            raise killed
+
+    def _groups(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
+        group: list[ToolCall] = []
+        for call in calls:
+            if self._toolset.is_read_only(call.name) and len(group) < MOST_AT_ONCE:
+                group.append(call)
+                continue
+            if group:
+                yield group
+            group = [call] if self._toolset.is_read_only(call.name) else []
+            if not group:
+                yield [call]
+        if group:
+            yield group
+
+    async def _answered(self, call: ToolCall, result: ToolResult) -> None:
+        """Store a result, then tell it: as a denial if the mode denied it, else as a result."""
+        output = _bounded(result.output)
+        await self._recorder.flush(call.id)
+        await self._append("tool", output, tool_call_id=call.id)
+        self._history.append({"role": "tool", "content": output, "tool_call_id": call.id})
+        self.tally.calls[call.name] += 1
+        error = result.response.error
+        if error is not None:
+            self.tally.errors[call.name] += 1
+        if error is not None and error.code is ErrorCode.MODE_DENIED:
+            self._emit(ToolDenied(**result.response.data.get("routed", result.response.data)))
+        else:
+            self._emit(ToolResultInfo(tool_name=call.name, call_id=call.id, result=result))
+
+    def show_output(self, stream: Literal["stdout", "stderr"], text: str) -> None:
+        """Pass on what the running command prints: commands run alone, so there is no doubt whose it is."""
+        if self._pending:
+            self._emit(ToolOutput(call_id=self._pending[0].tool_call_id, stream=stream, text=text))
+
+
+def _shown_arguments(call: ToolCall) -> dict[str, Any] | str:
+    try:
+        return parse_arguments(call.arguments)
+    except ArgumentsError:
+        return call.arguments
+
+
+def _bounded(text: str) -> str:
+    """What fits into a message."""
+    if len(text) <= LARGEST // 4:
+        return text
+    encoded = text.encode("utf-8", "replace")
+    return text if len(encoded) <= LARGEST else encoded[:LARGEST].decode("utf-8", "ignore")

@@ -1,0 +1,108 @@
+"""Definitions of sub-agents."""
+
+from pathlib import Path
+
+import pytest
+
+from toolgate import ToolMode, Workspace, builtin_registry
+from toolgate.agent import AgentDefinition, Agents, builtin_agents
+
+HEAD = "---\nname: a\ndescription: Does things.\n"
+
+
+def test_the_built_in_ones() -> None:
+    agents = {agent.name: agent for agent in builtin_agents()}
+    assert list(agents) == ["explore", "general"]
+    assert agents["general"].tools is None
+    registry = builtin_registry()
+    for name in agents["explore"].tools or ():
+        tool = registry.get(name)
+        assert tool is not None
+        assert tool.read_only
+        assert registry.check_mode(name, ToolMode.coding)
+
+
+@pytest.mark.parametrize(
+    ("line", "tools"),
+    [
+        ("", None),
+        ("tools:", None),
+        ("tools: []", ()),
+        ("tools: [ls, grep]", ("ls", "grep")),
+        ("tools: ls, grep", ("ls", "grep")),
+        ("tools: ['ls', \"grep\"]", ("ls", "grep")),
+        ("tools:\n  - ls\n  - grep", ("ls", "grep")),
+    ],
+)
+def test_forms_of_the_list_of_tools(line: str, tools: tuple[str, ...] | None) -> None:
+    assert AgentDefinition.parse(f"{HEAD}{line}\n---\nBe.\n").tools == tools
+
+
+def test_a_whole_definition() -> None:
+    lines = [
+        "\ufeff---",
+        "# mine",
+        'name: "reviewer"',
+        "description: Reviews: well.",
+        "model: big",
+        "---",
+        "",
+        "You",
+        "review.",
+    ]
+    assert AgentDefinition.parse("\r\n".join(lines)) == AgentDefinition(
+        name="reviewer", description="Reviews: well.", model="big", prompt="You\nreview."
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no front matter",
+        "---\nname: a\n",
+        "---\nname: a\n---\nBe.",
+        f"{HEAD}---\n",
+        f"{HEAD}color: red\n---\nBe.",
+        f"{HEAD}name: b\n---\nBe.",
+        f"{HEAD}- item\n---\nBe.",
+        "---\nname: ../etc\ndescription: d\n---\nBe.",
+        "---\nname: Upper\ndescription: d\n---\nBe.",
+    ],
+)
+def test_what_is_no_definition(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        AgentDefinition.parse(text)
+
+
+def test_the_projects_own_replace_and_add_and_broken_ones_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / ".toolgate" / "agents"
+    folder.mkdir(parents=True)
+    (folder / "mine.md").write_text(f"{HEAD}---\nBe.")
+    (folder / "explore.md").write_text("---\nname: explore\ndescription: Mine.\n---\nBe.")
+    (folder / "bad.md").write_text("nothing")
+    (folder / "huge.md").write_text("x" * 70_000)
+    (folder / "latin.md").write_bytes(b"---\nname: \xff\n")
+    (folder / "notes.txt").write_text("no")
+    agents = Agents(Workspace(tmp_path))
+    assert [(agent.name, agent.description) for agent in agents.all()] == [
+        ("a", "Does things."),
+        ("explore", "Mine."),
+        ("general", "does a self-contained piece of work with the same means as you."),
+    ]
+    assert [name for name in ("bad.md", "huge.md", "latin.md", "notes.txt") if name in caplog.text] == [
+        "bad.md",
+        "huge.md",
+        "latin.md",
+    ]
+
+
+def test_a_folder_that_is_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
+    outside, root = tmp_path / "outside", tmp_path / "root"
+    outside.mkdir()
+    (outside / "evil.md").write_text("---\nname: evil\ndescription: d\n---\nBe.")
+    (root / ".toolgate").mkdir(parents=True)
+    (root / ".toolgate" / "agents").symlink_to(outside)
+    assert Agents(Workspace(root)).get("evil") is None
