@@ -20,7 +20,7 @@ async def test_a_follower_hears_of_what_other_processes_write(
     session = await here.create()
 
     async def first() -> str:
-        async with contextlib.aclosing(here.follow(session.id)) as events:  # type: ignore[type-var]
+        async with contextlib.aclosing(here.follow(session.id)) as events:
             async for event in events:
                 return str(event.payload["content"])
         return ""

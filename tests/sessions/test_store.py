@@ -235,7 +235,7 @@ async def test_a_follower_sees_what_was_and_what_comes(store: SessionManager) ->
         await store.append_message(other.id, "user", "not for you")
         await store.append_message(session.id, "user", "2")
 
-    async with asyncio.timeout(10), contextlib.aclosing(store.follow(session.id)) as events:  # type: ignore[type-var]
+    async with asyncio.timeout(10), contextlib.aclosing(store.follow(session.id)) as events:
         async for event in events:
             seen.append(event.payload["content"])
             if len(seen) == 1:

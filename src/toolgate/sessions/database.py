@@ -48,7 +48,8 @@ class Database:
 
     async def close(self) -> None:
         """Finish what was begun and let go of everything."""
-        await self.driver.close()
+        if self._driver is not None:
+            await self._driver.close()
 
 
 def _kind(url: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any, Protocol
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
@@ -188,7 +188,7 @@ class SessionStore(Protocol):
         """The log from after a number on, at most `limit` events."""
         ...
 
-    def follow(self, session_id: str, after_seq: int = 0) -> AsyncIterator[Event]:
+    def follow(self, session_id: str, after_seq: int = 0) -> AsyncGenerator[Event, None]:
         """The log from after a number on and everything that is added, without end.
 
         Use `contextlib.aclosing` around it when you leave before it has ended.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
@@ -92,7 +92,7 @@ class Work:
         )
         return await self._db.read(lambda tx: [_event(row) for row in tx.rows(sql, session_id, after_seq, limit)])
 
-    async def follow(self, session_id: str, after_seq: int = 0) -> AsyncIterator[Event]:
+    async def follow(self, session_id: str, after_seq: int = 0) -> AsyncGenerator[Event, None]:
         """The log from after a number on, and everything that is added, for as long as it is iterated."""
         with self._db.feed.follow(session_id) as news:
             await self._db.driver.listen()
