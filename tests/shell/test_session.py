@@ -261,3 +261,17 @@ async def test_a_session_closes_its_descriptors_and_processes(tmp_path: Path) ->
             await session.execute("sleep 60", background=True)
 
     assert len(os.listdir("/proc/self/fd")) <= before
+
+
+async def test_a_root_that_was_replaced_is_not_entered(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    async with ShellSession(Workspace(root)) as session:
+        await session.execute("true")
+        root.rename(tmp_path / "moved")
+        root.mkdir()
+        with pytest.raises(ToolError) as caught:
+            await session.execute("touch f")
+
+    assert caught.value.code is ErrorCode.CONFLICT
+    assert list(root.iterdir()) == []

@@ -29,8 +29,9 @@ class Capture:
         self._opener = opener
         self._listener = listener
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._head = bytearray()
-        """Everything, until it is more than twice `kept`; then the head."""
+        self._start: list[bytes] = []
+        """Everything, until it is more than twice `kept`."""
+        self._head = b""
         self._tail: deque[bytes] = deque()
         self._tail_bytes = 0
         self._cut = False
@@ -47,8 +48,8 @@ class Capture:
         self._newlines += _newlines(chunk)
         self._last = chunk[-1:]
         if not self._cut:
-            self._head += chunk
-            if len(self._head) > 2 * self._kept:
+            self._start.append(chunk)
+            if self.bytes > 2 * self._kept:
                 self._split()
         else:
             self._keep_tail(chunk)
@@ -59,10 +60,15 @@ class Capture:
     def _split(self) -> None:
         self._cut = True
         self._path, self._fd = self._opener()
-        whole = bytes(self._head)
-        self._write(whole)
-        del self._head[self._kept :]
-        self._keep_tail(whole[self._kept :])
+        before = 0
+        for chunk in self._start:
+            self._write(chunk)
+            if before < self._kept:
+                self._head += chunk[: self._kept - before]
+            if before + len(chunk) > self._kept:
+                self._keep_tail(chunk[max(self._kept - before, 0) :])
+            before += len(chunk)
+        self._start.clear()
 
     def _keep_tail(self, chunk: bytes) -> None:
         self._tail.append(chunk[-self._kept :])
@@ -117,8 +123,8 @@ class Capture:
     def text(self) -> str:
         """What was printed, as a person would have seen it; head and tail of it when it is long."""
         if not self._cut:
-            return shown(bytes(self._head))
-        head = _without_half_line(bytes(self._head))
+            return shown(b"".join(self._start))
+        head = _without_half_line(self._head)
         tail = b"".join(self._tail)[-self._kept :]
         newline = tail.find(b"\n", 0, len(tail) // 2)
         tail = tail[newline + 1 :] if newline >= 0 else tail.lstrip(bytes(range(0x80, 0xC0)))

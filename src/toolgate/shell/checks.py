@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
 from toolgate.shell.options import ShellOptions
+
+if TYPE_CHECKING:
+    from toolgate.workspace import Workspace
 
 
 def check_command(command: str, most: int) -> None:
@@ -39,6 +43,21 @@ def check_timeout(timeout: float | None, options: ShellOptions) -> float:
     if not 0 < seconds <= options.most_timeout:
         raise _invalid(f"timeout must be more than 0 and at most {options.most_timeout:g} seconds.")
     return seconds
+
+
+def check_root(workspace: Workspace, path: str) -> None:
+    """What is mounted by its path must still be the directory that was opened as the root."""
+    opened = workspace.stat(".")
+    try:
+        there = os.stat(path, follow_symlinks=False)
+    except OSError:
+        there = None
+    if opened is None or there is None or not os.path.samestat(opened, there):
+        raise ToolError(
+            ErrorCode.CONFLICT,
+            "The project root was moved or replaced, so no command can be confined to it.",
+            "Ask the user to put it back, or open the project again.",
+        )
 
 
 def _invalid(message: str) -> ToolError:

@@ -23,6 +23,7 @@ from toolgate.shell.state import ShellState
 
 _PIPE = 1 << 20
 _GULP = 1 << 17
+_GULPS = 8
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which the fcntl module of 3.11 has only on some builds
 _KILL_PATIENCE = 5.0
 
@@ -131,7 +132,13 @@ class ShellProcess:
     def capture(self, stdout: Capture, stderr: Capture) -> None:
         """Take in the output from now on."""
         for fd, capture in ((self.stdout, stdout), (self.stderr, stderr)):
-            self._loop.add_reader(fd, partial(self._gulp, fd, capture))
+            self._loop.add_reader(fd, partial(self._swallow, fd, capture))
+
+    def _swallow(self, fd: int, capture: Capture) -> None:
+        """Take what is there, but let others have their turn as well."""
+        for _ in range(_GULPS):
+            if not self._gulp(fd, capture):
+                return
 
     def _gulp(self, fd: int, capture: Capture) -> bool:
         try:

@@ -15,7 +15,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
 from toolgate.shell import dump, slots
 from toolgate.shell.capture import Capture
-from toolgate.shell.checks import check_access, check_command, check_timeout
+from toolgate.shell.checks import check_access, check_command, check_root, check_timeout
 from toolgate.shell.hints import hint
 from toolgate.shell.jobs import Jobs
 from toolgate.shell.memory import Memory, StateView
@@ -174,6 +174,7 @@ class ShellSession:
 
     def _begin(self, command: str, access: Access, roots: Sequence[str], on_output: OnOutput | None) -> Run:
         starter, memory = self._parts()
+        check_root(self._workspace, self._root)
         process = starter.start(access, memory.for_access(access), roots)
         run = Run(command, process, self._capture("stdout", on_output), self._capture("stderr", on_output))
         run.begin()

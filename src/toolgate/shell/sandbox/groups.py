@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping
 
 _MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 _JOIN = 'for group in $0; do echo 0 > "$group/cgroup.procs" || exit 125; done; exec "$@"'
 """Whoever starts writes itself into the groups first: nothing that it starts can be too early to be counted."""
 _TRIES = 200
+_OURS = re.compile(r"toolgate-(\d+)-[0-9a-f]{8}")
+_STALE = 600.0
+"""Seconds after which an empty group of a process that is gone is nobody's; it may only be invisible from here."""
 _FILES = {
     "pids": {"pids.max": "processes"},
     "memory": {"memory.max": "memory", "memory.limit_in_bytes": "memory"},
@@ -25,6 +30,8 @@ class ControlGroup:
         self.limited: set[str] = set()
         """Out of `processes` and `memory`, what really has a limit."""
         self._paths = [path for path in _candidates() if self._make(path, values)]
+        self.remove: Callable[[], object] = weakref.finalize(self, _remove, self._paths)
+        """Remove the groups, when the last process in them has died; also called when the interpreter ends."""
 
     def wrap(self, argv: list[str]) -> list[str]:
         """The same program, as a member of the groups."""
@@ -42,17 +49,29 @@ class ControlGroup:
         self.limited |= limited
         return True
 
-    def remove(self) -> None:
-        """Remove the groups, when the last process in them has died; blocks for a moment if one still does."""
-        for path in self._paths:
-            for _ in range(_TRIES):
-                try:
-                    os.rmdir(path)
-                except FileNotFoundError:
-                    break
-                except OSError:
-                    time.sleep(0.01)
-        self._paths = []
+
+def _remove(paths: list[str]) -> None:
+    for path in paths:
+        for _ in range(_TRIES):
+            try:
+                os.rmdir(path)
+            except FileNotFoundError:
+                break
+            except OSError:  # somebody in it still dies
+                time.sleep(0.01)
+
+
+def _sweep(parent: str) -> None:
+    """Remove empty groups that a killed runtime left behind."""
+    for name in os.listdir(parent):
+        owner = _OURS.fullmatch(name)
+        if owner is None or os.path.exists(f"/proc/{owner[1]}"):
+            continue
+        try:
+            if time.time() - os.stat(f"{parent}/{name}").st_mtime > _STALE:
+                os.rmdir(f"{parent}/{name}")
+        except OSError:  # not empty, or somebody else was faster
+            continue
 
 
 def _candidates() -> Iterator[str]:
@@ -71,6 +90,7 @@ def _candidates() -> Iterator[str]:
         mounts = [f"/sys/fs/cgroup/{controllers}"] if controllers in _FILES else [] if controllers else _MOUNTS
         for mount in mounts:
             if os.access(f"{mount}{path}/cgroup.procs", os.W_OK):
+                _sweep(f"{mount}{path}")
                 yield os.path.normpath(f"{mount}{path}/{name}")
 
 
