@@ -81,6 +81,11 @@ def test_a_tighter_budget_after_the_provider_complained() -> None:
     assert not Compactor(900).tighten(900)
 
 
+def test_where_nothing_can_be_gained_nothing_is_left_out() -> None:
+    messages = conversation("x" * 400, [0], "y" * 400)
+    assert Compactor(100).fit(messages, 0) == (messages, size_of(messages), size_of(messages))
+
+
 @given(
     parts=st.lists(st.text(max_size=60) | st.lists(st.integers(0, 3000), max_size=3), min_size=1, max_size=30),
     budget=st.integers(100, 5000),

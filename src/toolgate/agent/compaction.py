@@ -57,14 +57,18 @@ class Compactor:
         before = spent + (sum(self._sizes) if untouched else sum(map(tokens_of, kept)))
         if before <= self.budget:
             return kept, before, before
-        self._blanked, self._dropped = self._chosen(
-            messages, int(self.budget * _AIM) - spent - tokens_of({"content": _LEFT_OUT})
-        )
+        as_it_was = self._blanked, self._dropped, kept
+        aim = int(self.budget * _AIM) - spent - tokens_of({"content": _LEFT_OUT})
+        self._blanked, self._dropped = self._chosen(messages, aim)
         kept = self._kept(messages)
         if spent + sum(map(tokens_of, kept)) > self.budget:
             self._blanked = len(messages)  # even the latest outputs are too much: the model can ask for less
             kept = self._kept(messages)
-        return kept, spent + sum(map(tokens_of, kept)), before
+        size = spent + sum(map(tokens_of, kept))
+        if size >= before:  # there was nothing to gain, and the note would only add to it
+            self._blanked, self._dropped, kept = as_it_was
+            size = before
+        return kept, size, before
 
     def _chosen(self, messages: Sequence[Message], aim: int) -> tuple[int, int]:
         """Up to where outputs, and up to where steps are left out, so that about `aim` tokens remain."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from toolgate.protocol.ports import Recorder
 from toolgate.protocol.record import CallRecord
+from toolgate.sessions import SessionStore
 
 
 class TurnRecorder:
@@ -24,13 +27,10 @@ class TurnRecorder:
             del self._held[record.call_id]
             await self._write(held)
 
-    async def flush(self, call_id: str) -> None:
-        """Write what is held about a call."""
+    async def close(self, sessions: SessionStore, session_id: str, output: str, call_id: str, **more: Any) -> None:
+        """Write the tool message of a call, with what is held about it."""
         await self._write(self._held.pop(call_id, []))
-
-    def take(self, call_id: str) -> list[CallRecord]:
-        """What is held about a call; whoever takes it writes it."""
-        return self._held.pop(call_id, [])
+        await sessions.append_message(session_id, "tool", output, tool_call_id=call_id, **more)
 
     async def _write(self, records: list[CallRecord]) -> None:
         for record in records:

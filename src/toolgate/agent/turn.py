@@ -239,8 +239,8 @@ class Turn:
     async def _answered(self, call: ToolCall, result: ToolResult) -> None:
         """Store a result, then tell it: as a denial if the mode denied it, else as a result."""
         output = _bounded(result.output)
-        await self._recorder.flush(call.id)
-        await self._append("tool", output, tool_call_id=call.id)
+        place = {"lease": self._lease, "turn_id": self._turn_id}
+        await self._recorder.close(self._means.sessions, self._lease.session_id, output, call.id, **place)
         self._history.append({"role": "tool", "content": output, "tool_call_id": call.id})
         self.tally.calls[call.name] += 1
         error = result.response.error
