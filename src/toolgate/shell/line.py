@@ -71,7 +71,7 @@ def _unusual(command: Simple) -> str:
     """What else makes it more than words: a redirection that feeds no content, or a variable."""
     if command.assigns:
         return "="
-    given = [redirect.operator for redirect in command.redirects]
+    given = [redirect.operator or ">" for redirect in command.redirects]
     return next((operator for operator in given if operator not in _FEEDING), "" if len(given) < 2 else given[1])
 
 

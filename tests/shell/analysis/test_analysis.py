@@ -1,5 +1,7 @@
 """What the analysis finds, beyond whether it asks."""
 
+import time
+
 import pytest
 
 from toolgate.shell.analysis import (
@@ -232,4 +234,44 @@ def test_a_name_that_is_not_ascii_is_no_variable() -> None:
 def test_translated_strings_are_strings(word: str) -> None:
     found = plan(f"{word} x")
     assert ("rm", "x") in found.commands or UNRESOLVED in found.commands[0]
+    assert found.asks
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        ")",
+        "${",
+        "$(",
+        "`",
+        "{a,",
+        "<<E ",
+        "eval ",
+        "(",
+        '"$(',
+        "[[ ",
+        "case a in ",
+        "a;",
+        "\\",
+        "<(",
+        "'\"",
+        "$[",
+        "x=(",
+    ],
+)
+def test_hostile_text_is_judged_in_time_that_grows_with_its_length(piece: str) -> None:
+    def seconds(size: int) -> float:
+        command = (piece * (size // len(piece) + 1))[:size]
+        start = time.process_time()
+        analyse(command)
+        return time.process_time() - start
+
+    seconds(100)
+    # quadratic time would be 64 times as long, cubic 512 times
+    assert seconds(16_000) < 30 * max(seconds(2_000), 0.002)
+
+
+def test_text_that_is_too_long_is_not_read() -> None:
+    found = plan("echo " + "a" * 300_000)
+    assert found.commands == ((UNRESOLVED,),)
     assert found.asks

@@ -11,7 +11,7 @@ from toolgate.shell.syntax import MAX_DEPTH
 from toolgate.shell.syntax import Sequence as Tree
 from toolgate.shell.words import UNRESOLVED, Word
 
-MAX_READ = 1 << 20
+MAX_READ = 1 << 19
 """How many characters are read, code inside code counted again."""
 MAX_COMMANDS = 10_000
 """How many commands of one command line are looked at."""

@@ -1,5 +1,6 @@
 """Variables that change what a command runs."""
 
+import functools
 import re
 from collections.abc import Sequence
 
@@ -28,11 +29,17 @@ def assign(scope: Scope, name: str, value: Word, words: Sequence[Word] | None) -
         found.unclear("it sets a variable whose name is only known when it runs")
     elif name == "PATH":
         _path(scope, value, words)
-    elif _CODE.fullmatch(name):
+    elif (meaning := _meaning(name)) == "code":
         _command(scope, name, value)
-    elif _REDEFINES.fullmatch(name) and not _own(words):
+    elif meaning and not _own(words):
         found.changes = True
         found.danger(f"'{name}' changes what commands run")
+
+
+@functools.lru_cache(maxsize=1024)
+def _meaning(name: str) -> str:
+    """Whether a variable is a command (`code`), changes what commands run (`redefines`), or neither."""
+    return "code" if _CODE.fullmatch(name) else "redefines" if _REDEFINES.fullmatch(name) else ""
 
 
 def _own(words: Sequence[Word] | None) -> bool:

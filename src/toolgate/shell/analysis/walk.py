@@ -137,6 +137,8 @@ def _redirects(scope: Scope, redirects: Iterable[Redirect]) -> Stdin | None:
     """Files that are written are noted; what is read is returned."""
     stdin: Stdin | None = None
     for redirect in redirects:
+        if not redirect.operator:
+            continue
         if redirect.heredoc is not None:
             body = redirect.heredoc.body or ""
             scope.found.heredocs.append(body)

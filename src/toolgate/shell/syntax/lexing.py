@@ -18,6 +18,7 @@ _IN_ARITHMETIC = re.compile(r"[^()\\'\"`$]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!_-]")
 _ASSIGNS = re.compile(r"\$\{!?([A-Za-z_][A-Za-z0-9_]*)(?:\[[^]]*\])?:?=")
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
+_BLANKS = frozenset(" \t\\")
 _RUNS = re.compile(r"`|\$\(|[<>]\(")
 
 
@@ -56,8 +57,7 @@ class WordReader:
 
     def blank(self) -> None:
         """Skip blanks and line continuations."""
-        match = _BLANK.match(self.text, self.at)
-        if match:
+        if self.text[self.at : self.at + 1] in _BLANKS and (match := _BLANK.match(self.text, self.at)):
             self.at = match.end()
 
     def word(self) -> Lexeme:
