@@ -54,7 +54,7 @@ def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:
     if any(not unit.plain for unit in units) or len(units) > _MOST:
         return [unit(transaction) for unit in units]
     states = _states(transaction, units)
-    clock = transaction.clock()
+    clock = transaction.clock(units[0].session_id)
     if any(not _may(states.get(unit.session_id), unit.lease, clock) for unit in units):
         return [unit(transaction) for unit in units]  # one is refused, or gives its session a name
     now = time.time()

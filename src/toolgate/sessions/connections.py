@@ -89,7 +89,7 @@ class SqliteTransaction:
         """Run an `INSERT` and return the row's id."""
         return self._execute(sql, values).lastrowid or 0
 
-    def clock(self) -> float:
+    def clock(self, session_id: str) -> float:
         """Seconds since the machine started: one clock for all its processes, which nobody can set."""
         return time.clock_gettime(_CLOCK)
 

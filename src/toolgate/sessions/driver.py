@@ -40,8 +40,11 @@ class Transaction(Protocol):
         """Run an `INSERT` of one row into a table with an `id` of its own, and return that."""
         ...
 
-    def clock(self) -> float:
-        """Seconds on the clock that leases are measured with: the same for everyone who uses this database."""
+    def clock(self, session_id: str) -> float:
+        """Seconds on the clock that leases are measured with: the same for everyone who uses this database.
+
+        The session's row is locked first: a lease that someone else was given while this waited is in the past.
+        """
         ...
 
     def touched(self, session_id: str, seq: int) -> None:

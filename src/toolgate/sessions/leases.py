@@ -20,7 +20,7 @@ _CLAIM = (
 
 def claim(transaction: Transaction, session_id: str, ttl: float) -> Lease | None:
     """Take the session, unless someone has it."""
-    now = transaction.clock()
+    now = transaction.clock(session_id)
     found = transaction.row("SELECT lease_owner, lease_process FROM sessions WHERE id = ?1", session_id)
     if found is None:
         raise SessionNotFound(f"There is no session {session_id!r}.")
@@ -35,7 +35,7 @@ def claim(transaction: Transaction, session_id: str, ttl: float) -> Lease | None
 
 def renew(transaction: Transaction, lease: Lease, ttl: float) -> Lease:
     """Hold the session for longer; raises `SessionFenced` if it is no longer the lease's."""
-    now = transaction.clock()
+    now = transaction.clock(lease.session_id)
     changed = transaction.run(
         "UPDATE sessions SET lease_from = ?4, lease_until = ?5 WHERE id = ?1 AND lease_owner = ?2 AND fence = ?3",
         lease.session_id,

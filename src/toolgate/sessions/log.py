@@ -87,7 +87,7 @@ def _look(transaction: Transaction, session_id: str, lease: Lease | object | Non
         return transaction.row(_LOOK[transaction.dialect, _LEASED], session_id, lease.fence, lease.owner)
     if lease is ANYONE:
         return transaction.row(_LOOK[transaction.dialect, _ANY], session_id)
-    return transaction.row(_LOOK[transaction.dialect, _FREE], session_id, transaction.clock())
+    return transaction.row(_LOOK[transaction.dialect, _FREE], session_id, transaction.clock(session_id))
 
 
 def _refusal(transaction: Transaction, session_id: str, lease: Lease | object | None) -> SessionError:

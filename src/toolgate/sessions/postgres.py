@@ -66,11 +66,11 @@ class PostgresTransaction:
         assert row is not None
         return int(row[0])
 
-    def clock(self) -> float:
-        """The server's time: the one clock that all of its clients share."""
-        row = self.row("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)")
-        assert row is not None
-        return float(row[0])
+    def clock(self, session_id: str) -> float:
+        """The server's time, the one clock that all of its clients share, once the session's row is locked."""
+        locked = "SELECT 1 FROM sessions WHERE id = ?1 FOR UPDATE"
+        row = self.row(f"SELECT EXTRACT(EPOCH FROM clock_timestamp()) FROM ({locked}) locked", session_id)
+        return 0.0 if row is None else float(row[0])
 
     def touched(self, session_id: str, seq: int) -> None:
         """Remember that this session has new events."""
