@@ -29,7 +29,7 @@ def test_piped_commands_run_one_after_the_other(project: Path) -> None:
     done = piped(project, "cd sub\n# a comment\n\nbasename $PWD\nread ../a.txt --limit 1\n")
 
     assert (done.returncode, done.stdout) == (0, "sub\n     1\tone\n")
-    assert "use start_line=2" in done.stderr
+    assert "use --offset 1" in done.stderr
 
 
 def test_the_exit_code_is_that_of_the_last_command(project: Path) -> None:
