@@ -104,7 +104,7 @@ async def test_a07_a_payload_behind_a_wall_of_spaces_is_shown_and_all_of_it_can_
     whole = await screen.until("all of it] ")
     screen.type("y\n")
 
-    assert "  ls⟨3000 blanks⟩; rm x\n" in short
+    assert "  ls ⟨3000 blanks⟩ ; rm x\n" in short
     assert detail in whole
     assert await decision == Approval(allowed=True)
 

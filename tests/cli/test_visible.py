@@ -30,11 +30,11 @@ def test_on_one_line_breaks_are_escaped_too() -> None:
 
 
 def test_a07_a_long_run_of_spaces_becomes_its_count() -> None:
-    assert squeezed("ls" + " " * 5000 + "; rm x") == "ls⟨5000 blanks⟩; rm x"
+    assert squeezed("ls" + " " * 5000 + "; rm x") == "ls ⟨5000 blanks⟩ ; rm x"
 
 
 def test_a07_many_empty_lines_become_their_count() -> None:
-    assert squeezed("ls" + "\n" * 5000 + "rm x") == "ls\n⟨5000 line breaks⟩\nrm x"
+    assert squeezed("ls" + "\n" * 5000 + "rm x") == "ls\n⟨5000 line breaks, 5000 characters of blank space⟩\nrm x"
 
 
 def test_indentation_stays() -> None:
