@@ -384,9 +384,10 @@ async def test_what_cannot_pass_is_not_tried_again() -> None:
 
 
 async def test_a_failure_after_shown_text_is_not_tried_again_and_the_text_is_kept() -> None:
-    model = FaultyModel(ScriptedModel([["so far", call("probe")]]), [PASSING], after=2)
+    model = FaultyModel(ScriptedModel([["so far", call("probe")], "so far, again"]), [PASSING], after=2)
     stage = await Stage.set(model, ProbeTool())
     assert kinds(await stage.say()) == ["TextChunk", "TurnFailed"]
+    assert len(model.requests) == 1
     assert (await stage.transcript())[-1] == {"role": "assistant", "content": "so far"}
     await stage.close()
 
