@@ -1,5 +1,6 @@
 """The sandbox as a boundary: what commands see and may change, in every layer that can promise it."""
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -9,11 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.support.privileges import UIDS
-from tests.support.shells import CANARY, LAYERS, Shells, shells_for
+from tests.support.shells import CANARY, LAYERS, Shells, processes_with, shells_for
 from toolgate.errors import ToolError
+from toolgate.shell import tree
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult
 from toolgate.shell.sandbox import choose_layer
+from toolgate.shell.sandbox.bubblewrap import Bubblewrap
+from toolgate.shell.sandbox.layer import Wrapper
+from toolgate.shell.sandbox.plan import View
 from toolgate.shell.session import ShellSession
 from toolgate.workspace import Workspace
 
@@ -322,3 +327,21 @@ def test_a_layer_claims_nothing_twice(name: str) -> None:
 
     assert report is not None
     assert not set(report.enforced) & set(report.missing)
+
+
+class HalfMade(Bubblewrap):
+    """A set-up that never gets further than having a first process, which is tied to nothing yet."""
+
+    def wrap(self, view: View, info_fd: int) -> Wrapper:
+        return Wrapper(["/bin/sh", "-c", "sleep 654321.75 & wait"])
+
+
+async def test_a_sandbox_that_is_ended_while_it_is_set_up_leaves_nothing(tmp_path: Path) -> None:
+    session = ShellSession(Workspace(tmp_path), layer=HalfMade("bwrap", nested=True))
+    starter, _ = session._parts()
+    starter.prepare("write", None, 1)
+    while not tree.children(starter._spares[0]._process.pid):
+        await asyncio.sleep(0.01)
+    await session.close()
+
+    assert processes_with("654321.75") == []

@@ -24,6 +24,9 @@ from toolgate.shell.sandbox.helper.supervise import (
     wait_for,
 )
 
+TERM = {signal.SIGTERM}
+"""Held back while there is a child that nobody could end yet."""
+
 
 def main() -> None:
     """`python -I -S HELPER ORDER_FD INFO_FD PARENT PROGRAM...`"""
@@ -68,15 +71,21 @@ def in_namespaces(order: dict[str, Any], info_fd: int, parent: int, program: lis
     """With namespaces: the first process of the new one supervises, and takes everybody with it."""
     die_with_parent(parent, signal.SIGKILL)
     enter_namespaces(network=order["network"])
+    signal.pthread_sigmask(signal.SIG_BLOCK, TERM)
+    reading, writing = os.pipe()
     first = os.fork()
     if first:
-        os.write(info_fd, json.dumps({"child-pid": first}).encode())
-        os.close(info_fd)
-        let_go()
         signal.signal(signal.SIGTERM, lambda *_: os.kill(first, signal.SIGKILL))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
+        os.write(info_fd, json.dumps({"child-pid": first}).encode())
+        let_go(but=writing)
         return status_to_code(os.waitpid(first, 0)[1])
     os.close(info_fd)
+    os.close(writing)
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if is_closed(reading):  # the parent died before we asked to die with it
+        sys.exit(FAILED)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
     os.setsid()
     build_view(order["mounts"], order["base"])
     for name, value in order["sysctl"].items():
@@ -103,11 +112,11 @@ def beneath_us(order: dict[str, Any], info_fd: int, parent: int, program: list[s
     """Without namespaces: this process adopts whatever the command leaves behind, and ends it."""
     os.close(info_fd)
     adopt()
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(FAILED))
+    signal.pthread_sigmask(signal.SIG_BLOCK, TERM)
     die_with_parent(parent, signal.SIGTERM)
     command = os.fork()
     if not command:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
         os.setsid()
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if order["mode"] == "landlock" and not order["network"]:
@@ -133,6 +142,18 @@ def run(order: dict[str, Any], program: list[str]) -> NoReturn:
     os._exit(FAILED)
 
 
-def let_go() -> None:
+def is_closed(fd: int) -> bool:
+    """Whether nobody holds the other end of a pipe any more."""
+    os.set_blocking(fd, False)
+    try:
+        return not os.read(fd, 1)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def let_go(but: int = -1) -> None:
     """Hold no descriptor that belongs to the command."""
-    os.closerange(0, 1 << 20)
+    os.closerange(0, max(but, 0))
+    os.closerange(but + 1, 1 << 20)

@@ -38,6 +38,7 @@ def adopt() -> None:
 def wait_for(command: int) -> int:
     """Reap until the command ends, then end the rest."""
     signal.signal(signal.SIGTERM, lambda *_: end_and_leave())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     code = first_of_namespace(command)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     end_all()
