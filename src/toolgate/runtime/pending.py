@@ -137,7 +137,7 @@ class PendingResult:
                 return work, work.send(None)
             except StopIteration as stop:
                 if ending or not self._cancelled:
-                    self._settle(stop.value)
+                    self._result = stop.value  # nobody can have begun to wait for it
                     return None
                 work = self._work.cancelled(self)
             except CancelledError:  # raised by the tool: nobody was cancelled
