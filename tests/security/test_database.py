@@ -269,12 +269,13 @@ from toolgate.sessions import Database, SessionManager, StoreError
 from toolgate.settings import SessionSettings
 
 async def main():
-    db = Database("sqlite:////full/x.db")
+    disk = sys.argv[1]
+    db = Database(f"sqlite:///{disk}/x.db")
     await db.migrate()
     manager = SessionManager(db, SessionSettings())
     session = (await manager.create()).id
     await manager.append_message(session, "user", "before")
-    filler = os.open("/full/filler", os.O_WRONLY | os.O_CREAT)
+    filler = os.open(f"{disk}/filler", os.O_WRONLY | os.O_CREAT)
     try:
         while os.write(filler, bytes(4096)):
             pass
@@ -285,7 +286,7 @@ async def main():
     except StoreError as error:
         print(error)
     print([message.content for message in await manager.messages(session)])
-    os.unlink("/full/filler")
+    os.unlink(f"{disk}/filler")
     await manager.append_message(session, "user", "after")
     print([message.content for message in await manager.messages(session)])
     await db.close()
@@ -298,10 +299,12 @@ def test_d07_a_full_disk_is_an_error_and_passes(tmp_path: Path) -> None:
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         pytest.skip("a small disk needs bubblewrap: apt-get install bubblewrap")
-    disk = [bwrap, "--dev-bind", "/", "/", "--tmpfs", "/tmp", "--size", str(2 << 20), "--tmpfs", "/full"]
+    full = tmp_path / "full"
+    full.mkdir()
+    disk = [bwrap, "--dev-bind", "/", "/", "--size", str(2 << 20), "--tmpfs", str(full)]
     here = Path(__file__).parents[2]
     done = subprocess.run(
-        [*disk, "--chdir", "/", sys.executable, "-c", FULL],
+        [*disk, "--chdir", "/", sys.executable, "-c", FULL, str(full)],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(here / "src")},
@@ -309,7 +312,7 @@ def test_d07_a_full_disk_is_an_error_and_passes(tmp_path: Path) -> None:
     )
 
     assert done.stdout.splitlines() == [
-        "The database /full/x.db cannot grow: the disk is full. Nothing was written. Free some space and try again; "
+        f"The database {full}/x.db cannot grow: the disk is full. Nothing was written. Free some space and try again; "
         "nothing has to be restarted.",
         "['before']",
         "['before', 'after']",

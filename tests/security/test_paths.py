@@ -195,11 +195,15 @@ def test_p10_writing_into_a_swapped_directory_changes_nothing_outside(arena: Are
             ("edit_file", {"path": "d/f", "old_string": "0", "new_string": "1", "replace_all": True}),
             ("write_file", {"path": f"d/new{number}/x", "content": "x"}),
         ]
+    codes: set[str | None] = set()
     with swapper(arena):
-        outcomes = arena.calls(calls, confinement=how, swapping=True)
+        for _ in range(30):  # a write has to find the good directory at every step: how often it does is chance
+            codes |= {outcome.code for outcome in arena.calls(calls, confinement=how, swapping=True)}
+            if None in codes:
+                break
 
-    assert {outcome.code for outcome in outcomes} <= {None, "ACCESS_DENIED", "NOT_FOUND", "CONFLICT", "INVALID_PARAM"}
-    assert "success" in {outcome.status for outcome in outcomes}
+    assert codes <= {None, "ACCESS_DENIED", "NOT_FOUND", "CONFLICT", "INVALID_PARAM"}
+    assert None in codes, "an implementation that refuses everything must fail"
 
 
 def test_p11_a_root_that_was_a_link_stays_what_it_was(arena: Arena, how: Confinement) -> None:
