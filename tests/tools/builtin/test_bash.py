@@ -453,3 +453,16 @@ async def test_every_answer_keeps_the_envelopes_rules(tools: Toolbox) -> None:
     ):
         result = await tools.result("Bash", command=command)
         assert violations(result, root=str(tools.root)) == []
+
+
+async def test_a_path_outside_the_project_makes_every_word_a_question(tools: Toolbox) -> None:
+    await tools("Bash", command="mkdir -p /tmp/e && export PATH=/tmp/e:$PATH")
+    asked = len(tools.approver.requests)
+
+    await tools("Bash", command="ls")
+    assert len(tools.approver.requests) == asked + 1
+    assert "PATH finds programs in '/tmp/e'" in tools.approver.requests[-1].detail
+
+    await tools("Bash", restart=True)
+    await tools("Bash", command="ls")
+    assert len(tools.approver.requests) == asked + 1

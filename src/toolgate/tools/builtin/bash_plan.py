@@ -75,6 +75,8 @@ def _native(command: str, params: BashParams, context: ToolContext) -> Plan:
     if params.access == "full":
         reasons.append("full access: network, and more than the project")
     reasons += [f"the sandbox does not enforce: {missing}" for missing in report.unconfined]
+    elsewhere = _looked_up_elsewhere(changes, context)
+    reasons += [f"PATH finds programs in {place!r}, which an earlier command put there" for place in elsewhere]
     how = " in the background" if params.background else ""
     return Plan(
         summary=f"Run{how}: {squeezed(visible(command, keep=''))[:200]}",
@@ -90,7 +92,7 @@ def _native(command: str, params: BashParams, context: ToolContext) -> Plan:
         resources=(".",),
         commands=analysed.commands,
         harmless=analysed.harmless,
-        plain=analysed.plain,
+        plain=analysed.plain and not elsewhere,
         asks=bool(reasons),
         reason="; ".join(reasons),
     )
@@ -102,6 +104,22 @@ def _shell_for(params: BashParams, context: ToolContext) -> tuple[ShellState, st
     if params.restart:
         return shell.fresh_state(), ".", {}
     return shell.state(params.access), shell.cwd, dict(shell.view(params.access).changes)
+
+
+def _looked_up_elsewhere(changes: dict[str, str], context: ToolContext) -> list[str]:
+    """Directories outside the project that a command has put into `PATH`: any word may then be anything.
+
+    Those inside the project are followed by the analysis, which knows what lies in them.
+    """
+    if "PATH" not in changes:
+        return []
+    root = str(context.require_workspace().root)
+    before = context.shell.fresh_state().environment.get(b"PATH", b"").decode(errors="replace").split(":")
+    return [
+        place
+        for place in dict.fromkeys(changes["PATH"].split(":"))
+        if place.startswith("/") and place not in before and place != root and not place.startswith(f"{root}/")
+    ]
 
 
 def _digest(workspace: Workspace, path: str) -> str:
