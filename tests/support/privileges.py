@@ -41,6 +41,11 @@ def _everything_imported() -> None:
             importlib.import_module(name)
         except ModuleNotFoundError:
             continue
+    from toolgate.shell.commands import COMMANDS
+    from toolgate.shell.commands.bash import help_text
+
+    assert help_text()
+    assert all(command.help for command in COMMANDS.values())
     for codec in ("utf-16-le", "utf-16-be", "latin-1", "gb18030", "gb2312", "shift_jis", "euc_jp", "euc_kr", "big5"):
         codecs.lookup(codec)
 

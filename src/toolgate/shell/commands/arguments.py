@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,8 +119,13 @@ class AgentCommand:
     @property
     def help(self) -> str:
         """The synopsis and what there is to say."""
-        text = Path(self.help_file).with_suffix(".md").read_text(encoding="utf-8").strip()
-        return f"Usage: {self.synopsis}\n\n{text}\n"
+        return f"Usage: {self.synopsis}\n\n{help_beside(self.help_file)}\n"
+
+
+@functools.cache
+def help_beside(module_file: str) -> str:
+    """The text of the `.md` file beside a module, read once."""
+    return Path(module_file).with_suffix(".md").read_text(encoding="utf-8").strip()
 
 
 def routed(command: str, tool_name: str, cwd: str, **arguments: Any) -> RoutedCall:
