@@ -54,5 +54,5 @@ lock: $(READY) ## Lock the dependencies anew from pyproject.toml
 	@BIN=$(BIN) scripts/lock.sh
 
 clean: ## Remove the environment, caches and measurements
-	@rm -rf $(VENV) .peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache benchmarks/.data build dist
+	@rm -rf $(VENV) .peers .npm screenshots .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache benchmarks/.data build dist
 	@find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
