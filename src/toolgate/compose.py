@@ -1,8 +1,12 @@
 """The composition root: reads settings, wires implementations to ports, leaves out tools whose port is absent."""
 
+from __future__ import annotations
+
 import contextlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Approver, Recorder
@@ -12,6 +16,11 @@ from toolgate.runtime.toolset import CallableToolset
 from toolgate.settings import Settings
 from toolgate.tools.context import ToolContext
 from toolgate.workspace import Workspace
+
+if TYPE_CHECKING:
+    from toolgate.agent import AgentLoop
+    from toolgate.models import ModelClient
+    from toolgate.sessions import Database, Memory, SessionManager
 
 
 @contextlib.asynccontextmanager
@@ -43,3 +52,128 @@ def available_tools(registry: ToolRegistry, context: ToolContext) -> ToolRegistr
         for name in registry.names()
         if (tool := registry.get(name)) and all(getattr(context, port) is not None for port in tool.needs)
     )
+
+
+@dataclass(slots=True, kw_only=True)
+class Stack:
+    """Everything that a surface with sessions works with."""
+
+    settings: Settings
+    """With the model completed, so that its key is masked everywhere."""
+    workspace: Workspace
+    database: Database
+    """Migrated."""
+    sessions: SessionManager
+    model: ModelClient
+    registry: ToolRegistry
+    approver: Approver | None
+    live_output: bool
+    user: str
+    """Whose sessions these are where nobody else is named."""
+    _loops: dict[str, AgentLoop] = field(default_factory=dict)
+
+    @property
+    def project(self) -> str:
+        """What sessions and notes of this workspace are filed under."""
+        return str(self.workspace.root)
+
+    @property
+    def memory(self) -> Memory:
+        """The user's notes in this project."""
+        return self.memory_of(self.user)
+
+    @property
+    def loop(self) -> AgentLoop:
+        """The user's agent."""
+        return self.loop_of(self.user)
+
+    def memory_of(self, user: str) -> Memory:
+        """The notes of one user in this project."""
+        from toolgate.sessions import Memory
+
+        return Memory(self.database, user=user, project=self.project)
+
+    def loop_of(self, user: str) -> AgentLoop:
+        """The agent of one user: it has that user's notes. Made on first use."""
+        loop = self._loops.get(user)
+        if loop is None:
+            from toolgate.agent import AgentLoop
+
+            loop = self._loops[user] = AgentLoop(
+                self.model,
+                self.registry,
+                self.sessions,
+                workspace=self.workspace,
+                approver=self.approver,
+                settings=self.settings,
+                memory=self.memory_of(user),
+                models=_models(self.settings),
+                live_output=self.live_output,
+            )
+        return loop
+
+    async def aclose(self) -> None:
+        """End the turns and the shells of every user."""
+        for loop in self._loops.values():
+            await loop.aclose()
+
+
+@contextlib.asynccontextmanager
+async def assemble(
+    settings: Settings | None = None,
+    *,
+    model: ModelClient | None = None,
+    registry: ToolRegistry | None = None,
+    approver: Approver | None = None,
+    user: str = "",
+    live_output: bool = False,
+) -> AsyncIterator[Stack]:
+    """Sessions, a model and the tools on the project that the settings name, for as long as the block lasts.
+
+    `settings=None` reads them. Without a `model` the settings and the environment choose one (`settings_with_model`).
+    """
+    from toolgate.sessions import Database, SessionManager
+
+    settings = settings if settings is not None else Settings()
+    if model is None:
+        from toolgate.models import model_of
+
+        settings = settings_with_model(settings)
+        model = model_of(settings.model)
+    async with contextlib.AsyncExitStack() as closing:
+        workspace = Workspace(settings.workspace.root)
+        closing.callback(workspace.close)
+        database = Database(settings.database.address)
+        closing.push_async_callback(database.close)
+        await database.migrate()
+        stack = Stack(
+            settings=settings,
+            workspace=workspace,
+            database=database,
+            sessions=SessionManager(database, settings.session),
+            model=model,
+            registry=registry if registry is not None else builtin_registry(),
+            approver=approver,
+            live_output=live_output,
+            user=user,
+        )
+        closing.push_async_callback(stack.aclose)
+        yield stack
+
+
+def settings_with_model(settings: Settings, name: str | None = None) -> Settings:
+    """Settings whose model is complete: what was asked for by name, else what they say, else the keys people have."""
+    from toolgate.models import model_settings
+
+    return settings.model_copy(update={"model": model_settings(name, settings.model, os.environ)})
+
+
+def _models(settings: Settings) -> Callable[[str], ModelClient]:
+    """Finds the model that a sub-agent names."""
+
+    def find(name: str) -> ModelClient:
+        from toolgate.models import model_of
+
+        return model_of(settings_with_model(settings, name).model)
+
+    return find

@@ -3,7 +3,7 @@
 from toolgate.errors import ModelError
 from toolgate.models.anthropic import AnthropicModel
 from toolgate.models.base import ModelClient, ModelItem, ModelRequest, ModelStop, ModelUsage
-from toolgate.models.choose import choose_model
+from toolgate.models.choose import choose_model, model_of, model_settings
 from toolgate.models.offline import OfflineModel
 from toolgate.models.openai import OpenAIModel
 
@@ -18,4 +18,6 @@ __all__ = [
     "OfflineModel",
     "OpenAIModel",
     "choose_model",
+    "model_of",
+    "model_settings",
 ]

@@ -87,7 +87,9 @@ def size(path: str) -> int | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise StoreError(f"The database {path} cannot be looked at: {error.strerror}.") from error
+        raise StoreError(
+            f"The database {path} cannot be looked at: {error.strerror}. Set TOOLGATE_DATABASE_URL to another place."
+        ) from error
 
 
 def check_whole(path: str) -> None:
