@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.privileges import public_directory
+
 ALLOWED_SKIPS = Path(__file__).parent / "allowed_skips.txt"
 
 
@@ -16,6 +18,13 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.upper().startswith(("SESSION_", "TOOL_OUTPUT_", "TOOLGATE_")) and name != "TOOLGATE_TORTURE":
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")  # nor is their policy
+
+
+@pytest.fixture
+def public_path() -> Iterator[Path]:
+    """Like `tmp_path`, but every user can reach it."""
+    with public_directory() as made:
+        yield made
 
 
 def _allowed() -> Iterator[str]:

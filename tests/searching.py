@@ -57,13 +57,11 @@ def open_descriptors() -> int:
 
 
 @contextmanager
-def unprivileged(root: Path) -> Iterator[None]:
-    """Be another user for a while if this is root, who may read everything; `root` can be reached."""
+def unprivileged() -> Iterator[None]:
+    """Be another user for a while if this is root, who may read everything."""
     if os.geteuid() != 0:
         yield
         return
-    for folder in (root, *root.parents[:3]):
-        folder.chmod(folder.stat().st_mode | 0o055)
     os.seteuid(65534)
     try:
         yield

@@ -360,43 +360,35 @@ def _start(path: Path) -> str:
     return asyncio.run(start())
 
 
-def test_d08_a_file_that_cannot_be_written_is_a_clear_failure(tmp_path: Path) -> None:
-    base = tmp_path / "data"
+def test_d08_a_file_that_cannot_be_written_is_a_clear_failure(public_path: Path) -> None:
+    base = public_path / "data"
     path = base / "x.db"
     asyncio.run(made(path))
     before = path.read_bytes()
     path.chmod(0o444)
-    _open_up(base, 0o555)
+    base.chmod(0o555)
 
     said = run_as(NOBODY, lambda: _start(path))
-    _open_up(base, 0o755)
+    base.chmod(0o755)
 
     assert said.startswith(f"The database {path} cannot be ")
     assert "TOOLGATE_DATABASE_URL" in said or "permissions" in said or "may read and write" in said
     assert path.read_bytes() == before
 
 
-def test_d08_a_directory_that_cannot_be_written_is_a_clear_failure(tmp_path: Path) -> None:
-    base = tmp_path / "data"
+def test_d08_a_directory_that_cannot_be_written_is_a_clear_failure(public_path: Path) -> None:
+    base = public_path / "data"
     base.mkdir()
-    _open_up(base, 0o555)
+    base.chmod(0o555)
 
     said = run_as(NOBODY, lambda: _start(base / "x.db"))
-    _open_up(base, 0o755)
+    base.chmod(0o755)
 
     assert said == (
         f"The database {base}/x.db cannot be made: Permission denied. Make its directory writable for this user, "
         "or set TOOLGATE_DATABASE_URL to another place."
     )
     assert list(base.iterdir()) == []
-
-
-def _open_up(base: Path, mode: int) -> None:
-    """Let everyone get as far as the directory."""
-    for parent in [*base.parents][:4]:
-        if os.geteuid() == 0 and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o055)
-    base.chmod(mode)
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {

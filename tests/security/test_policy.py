@@ -2,8 +2,6 @@
 
 import os
 import shlex
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -137,15 +135,8 @@ async def test_c17_an_unreadable_project_policy_is_an_error(project: Project, ki
         await project.run("ls")
 
 
-@pytest.fixture
-def open_project() -> Iterator[Project]:
-    """A project that every user can reach."""
-    with tempfile.TemporaryDirectory() as base:
-        os.chmod(base, 0o755)
-        yield Project(Path(base))
-
-
-async def test_c17_a_user_policy_without_permission_is_an_error(open_project: Project) -> None:
+async def test_c17_a_user_policy_without_permission_is_an_error(public_path: Path) -> None:
+    open_project = Project(public_path)
     open_project.user_file.write_text(rule("ls", "allow"))
     open_project.user_file.chmod(0)
     everything_imported()

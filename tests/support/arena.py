@@ -5,9 +5,7 @@ import hashlib
 import json
 import os
 import secrets
-import shutil
 import stat
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -17,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import toolgate
-from tests.support.privileges import run_as
+from tests.support.privileges import public_directory, run_as
 from toolgate.protocol.record import CallRecord
 from toolgate.testing import AutoApprover
 from toolgate.workspace.confine import Confinement
@@ -179,9 +177,5 @@ def _peak() -> float:
 @contextmanager
 def arena_for(uid: int) -> Iterator[Arena]:
     """A new arena in a directory that every user can reach."""
-    base = Path(tempfile.mkdtemp(prefix="toolgate-arena-"))
-    base.chmod(0o755)
-    try:
+    with public_directory("toolgate-arena-") as base:
         yield Arena(base, uid)
-    finally:
-        shutil.rmtree(base)

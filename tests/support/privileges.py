@@ -9,10 +9,15 @@ import importlib
 import os
 import pickle
 import pkgutil
+import shutil
+import stat
+import tempfile
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -48,6 +53,25 @@ def _everything_imported() -> None:
     assert all(command.help for command in COMMANDS.values())
     for codec in ("utf-16-le", "utf-16-be", "latin-1", "gb18030", "gb2312", "shift_jis", "euc_jp", "euc_kr", "big5"):
         codecs.lookup(codec)
+
+
+@contextmanager
+def public_directory(prefix: str = "toolgate-") -> Iterator[Path]:
+    """A new directory that every user can reach; no directory on the way to it is opened for that."""
+    places = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")]
+    place = next(place.resolve() for place in places if _is_public(place.resolve()))
+    made = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+    made.chmod(0o755)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _is_public(place: Path) -> bool:
+    """Whether everybody may go there and make something."""
+    way = all(folder.stat().st_mode & stat.S_IXOTH for folder in (place, *place.parents))
+    return way and os.access(place, os.W_OK)
 
 
 def run_as(uid: int, function: Callable[[], T]) -> T:

@@ -5,15 +5,13 @@ import contextlib
 import inspect
 import itertools
 import os
-import shutil
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tests.support.privileges import NOBODY, run_as
+from tests.support.privileges import NOBODY, public_directory, run_as
 
 Fixture = Callable[[Path], AbstractAsyncContextManager[Any]]
 
@@ -39,14 +37,11 @@ def _arguments(function: Callable[..., Any]) -> Iterator[dict[str, Any]]:
 
 def run_rows_as_nobody(module: ModuleType, prefix: str, fixtures: dict[str, Fixture]) -> list[str]:
     """The names of the rows that ran, each in a directory of its own; the first that fails is an `AssertionError`."""
-    base = Path(tempfile.mkdtemp(prefix="toolgate-rows-"))
     chosen = rows(module, prefix)
-    try:
+    with public_directory("toolgate-rows-") as base:
         if os.geteuid() == 0:
             os.chown(base, NOBODY, NOBODY)
         run_as(NOBODY, lambda: asyncio.run(_run(chosen, base, fixtures)))
-    finally:
-        shutil.rmtree(base, ignore_errors=True)
     return [name for name, _, _ in chosen]
 
 

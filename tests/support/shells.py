@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import shutil
-import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +10,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests.support.privileges import run_as
+from tests.support.privileges import public_directory, run_as
 from toolgate.protocol.plan import Access
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult
@@ -104,8 +102,7 @@ class Shells:
 @contextmanager
 def shells_for(uid: int, layer: str) -> Iterator[Shells]:
     """A root, a prefix twin of it with a secret inside, and sessions on the root."""
-    base = Path(tempfile.mkdtemp(prefix="toolgate-shells-"))
-    try:
+    with public_directory("toolgate-shells-") as base:
         root, evil = base / "root", base / "root-evil"
         for directory in (root, evil, root / "sub"):
             directory.mkdir()
@@ -113,8 +110,6 @@ def shells_for(uid: int, layer: str) -> Iterator[Shells]:
         for path in (base, root, evil, root / "sub", evil / "secret.txt"):
             os.chown(path, uid, uid) if os.geteuid() == 0 else None
         yield Shells(uid=uid, layer=layer, root=root, evil=evil)
-    finally:
-        shutil.rmtree(base, ignore_errors=True)
 
 
 def processes_with(mark: str) -> list[str]:

@@ -121,12 +121,12 @@ def test_a_long_line_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(record) == len("a|1|M") + scan.LONGEST_LINE
 
 
-def test_an_unreadable_file_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(tmp_path, {"a": "needle"})
-    (tmp_path / "a").chmod(0)
+def test_an_unreadable_file_is_passed_over(public_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(public_path, {"a": "needle"})
+    (public_path / "a").chmod(0)
 
-    with unprivileged(tmp_path):
-        assert records(tmp_path, monkeypatch, "needle") == ["a|0|Sunreadable: Permission denied"]
+    with unprivileged():
+        assert records(public_path, monkeypatch, "needle") == ["a|0|Sunreadable: Permission denied"]
 
 
 def test_a_worker_imports_nothing_heavy() -> None:

@@ -213,12 +213,12 @@ async def test_a_pattern_that_cannot_be_understood_is_refused(tmp_path: Path, pa
 
 
 @both_engines
-async def test_a_directory_without_permission_is_said(tmp_path: Path, engine: str | None) -> None:
-    plant(tmp_path, {"d/x": "", "a": ""})
-    (tmp_path / "d").chmod(0)
+async def test_a_directory_without_permission_is_said(public_path: Path, engine: str | None) -> None:
+    plant(public_path, {"d/x": "", "a": ""})
+    (public_path / "d").chmod(0)
 
-    with unprivileged(tmp_path):
-        response = await call(GLOB, tmp_path, pattern="**", ripgrep=engine)
+    with unprivileged():
+        response = await call(GLOB, public_path, pattern="**", ripgrep=engine)
 
     assert (response.status, response.data["paths"]) == ("partial", ["a"])
     assert "1 directory could not be read: 'd" in response.text

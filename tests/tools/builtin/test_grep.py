@@ -195,12 +195,12 @@ async def test_binary_files_are_listed_as_skipped(tmp_path: Path, engine: str | 
     assert "Not searched because binary: 'b.bin', 'c.png', 'late'." in response.text
 
 
-async def test_unreadable_files_make_the_answer_partial(tmp_path: Path) -> None:
-    plant(tmp_path, {"a": "needle", "d/b": "needle"})
-    (tmp_path / "d" / "b").chmod(0)
+async def test_unreadable_files_make_the_answer_partial(public_path: Path) -> None:
+    plant(public_path, {"a": "needle", "d/b": "needle"})
+    (public_path / "d" / "b").chmod(0)
 
-    with unprivileged(tmp_path):
-        response = await call(GREP, tmp_path, pattern="needle")
+    with unprivileged():
+        response = await call(GREP, public_path, pattern="needle")
 
     assert (response.status, lines(response)) == ("partial", ["a:1:needle"])
     assert response.data["skipped"] == [{"path": "d/b", "reason": "unreadable: Permission denied"}]

@@ -109,12 +109,12 @@ async def test_what_cannot_be_listed_is_an_error(tmp_path: Path, path: str, code
     assert str(tmp_path) not in failure.value.message
 
 
-async def test_a_directory_without_permission_is_an_error(tmp_path: Path) -> None:
-    plant(tmp_path, {"d/x": ""})
-    (tmp_path / "d").chmod(0)
+async def test_a_directory_without_permission_is_an_error(public_path: Path) -> None:
+    plant(public_path, {"d/x": ""})
+    (public_path / "d").chmod(0)
 
-    with unprivileged(tmp_path), pytest.raises(ToolError) as failure:
-        await call(LS, tmp_path, path="d")
+    with unprivileged(), pytest.raises(ToolError) as failure:
+        await call(LS, public_path, path="d")
 
     assert failure.value.code is ErrorCode.PERMISSION_DENIED
 
