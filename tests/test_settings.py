@@ -9,14 +9,15 @@ from pydantic import SecretStr, ValidationError
 
 from toolgate.settings import (
     AREAS,
+    READ,
     GatewaySettings,
     Settings,
     ToolOutputSettings,
     explain,
-    users_database,
-    users_policy,
+    variable,
     variables,
 )
+from toolgate.userfiles import users_database, users_policy
 
 DOCS = Path(__file__).parent.parent / "docs" / "settings.md"
 
@@ -193,16 +194,18 @@ def test_the_root_has_every_area() -> None:
     assert {name: type(getattr(Settings.defaults(), name)) for name in AREAS} == AREAS
 
 
-def test_the_documented_table_names_every_variable_and_its_default() -> None:
-    defaults = {"TOOLGATE_POLICY_FILE": None}
-    for area in AREAS.values():
+def test_the_documented_table_names_every_variable_its_key_and_its_default() -> None:
+    expected = {"TOOLGATE_CONFIG_FILE": ("–", "–")}
+    for table, area in READ.items():
         for name, field in area.model_fields.items():
-            defaults[f"{area.model_config['env_prefix']}{name}".upper()] = field.default
+            key = f"`[{table}] {name}`" if table else f"`{name}`"
+            expected[variable(area, name)] = (key, _documented(field.default))
 
-    rows = dict(re.findall(r"^\| `([A-Z_]+)` \| (.*?) \|", DOCS.read_text(encoding="utf-8"), re.MULTILINE))
+    found = re.findall(r"^\| `([A-Z_]+)` \| (.*?) \| (.*?) \|", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
 
-    assert rows == {name: _documented(value) for name, value in defaults.items()}
-    assert set(rows) == variables()
+    assert {name: (key, default) for name, key, default in found} == expected
+    assert len(found) == len(expected)
+    assert set(expected) == variables()
 
 
 def _documented(value: object) -> str:

@@ -5,12 +5,14 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
     ToolgateError
     ├── ToolError            a tool's own, expected failure: becomes an error envelope
     ├── PolicyError          a policy that cannot be loaded: start-up stops
+    ├── ConfigError          a config file that cannot be used: start-up stops
     ├── UndoRefused          taking a change back would destroy someone else's
     ├── ModelError           a language model did not answer; says whether trying again may help
     ├── StoreError           the database cannot be used; says what to do about it
     └── SessionError         what was asked of a session cannot be done
         ├── SessionNotFound  there is no such session
         ├── SessionBusy      someone else holds it, or the database is locked for too long
+        ├── RequestRepeated  what a client sends has started a turn before
         ├── SessionFenced    the lease that the write came with is no longer the session's
         ├── ModeNotEnabled   the operator has not opened that mode
         └── MessageTooLarge  more than a message may hold
@@ -40,6 +42,14 @@ class ToolError(ToolgateError):
 
 class PolicyError(ToolgateError):
     """A policy file is unreadable, invalid or contradicts its own examples."""
+
+
+class ConfigError(ToolgateError):
+    """The config file is unreadable or says what cannot be set; each problem names the place and what to write."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
 
 
 class UndoRefused(ToolgateError):
@@ -75,6 +85,15 @@ class SessionNotFound(SessionError):
 
 class SessionBusy(SessionError):
     """Someone else holds the session, or the database stayed locked for too long."""
+
+
+class RequestRepeated(SessionError):
+    """The client's request has started a turn before; it starts no other, and nothing was written."""
+
+    def __init__(self, message: str, turn_id: str) -> None:
+        super().__init__(message)
+        self.turn_id = turn_id
+        """The turn that it has started; the session's log has what became of it."""
 
 
 class SessionFenced(SessionError):

@@ -1,7 +1,7 @@
-"""Settings: one model an area, each read from the environment under its own prefix.
+"""Settings: one model an area, each read from the environment under its own prefix and from the user's config file.
 
 Only the composition root and the CLI read them; everything else is handed a `Settings`. `Settings()` reads the
-environment, `Settings.defaults()` reads nothing.
+environment and, for what that does not say, the config file; `Settings.defaults()` reads nothing.
 """
 
 import os
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from toolgate.protocol.modes import ToolMode
+from toolgate.userfiles import VARIABLE, users_config, users_database, users_policy
 
 Direction = Literal["head", "tail", "head_tail"]
 Sandbox = Literal["auto", "bwrap", "landlock", "off"]
@@ -118,7 +119,7 @@ class GatewaySettings(BaseSettings):
     def _split(cls, value: Any) -> Any:
         if isinstance(value, str):
             return tuple(name.strip() for name in value.split(",") if name.strip())
-        return value
+        return tuple(value) if isinstance(value, list) else value
 
 
 class ShellSettings(BaseSettings):
@@ -146,7 +147,7 @@ class ShellSettings(BaseSettings):
     def _split(cls, value: Any) -> Any:
         if isinstance(value, str):
             return tuple(name.strip() for name in value.split(",") if name.strip())
-        return value
+        return tuple(value) if isinstance(value, list) else value
 
     @field_validator("readable")
     @classmethod
@@ -221,24 +222,6 @@ class _PolicyFile(BaseSettings):
         return value
 
 
-def users_policy(environ: Mapping[str, str]) -> Path | None:
-    """`toolgate/policy.toml` in the user's config directory; None where nobody knows which that is."""
-    configured, home = environ.get("XDG_CONFIG_HOME", ""), environ.get("HOME", "")
-    if configured.startswith("/"):
-        return Path(configured, "toolgate", "policy.toml")
-    return Path(home, ".config", "toolgate", "policy.toml") if home.startswith("/") else None
-
-
-def users_database(environ: Mapping[str, str]) -> str:
-    """`toolgate/toolgate.db` in the user's data directory; below the current one where nobody knows which that is."""
-    configured, home = environ.get("XDG_DATA_HOME", ""), environ.get("HOME", "")
-    if configured.startswith("/"):
-        return f"sqlite:///{configured.rstrip('/')}/toolgate/toolgate.db"
-    if home.startswith("/"):
-        return f"sqlite:///{home.rstrip('/')}/.local/share/toolgate/toolgate.db"
-    return "sqlite:///.toolgate/toolgate.db"
-
-
 AREAS: dict[str, type[BaseSettings]] = {
     "session": SessionSettings,
     "tool_output": ToolOutputSettings,
@@ -251,7 +234,8 @@ AREAS: dict[str, type[BaseSettings]] = {
 }
 """Field of `Settings` → the model of that area."""
 
-_READ: tuple[type[BaseSettings], ...] = (*AREAS.values(), _PolicyFile)
+READ: dict[str, type[BaseSettings]] = {**AREAS, "": _PolicyFile}
+"""Table of the config file (the empty name: outside of all tables) → the model that reads it."""
 
 
 class Settings(BaseModel):
@@ -259,32 +243,54 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    session: SessionSettings = Field(default_factory=SessionSettings)
-    tool_output: ToolOutputSettings = Field(default_factory=ToolOutputSettings)
-    workspace: WorkspaceSettings = Field(default_factory=WorkspaceSettings)
-    gateway: GatewaySettings = Field(default_factory=GatewaySettings)
-    shell: ShellSettings = Field(default_factory=ShellSettings)
-    database: DatabaseSettings = Field(default_factory=DatabaseSettings)
-    model: ModelSettings = Field(default_factory=ModelSettings)
-    agent: AgentSettings = Field(default_factory=AgentSettings)
-    policy_file: Path | None = Field(default_factory=lambda: _PolicyFile().policy_file or users_policy(os.environ))
+    session: SessionSettings
+    tool_output: ToolOutputSettings
+    workspace: WorkspaceSettings
+    gateway: GatewaySettings
+    shell: ShellSettings
+    database: DatabaseSettings
+    model: ModelSettings
+    agent: AgentSettings
+    policy_file: Path | None
     """The user's policy; unset, `toolgate/policy.toml` in the user's config directory."""
+    config_file: Path | None = None
+    """Where the config file is looked for; None if none was."""
+
+    def __init__(self, **given: Any) -> None:
+        """What is not given is read: the environment first, then the config file."""
+        if not {*AREAS, "policy_file"} <= given.keys():
+            given = {**_read(given), **given}
+        super().__init__(**given)
 
     @classmethod
     def defaults(cls) -> Self:
-        """The defaults of every area, whatever the environment says."""
+        """The defaults of every area, whatever the environment and the config file say."""
         areas: dict[str, Any] = {name: area.model_construct() for name, area in AREAS.items()}
         return cls(policy_file=None, **areas)
 
 
+def _read(given: Mapping[str, Any]) -> dict[str, Any]:
+    from toolgate.config import configured
+
+    values = configured(READ, os.environ)
+    read: dict[str, Any] = {name: area(**values.get(name, {})) for name, area in AREAS.items() if name not in given}
+    policy = _PolicyFile(**values.get("", {})).policy_file or users_policy(os.environ)
+    return {"config_file": users_config(os.environ), "policy_file": policy, **read}
+
+
 def variables() -> frozenset[str]:
     """The name of every environment variable that is read."""
-    return frozenset(f"{area.model_config['env_prefix']}{name}".upper() for area in _READ for name in area.model_fields)
+    return frozenset(variable(area, name) for area in READ.values() for name in area.model_fields) | {VARIABLE}
+
+
+def variable(area: type[BaseSettings], name: str) -> str:
+    """The environment variable of a field."""
+    return f"{area.model_config['env_prefix']}{name}".upper()
 
 
 def explain(error: ValidationError) -> list[str]:
     """What is wrong with the environment, one line a variable, each naming what to set."""
-    prefixes = {area.__name__: area.model_config["env_prefix"] for area in _READ}
+    prefixes = {area.__name__: area.model_config["env_prefix"] for area in READ.values()}
     prefix = prefixes.get(error.title, "")
     lines = []
     for problem in error.errors(include_url=False, include_input=False, include_context=False):

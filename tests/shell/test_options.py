@@ -31,7 +31,8 @@ def test_settings_become_options(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert (options.sandbox, options.memory_bytes, options.readable) == ("off", 100 * MIB, ("/data",))
     assert options.passed_environment == ("A", "B")
-    assert options.hidden[:2] == ("/elsewhere/policy.toml", "/root/project/data/x.db")
+    own = ("/elsewhere/policy.toml", "/nonexistent/toolgate/config.toml", "/root/project/data/x.db")
+    assert options.hidden[:3] == own
 
 
 def test_relative_readable_paths_are_refused() -> None:

@@ -18,6 +18,8 @@ from toolgate.workspace.protect import is_protected
         ".git/worktrees/w/config.worktree",
         ".Git/Hooks/x",
         "vendor/lib/.git/hooks/x",
+        ".config/toolgate/config.toml",
+        "home/.CONFIG/Toolgate",
         ".toolgate",
         ".toolgate/policy.toml",
         "sub/.toolgate/policy.toml",
@@ -29,7 +31,17 @@ def test_protected(path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["a", ".gitignore", ".github/x", ".git/info/exclude", ".git/refs/heads/config", "hooks/x", "config", ".toolgates"],
+    [
+        "a",
+        ".gitignore",
+        ".github/x",
+        ".git/info/exclude",
+        ".git/refs/heads/config",
+        "hooks/x",
+        "config",
+        ".toolgates",
+        ".config/x/toolgate",
+    ],
 )
 def test_not_protected(path: str) -> None:
     assert not is_protected(path.split("/"))

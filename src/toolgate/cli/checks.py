@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from toolgate.errors import ToolgateError
+from toolgate.errors import ConfigError, ToolgateError
 from toolgate.runtime.policy_source import policy_of
 from toolgate.settings import Settings, explain, variables
 from toolgate.shell import probe, ripgrep
@@ -72,10 +72,20 @@ def _settings() -> tuple[Settings, list[Check]]:
         for name in unknown
     ]
     try:
-        return Settings(), odd or [Check(name="settings", state="ok", finding="valid")]
-    except ValidationError as error:
-        wrong = [Check(name="settings", state="broken", finding=line) for line in explain(error)]
+        settings = Settings()
+        return settings, [*(odd or [Check(name="settings", state="ok", finding="valid")]), _config(settings)]
+    except (ConfigError, ValidationError) as error:
+        lines = error.problems if isinstance(error, ConfigError) else explain(error)
+        wrong = [Check(name="settings", state="broken", finding=line) for line in lines]
         return Settings.defaults(), [*wrong, *odd]
+
+
+def _config(settings: Settings) -> Check:
+    path = settings.config_file
+    if path is None:
+        return Check(name="config file", state="ok", finding="none: neither HOME nor XDG_CONFIG_HOME says where")
+    found = str(path) if os.path.exists(path) else f"none (it would be {path})"
+    return Check(name="config file", state="ok", finding=found)
 
 
 def _workspace(root: Path) -> tuple[Workspace | None, list[Check]]:

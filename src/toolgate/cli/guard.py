@@ -38,12 +38,14 @@ def _explain(command: str, error: Exception) -> int:
     """Errors in what was given are usage (2); the rest is ours (1)."""
     from pydantic import ValidationError
 
-    from toolgate.errors import ToolError, ToolgateError
+    from toolgate.errors import ConfigError, ToolError, ToolgateError
 
     if isinstance(error, ValidationError) and error.title.endswith(("Settings", "_PolicyFile")):
         from toolgate.settings import explain
 
         return _complain(command, explain(error), 2)
+    if isinstance(error, ConfigError):
+        return _complain(command, error.problems, 2)
     if isinstance(error, ToolError):
         return _complain(command, [f"{error.message} {error.next_step}".strip()], 2)
     if isinstance(error, ToolgateError):

@@ -42,7 +42,7 @@ class ShellOptions:
     readable: tuple[str, ...] = ()
     """Further host paths that every command may read."""
     hidden: tuple[str, ...] = ()
-    """The runtime's own files, wherever they are: its database, its policy."""
+    """The runtime's own files, wherever they are: its database, its policy, its configuration."""
 
     @classmethod
     def of(cls, settings: Settings | None, root: str) -> ShellOptions:
@@ -73,8 +73,7 @@ class ShellOptions:
 
 
 def _own_files(settings: Settings, root: str) -> Iterator[str]:
-    if settings.policy_file is not None:
-        yield os.path.abspath(settings.policy_file)
+    yield from (os.path.abspath(path) for path in (settings.policy_file, settings.config_file) if path is not None)
     scheme, _, path = settings.database.address.partition(":///")
     if scheme.startswith("sqlite") and path and not path.startswith(":"):
         database = os.path.join(root, path.partition("?")[0])

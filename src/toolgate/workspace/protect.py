@@ -1,5 +1,6 @@
 """Paths inside the root that the tools never write: what would run code or loosen the runtime's own rules."""
 
+import itertools
 from collections.abc import Sequence
 
 from toolgate.errors import ToolError
@@ -8,6 +9,8 @@ from toolgate.workspace.oserrors import quote
 
 RUNTIME = ".toolgate"
 """The runtime's own directory: policy, agents, journal."""
+_CONFIG = (".config", "toolgate")
+"""The user's configuration and policy, where the home directory is the root."""
 _GIT = ".git"
 _GIT_RUNS = frozenset({"hooks", "config", "config.worktree", "commondir"})
 """What git executes, or takes the names of programs and other directories from."""
@@ -22,7 +25,7 @@ def is_protected(parts: Sequence[str]) -> bool:
     would point git at another directory.
     """
     names = [name.casefold() for name in parts]
-    if RUNTIME in names:
+    if RUNTIME in names or _CONFIG in itertools.pairwise(names):
         return True
     return any(name == _GIT and _runs_code(names[position + 1 :]) for position, name in enumerate(names))
 

@@ -1,0 +1,113 @@
+"""The config file, checked: it is refused as a whole unless every key in it can be set, and secrets are kept."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, get_args
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr, ValidationError
+
+from toolgate.errors import ConfigError
+from toolgate.userfiles import ConfigFile, read_config_file
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+    from pydantic_settings import BaseSettings
+
+    Tables = Mapping[str, type[BaseSettings]]
+    """Table of the file (the empty name: outside of all tables) → the model that its keys belong to."""
+
+
+def configured(tables: Tables, environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """What the config file sets, by table, without what the environment sets; `ConfigError` if it cannot be used."""
+    file = read_config_file(environ)
+    if file is None or not file.values:
+        return {}
+    if problems := list(_problems(file, tables)):
+        raise ConfigError(problems)
+    present = {name.upper() for name in environ}
+    return {
+        table: {
+            key: _located(file, value, environ) if key == "policy_file" else value
+            for key, value in values.items()
+            if f"{_prefix(model)}{key}".upper() not in present
+        }
+        for table, model, values in _by_table(file, tables)
+    }
+
+
+def _located(file: ConfigFile, path: str, environ: Mapping[str, str]) -> str:
+    """The policy that the file names, relative to the file: the current directory may be a project of anybody's."""
+    if path.startswith("~/") and environ.get("HOME", "").startswith("/"):
+        return os.path.join(environ["HOME"], path[2:])
+    return os.path.join(file.path.absolute().parent, path) if path else path
+
+
+def _by_table(file: ConfigFile, tables: Tables) -> Iterator[tuple[str, type[BaseSettings], Any]]:
+    for table, model in tables.items():
+        loose = {key: value for key, value in file.values.items() if key not in tables}
+        values = loose if table == "" else file.values.get(table, {})
+        if values:
+            yield table, model, values
+
+
+def _problems(file: ConfigFile, tables: Tables) -> Iterator[str]:
+    for table, model, values in _by_table(file, tables):
+        if not isinstance(values, dict):
+            yield f"{file.where(table)}: must be a table. Write [{table}] and its settings below it"
+            continue
+        for problem in _findings(model, values):
+            yield _explained(problem, file, table, [*model.model_fields, *(tables if not table else ())])
+        if not file.private:
+            for key in _secrets(model, values):
+                advice = f"Say chmod 600 {file.path}, or set {_prefix(model)}{key.upper()} instead"
+                yield f"{file.where(table, key)}: is a secret, and others may read the file. {advice}"
+
+
+def _findings(model: type[BaseSettings], values: dict[str, Any]) -> list[Any]:
+    """What is wrong with the values of one table: by themselves, and of exactly the type that is wanted."""
+    text = json.dumps(values, default=lambda date: {"not text": str(date)})
+    fresh = model.__new__(model)
+    try:
+        # past BaseSettings.__init__, which would mix the environment in; as JSON, since there a path is text
+        model.__pydantic_validator__.validate_json(text, strict=True, self_instance=fresh)
+    except ValidationError as error:
+        return list(error.errors(include_url=False, include_input=False, include_context=False))
+    return []
+
+
+def _explained(problem: Any, file: ConfigFile, table: str, known: list[str]) -> str:
+    key = str(problem["loc"][0]) if problem["loc"] else ""
+    where = file.where(table, key)
+    if problem["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(key, [name for name in known if name], n=1)
+        meant = f" Did you mean {near[0]}?" if near else f" There are: {', '.join(filter(None, known))}."
+        return f"{where}: is not a setting.{meant} docs/settings.md has them all"
+    return f"{where}: {problem['msg'].removeprefix('Value error, ')}"
+
+
+def _secrets(model: type[BaseSettings], values: dict[str, Any]) -> Iterator[str]:
+    for key, value in values.items():
+        field = model.model_fields.get(key)
+        if field is not None and isinstance(value, str) and _is_secret(field, value):
+            yield key
+
+
+def _is_secret(field: FieldInfo, value: str) -> bool:
+    """A key or a token; and an address that is not shown is one if it has a password in it."""
+    if SecretStr in (field.annotation, *get_args(field.annotation)):
+        return True
+    if field.repr:
+        return False
+    try:
+        return bool(urlsplit(value).password)
+    except ValueError:
+        return True
+
+
+def _prefix(model: type[BaseSettings]) -> str:
+    return str(model.model_config.get("env_prefix", "")).upper()

@@ -1,0 +1,136 @@
+"""The user's own files: where they are, and the config file as it is read. None of them belongs to a project."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolgate.errors import ConfigError
+
+VARIABLE = "TOOLGATE_CONFIG_FILE"
+_LARGEST = 1 << 20
+_HEADER = re.compile(r"\s*\[\s*(?P<name>[^\[\]]+?)\s*\]\s*(?:#.*)?")
+_KEY = re.compile(r"\s*(?P<name>(?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
+
+
+def users_config(environ: Mapping[str, str]) -> Path | None:
+    """The config file that is read: the one that is named, else `toolgate/config.toml` in the user's directory."""
+    named = environ.get(VARIABLE)
+    if named == "":
+        raise ConfigError([f"{VARIABLE}: is empty. Unset it for the default place, or set it to a TOML file"])
+    return Path(named) if named is not None else _in_config_directory(environ, "config.toml")
+
+
+def users_policy(environ: Mapping[str, str]) -> Path | None:
+    """`toolgate/policy.toml` in the user's config directory; None where nobody knows which that is."""
+    return _in_config_directory(environ, "policy.toml")
+
+
+def users_database(environ: Mapping[str, str]) -> str:
+    """`toolgate/toolgate.db` in the user's data directory; below the current one where nobody knows which that is."""
+    configured, home = environ.get("XDG_DATA_HOME", ""), environ.get("HOME", "")
+    if configured.startswith("/"):
+        return f"sqlite:///{configured.rstrip('/')}/toolgate/toolgate.db"
+    if home.startswith("/"):
+        return f"sqlite:///{home.rstrip('/')}/.local/share/toolgate/toolgate.db"
+    return "sqlite:///.toolgate/toolgate.db"
+
+
+def _in_config_directory(environ: Mapping[str, str], name: str) -> Path | None:
+    configured, home = environ.get("XDG_CONFIG_HOME", ""), environ.get("HOME", "")
+    if configured.startswith("/"):
+        return Path(configured, "toolgate", name)
+    return Path(home, ".config", "toolgate", name) if home.startswith("/") else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigFile:
+    """What the config file says, and who else may touch it."""
+
+    path: Path
+    values: Mapping[str, Any]
+    """As TOML has it; nothing of it is checked yet."""
+    private: bool
+    """Whether nobody but its owner can read it."""
+    text: str
+
+    def where(self, table: str, key: str = "") -> str:
+        """`FILE, line N, [table] key`, for messages."""
+        line = self._line(table, key)
+        place = f"[{table}] {key}".strip() if table else key
+        return f"{self.path}{f', line {line}' if line else ''}, {place}"
+
+    def _line(self, table: str, key: str) -> int | None:
+        """Where a key stands, or its table; found by looking, since the parser does not tell."""
+        current, header = "", None
+        wanted = f"{table}.{key}" if table and key else table or key
+        for number, line in enumerate(self.text.splitlines(), 1):
+            if match := _HEADER.fullmatch(line):
+                current = _bare(match["name"])
+                if current == wanted:
+                    return number
+                header = number if current == table else header
+            elif match := _KEY.match(line):
+                name = _bare(match["name"])
+                dotted = f"{current}.{name}" if current else name
+                if dotted == wanted or dotted.startswith(f"{wanted}."):
+                    return number
+        return header
+
+
+def _bare(name: str) -> str:
+    return ".".join(part.strip().strip("\"'") for part in name.split("."))
+
+
+def read_config_file(environ: Mapping[str, str]) -> ConfigFile | None:
+    """The config file, or None where there is none; one that was named must be there."""
+    path = users_config(environ)
+    if path is None:
+        return None
+    advice = f"Mend it, or set {VARIABLE} to another file"
+    try:
+        text, mode = _read(path)
+    except FileNotFoundError:
+        if VARIABLE not in environ:
+            return None
+        raise ConfigError([f"{path}: there is no such file. Make it, or unset {VARIABLE}"]) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ConfigError([f"{path}: cannot be read: {reason}. {advice}"]) from None
+    if mode & stat.S_IWOTH:
+        raise ConfigError([f"{path}: everybody may write to it. Say chmod 600 {path}"])
+    return ConfigFile(path=path, values=_parsed(path, text), private=not mode & 0o077, text=text)
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        example = '[model] and below it name = "gpt-5.5"'
+        raise ConfigError([f"{path}: is not TOML: {error}. A setting is {example}"]) from None
+
+
+def _read(path: Path) -> tuple[str, int]:
+    """The text of a regular UTF-8 file, and its mode."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise ValueError("it is not a regular file")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(_LARGEST + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > _LARGEST:
+        raise ValueError(f"it is larger than {_LARGEST} bytes")
+    try:
+        return content.decode(), mode
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not UTF-8 (byte {error.start})") from None
