@@ -1,0 +1,1 @@
+"""The gateway: a Starlette app, WebSocket RPC, and the web page."""

@@ -1,0 +1,124 @@
+"""Markdown in the making: what changes on the page with every piece of text, not the whole page every time."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from toolgate.gateway.markdown import LONGEST, blocks, plain, raw
+
+Patch = dict[str, Any]
+
+_OPENED = re.compile(r"(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})[^\n]*\n")
+_UNFINISHED = re.compile(r"(?:\r|\x1b(?:\[[0-?]{0,64}[ -/]{0,8}|\][^\x07\x1b]{0,256}\x1b?)?)$")
+"""A terminal sequence or the end of a line, of which the next piece may have the rest."""
+_PAUSE = 0.04
+_PAUSE_PER_CHARACTER = 4e-6
+
+
+class StreamingMarkdown:
+    """One message as it grows; in the end the page shows what `render` gives for the whole.
+
+    Blocks that another block has followed never change again, so a patch replaces the last ones: `{"at": n, "html":
+    [...]}` keeps the first `n` blocks and puts these behind them. Where the last block only grows, as code does,
+    `{"append": text}` adds text, not HTML, to it.
+    """
+
+    def __init__(self) -> None:
+        self._unseen = ""
+        self._left = LONGEST
+        """Characters that are still understood as Markdown."""
+        self._settled = 0
+        self._tail = ""
+        """The source of the block that may still change; in code, its last line while that is not whole."""
+        self._fence = ""
+        """What opened the code that the end of the text is in."""
+        self._closed = False
+
+    @property
+    def pause(self) -> float:
+        """Seconds to collect text before patches are worth their price."""
+        return _PAUSE + len(self._tail) * _PAUSE_PER_CHARACTER
+
+    def feed(self, text: str) -> None:
+        """Take a piece of the message."""
+        self._unseen += text
+
+    def patches(self, *, last: bool = False) -> list[Patch]:
+        """What has changed since the last time; `last` if the message ends here."""
+        text = self._unseen
+        unfinished = None if last else _UNFINISHED.search(text)
+        end = len(text) if unfinished is None else unfinished.start()
+        self._unseen = text[end:]
+        text = plain(text[:end])
+        understood, rest = text[: self._left], text[self._left :]
+        self._left -= len(understood)
+        self._tail += understood
+        found = self._understood(last=last or bool(rest))
+        if rest:
+            found.append({"append": rest} if self._closed else {"at": self._close(), "html": [raw(rest)]})
+        return found
+
+    def _close(self) -> int:
+        """Settle everything: the rest of the message is one block, which only grows."""
+        self._settled += bool(self._tail.strip("\n") or self._fence)
+        self._tail = self._fence = ""
+        self._closed = True
+        return self._settled
+
+    def _understood(self, *, last: bool) -> list[Patch]:
+        found = self._in_code(last=last) if self._fence else []
+        if self._fence or not self._tail.strip("\n"):
+            return found
+        found += self._in_blocks()
+        return [*found, *self._in_code(last=True)] if last else found
+
+    def _in_code(self, *, last: bool) -> list[Patch]:
+        """Add whole lines, up to the one that closes the code."""
+        if not self._fence:
+            return []
+        closing = re.compile(_closing(self._fence))
+        lines = self._tail.splitlines(keepends=True)
+        for number, line in enumerate(lines):
+            whole = line.endswith("\n") or last
+            if not whole:
+                self._tail = line
+                return _appended(lines[:number])
+            if closing.fullmatch(line.rstrip("\n")):
+                self._fence = ""
+                self._settled += 1
+                self._tail = "".join(lines[number + 1 :])
+                return _appended(lines[:number])
+        self._tail = ""
+        return _appended(lines)
+
+    def _in_blocks(self) -> list[Patch]:
+        """Render what is not settled, and settle all of it but the last block."""
+        at, shown = self._settled, blocks(self._tail)
+        if not shown:
+            return []
+        lines = self._tail.split("\n")
+        self._settled += len(shown) - 1
+        self._tail = "\n".join(lines[shown[-1][1] :])
+        html = [html for html, _ in shown]
+        if (opened := self._opened()) is not None:
+            html[-1] = blocks(opened)[-1][0]
+        return [{"at": at, "html": html}]
+
+    def _opened(self) -> str | None:
+        """The whole lines of the last block if it is code without an end; from here on it only grows."""
+        found = _OPENED.match(self._tail)
+        if found is None or re.search(_closing(found["fence"]), self._tail[found.end() :], re.MULTILINE):
+            return None
+        end = self._tail.rindex("\n") + 1
+        whole, self._tail, self._fence = self._tail[:end], self._tail[end:], found["fence"]
+        return whole
+
+
+def _closing(fence: str) -> str:
+    return rf"^ {{0,3}}{re.escape(fence)}{re.escape(fence[0])}*[ \t]*$"
+
+
+def _appended(lines: list[str]) -> list[Patch]:
+    text = "".join(lines)
+    return [{"append": text}] if text else []
