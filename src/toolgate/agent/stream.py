@@ -27,6 +27,9 @@ class TurnStream:
         self._closed = False
         self.stop: Callable[[], None] | None = None
         """Ends the turn in good order; set as soon as there is one."""
+        self.tap: Callable[[AgentEvent], None] | None = None
+        """Told every event at once, in place of the iteration."""
+        self._started: asyncio.Future[None] | None = None
 
     def __aiter__(self) -> Self:
         return self
@@ -56,6 +59,21 @@ class TurnStream:
             self._task.add_done_callback(self._ended)
         return self._task
 
+    async def started(self) -> None:
+        """Let the turn begin, and wait until its first message is stored; raises what keeps it from beginning."""
+        task = self.begin()
+        if self.stop is None:
+            self._started = asyncio.get_running_loop().create_future()
+            await asyncio.wait({task, self._started}, return_when=asyncio.FIRST_COMPLETED)
+            if self.stop is None:
+                task.result()
+
+    def run(self, stop: Callable[[], None]) -> None:
+        """Note that the turn has begun, and how to end it."""
+        self.stop = stop
+        if self._started is not None and not self._started.done():
+            self._started.set_result(None)
+
     def cancel(self) -> None:
         """Ask the turn to end; its open calls are answered with `CANCELLED`, and the last event says so."""
         if self.stop is not None:
@@ -75,7 +93,9 @@ class TurnStream:
 
     def emit(self, event: AgentEvent) -> None:
         """Tell whoever watches."""
-        if not self._closed:
+        if self.tap is not None:
+            self.tap(event)
+        elif not self._closed:
             self._events.append(event)
             self._wake()
 
