@@ -83,18 +83,19 @@ def test_however_it_was_cut_the_page_ends_up_with_the_same(text: str, cuts: list
 
 
 @given(_TEXT)
+@example("- item\n+0")
 def test_one_character_at_a_time(text: str) -> None:
     assert _without_last_line_end(_streamed(list(text))) == _without_last_line_end(_whole(text))
 
 
 def test_a_settled_block_is_not_sent_again() -> None:
     stream = StreamingMarkdown()
-    stream.feed("one\n\ntwo")
+    stream.feed("one\n\ntwo\n")
     assert stream.patches() == [{"at": 0, "html": ["<p>one</p>\n", "<p>two</p>\n"]}]
     stream.feed(" and *a")
-    assert stream.patches() == [{"at": 1, "html": ["<p>two and *a</p>\n"]}]
+    assert stream.patches() == [{"at": 1, "html": ["<p>two\nand *a</p>\n"]}]
     stream.feed("*")
-    assert stream.patches() == [{"at": 1, "html": ["<p>two and <em>a</em></p>\n"]}]
+    assert stream.patches() == [{"at": 1, "html": ["<p>two\nand <em>a</em></p>\n"]}]
 
 
 def test_code_grows_by_its_lines() -> None:

@@ -19,7 +19,7 @@ _PAUSE_PER_CHARACTER = 4e-6
 class StreamingMarkdown:
     """One message as it grows; in the end the page shows what `render` gives for the whole.
 
-    Blocks that another block has followed never change again, so a patch replaces the last ones: `{"at": n, "html":
+    What another block has followed never changes again, so a patch replaces the last ones: `{"at": n, "html":
     [...]}` keeps the first `n` blocks and puts these behind them. Where the last block only grows, as code does,
     `{"append": text}` adds text, not HTML, to it.
     """
@@ -28,7 +28,7 @@ class StreamingMarkdown:
         self._unseen = ""
         self._left = LONGEST
         """Characters that are still understood as Markdown."""
-        self._settled = 0
+        self._settled = self._shown = 0
         self._tail = ""
         """The source of the block that may still change; in code, its last line while that is not whole."""
         self._fence = ""
@@ -61,10 +61,9 @@ class StreamingMarkdown:
 
     def _close(self) -> int:
         """Settle everything: the rest of the message is one block, which only grows."""
-        self._settled += bool(self._tail.strip("\n") or self._fence)
         self._tail = self._fence = ""
         self._closed = True
-        return self._settled
+        return self._shown
 
     def _understood(self, *, last: bool) -> list[Patch]:
         found = self._in_code(last=last) if self._fence else []
@@ -93,13 +92,15 @@ class StreamingMarkdown:
         return _appended(lines)
 
     def _in_blocks(self) -> list[Patch]:
-        """Render what is not settled, and settle all of it but the last block."""
+        """Render what is not settled, and settle what a block with a whole line has followed."""
         at, shown = self._settled, blocks(self._tail)
         if not shown:
             return []
         lines = self._tail.split("\n")
-        self._settled += len(shown) - 1
-        self._tail = "\n".join(lines[shown[-1][1] :])
+        certain = max((number for number, (_, line) in enumerate(shown) if line < len(lines) - 1), default=0)
+        self._shown = at + len(shown)
+        self._settled += certain
+        self._tail = "\n".join(lines[shown[certain][1] :])
         html = [html for html, _ in shown]
         if (opened := self._opened()) is not None:
             html[-1] = blocks(opened)[-1][0]
