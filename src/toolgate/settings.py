@@ -207,6 +207,48 @@ class AgentSettings(BaseSettings):
     """How deep sub-agents may start sub-agents; 1: only the main agent starts any."""
 
 
+class DistributedSettings(BaseSettings):
+    """Turns on several machines: gateways hand them out, workers play them."""
+
+    model_config = _area("TOOLGATE_DISTRIBUTED_")
+
+    role: Literal["local", "gateway", "both"] = "local"
+    """What `toolgate serve` is: it plays turns itself, hands them to workers, or is a worker, too."""
+    workspace: str | None = Field(default=None, max_length=200, pattern=r"^[^\x00-\x20=]+$")
+    """The workspace of a gateway's sessions, by the name that workers give it; unset, the path of its root."""
+    slots: int = Field(default=8, ge=1, le=1000)
+    """Turns that a worker plays side by side, for each workspace."""
+    agent_slots: int = Field(default=16, ge=1, le=1000)
+    """Sub-agents that a worker plays side by side, for each workspace."""
+    lease_seconds: float = Field(default=10.0, ge=1.0, le=600.0)
+    """Seconds without a sign of life after which others take a worker's turns over."""
+    poll_seconds: float = Field(default=0.05, ge=0.005, le=10.0)
+    """Seconds between two looks of a worker into its queues."""
+    park_seconds: float = Field(default=60.0, ge=0.0)
+    """Seconds that a worker waits for a person's answer before it puts the turn aside until there is one."""
+    drain_seconds: float = Field(default=60.0, ge=0.0)
+    """Seconds that a worker that was told to end has for its turns; the rest is handed over."""
+    grace_seconds: float = Field(default=60.0, ge=0.0)
+    """Seconds for which turns are still accepted for a workspace whose last worker is gone."""
+
+
+class LimitSettings(BaseSettings):
+    """How much a user, and all of them together, may ask of the workers."""
+
+    model_config = _area("TOOLGATE_LIMITS_")
+
+    queue_length: int = Field(default=1000, ge=1)
+    """Turns that wait at the most; beyond it new ones are refused."""
+    user_turns: int = Field(default=4, ge=1)
+    """Turns of one user that are played at the same time; others wait."""
+    user_agents: int = Field(default=8, ge=1)
+    """Sub-agents of one user that work at the same time; others wait."""
+    turns_per_minute: int = Field(default=60, ge=0)
+    """New turns of one user in a minute; 0 is no limit."""
+    tokens_per_day: int = Field(default=0, ge=0)
+    """Tokens of one user in a day; 0 is no limit."""
+
+
 class _PolicyFile(BaseSettings):
     """The one setting that stands alone."""
 
@@ -231,6 +273,8 @@ AREAS: dict[str, type[BaseSettings]] = {
     "database": DatabaseSettings,
     "model": ModelSettings,
     "agent": AgentSettings,
+    "distributed": DistributedSettings,
+    "limits": LimitSettings,
 }
 """Field of `Settings` → the model of that area."""
 
@@ -251,6 +295,8 @@ class Settings(BaseModel):
     database: DatabaseSettings
     model: ModelSettings
     agent: AgentSettings
+    distributed: DistributedSettings
+    limits: LimitSettings
     policy_file: Path | None
     """The user's policy; unset, `toolgate/policy.toml` in the user's config directory."""
     config_file: Path | None = None
