@@ -7,7 +7,7 @@ from typing import Any
 from toolgate import ToolCall, ToolMode, ToolRegistry, builtin_registry
 from toolgate.agent import AgentEvent, AgentLoop
 from toolgate.models import ModelClient
-from toolgate.sessions import InMemorySessions
+from toolgate.sessions import InMemorySessions, SessionManager
 from toolgate.settings import AgentSettings, SessionSettings, Settings
 from toolgate.testing import ScriptedModel
 
@@ -26,7 +26,7 @@ def settings_of(**agent: Any) -> Settings:
 class Stage:
     """One session and a loop on it."""
 
-    def __init__(self, sessions: InMemorySessions, session_id: str, loop: AgentLoop, model: Any) -> None:
+    def __init__(self, sessions: SessionManager, session_id: str, loop: AgentLoop, model: Any) -> None:
         self.sessions = sessions
         self.id = session_id
         self.loop = loop
@@ -40,7 +40,7 @@ class Stage:
         mode: ToolMode = ToolMode.coding,
         registry: ToolRegistry | None = None,
         agent: dict[str, Any] | None = None,
-        sessions: InMemorySessions | None = None,
+        sessions: SessionManager | None = None,
         **options: Any,
     ) -> "Stage":
         sessions = sessions or InMemorySessions(OPEN)
@@ -67,4 +67,5 @@ class Stage:
 
     async def close(self) -> None:
         await self.loop.aclose()
-        await self.sessions.close()
+        if isinstance(self.sessions, InMemorySessions):
+            await self.sessions.close()

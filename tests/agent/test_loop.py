@@ -81,7 +81,7 @@ async def test_everything_is_in_the_store_before_it_is_told() -> None:
         seen.append((type(event).__name__, log))
     stored = dict(seen)
     assert stored["ToolCallInfo"][:3] == ["turn_started", "user", "assistant"]
-    assert stored["ToolResultInfo"][3:7] == ["decision", "call_started", "call_finished", "tool"]
+    assert stored["ToolResultInfo"][3:8] == ["call_proposed", "decision", "call_started", "call_finished", "tool"]
     assert stored["TurnDone"][-2:] == ["assistant", "turn_finished"]
     await stage.close()
 
@@ -352,7 +352,7 @@ async def test_closing_the_loop_ends_its_turns() -> None:
     await anext(stream)
     await stage.loop.aclose()
     assert kinds([event async for event in stream]) == ["TurnFailed"]
-    await stage.sessions.close()
+    await stage.close()
 
 
 PASSING = ModelError("MODEL_UNAVAILABLE", "later", retryable=True)

@@ -396,6 +396,8 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "zero length": lambda image: b"",
     "truncated": lambda image: image[: len(image) // 2],
     "truncated in a page": lambda image: image[:-100],
+    "without its last byte": lambda image: image[:-1],
+    "without its last page": lambda image: image[:-4096],
     "flipped in the header": lambda image: _flipped(image, 16),
     "flipped in the schema": lambda image: _flipped(image, 100),
     "flipped in a page": lambda image: _flipped(image, 4096),
@@ -506,7 +508,7 @@ def test_d10_a_killed_migration_leaves_the_old_schema_or_the_new(tmp_path: Path)
         seen.add(_revision(path)[0])
 
     assert statement > 10
-    assert seen == set(REVISIONS)
+    assert seen == {REVISIONS[0], HEAD}
     assert rows(path, "SELECT id, mode FROM sessions") == [("s", "chat_safe")]
 
 

@@ -464,6 +464,7 @@ async def test_a_call_goes_from_proposed_to_finished(store: SessionManager) -> N
         ("finished", "error", "NOT_FOUND"),
     ]
     assert [(event.kind, event.payload.get("call_id")) for event in (await store.events(lease.session_id))[3:]] == [
+        ("call_proposed", "c1"),
         ("decision", "c1"),
         ("call_started", "c1"),
         ("call_finished", "c1"),

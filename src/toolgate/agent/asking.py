@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from toolgate.agent.events import AgentEvent, ApprovalRequested, ApprovalResolved
@@ -34,7 +35,8 @@ class TurnApprover:
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Write the question down, show it, wait, and let the first answer count."""
         request = request.model_copy(update={"session_id": self._lease.session_id})
-        await self._sessions.ask(self._lease, request, turn_id=self._turn_id)
+        deadline = None if self._timeout is None else time.time() + self._timeout
+        await self._sessions.ask(self._lease, request, turn_id=self._turn_id, deadline=deadline)
         self._emit(ApprovalRequested(request=request))
         try:
             answer = await self._answer(request)

@@ -33,9 +33,10 @@ def assemble(
     approver: Approver | None,
     agents: AgentRunner | None,
     live_output: bool = False,
+    kind: type[Turn] = Turn,
 ) -> Turn:
     """A turn whose calls go through the gates of `mode`, are recorded under the lease, and ask `approver`."""
-    recorder = TurnRecorder(means.sessions.recorder(lease, turn_id))
+    recorder = TurnRecorder(means.sessions, lease, turn_id)
     own = context.derive(
         session_id=lease.session_id,
         turn_id=turn_id,
@@ -45,7 +46,7 @@ def assemble(
         agents=agents,
     )
     toolset = means.registry.toolset(mode, own)
-    turn = Turn(means, lease, turn_id, mode, toolset, recorder, emit, compactor)
+    turn = kind(means, lease, turn_id, mode, toolset, recorder, emit, compactor)
     if live_output:
         toolset.context.on_output = turn.show_output
     return turn

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.asking import TurnApprover
@@ -10,14 +11,15 @@ from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
 from toolgate.agent.ending import Ending, close, play
-from toolgate.agent.events import TurnDone, TurnFailed
+from toolgate.agent.events import AgentEvent, TurnDone, TurnFailed
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.reply import FIRST_WAIT
+from toolgate.agent.resuming import ResumedTurn
 from toolgate.agent.seats import Seat, Seats
 from toolgate.agent.stream import TurnStream
 from toolgate.agent.subagents import Family, SubAgents
 from toolgate.agent.turn import Means, Turn
-from toolgate.errors import SessionBusy
+from toolgate.errors import RequestRepeated, SessionBusy
 from toolgate.models.base import ModelClient
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.codes import ErrorCode
@@ -84,13 +86,15 @@ class AgentLoop:
         self._running: dict[str, TurnStream] = {}
         self._outside: ToolContext | None = None
 
-    def handle_message(self, session_id: str, content: str) -> TurnStream:
+    def handle_message(self, session_id: str, content: str, *, request_id: str | None = None) -> TurnStream:
         """Take a turn; iterate over its events.
 
-        `SessionBusy` if a turn of this session runs already, `SessionNotFound`, `MessageTooLarge`, `PolicyError` and
-        `StoreError` are raised by the first `anext`; from then on everything that happens is an event.
+        `request_id` is the client's own id for what it sends, unique in the session: sent again, also by another
+        process or after a crash, it is `RequestRepeated` and starts no second turn. `SessionBusy` if a turn of this
+        session runs already, `SessionNotFound`, `MessageTooLarge`, `PolicyError` and `StoreError` are raised by the
+        first `anext`, too; from then on everything that happens is an event.
         """
-        return TurnStream(lambda stream: self._take(stream, session_id, content))
+        return TurnStream(lambda stream: self._take(stream, session_id, content, request_id))
 
     async def cancel(self, session_id: str) -> bool:
         """End the turn that runs in a session, here or in another process; whether there was one.
@@ -115,26 +119,30 @@ class AgentLoop:
         if self._outside is not None:
             await self._outside.aclose()
 
-    async def _take(self, stream: TurnStream, session_id: str, content: str) -> None:
+    async def _take(self, stream: TurnStream, session_id: str, content: str, request_id: str | None) -> None:
         """The task of a turn."""
         sessions = self._means.sessions
         lease = await sessions.try_claim(session_id, LEASE_SECONDS)
-        if lease is None:
-            raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
         seat = None
         try:
+            if request_id is not None:  # whoever holds the lease is the only one who starts turns
+                await self._check_new(session_id, request_id)
+            if lease is None:
+                raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
             mode = await sessions.get_mode(session_id)
             seat = await self._seats.take(session_id)
             policy_of(seat.context)
-            started = await sessions.start_turn(lease, mask(content, self._secrets) if self._secrets else content)
+            said = mask(content, self._secrets) if self._secrets else content
+            started = await sessions.start_turn(lease, said, request_id=request_id)
         except BaseException:
             if seat is not None:
                 seat.taken = False
-            await sessions.release(lease)
+            if lease is not None:
+                await sessions.release(lease)
             raise
         turn = self._assemble(seat, lease, started.id, mode, stream)
         self._running[session_id] = stream
-        stream.stop = turn.stop
+        stream.run(turn.stop)
         try:
             async with watched(sessions, lease, turn, started.id, LEASE_SECONDS):
                 ending = await play(turn)
@@ -145,6 +153,13 @@ class AgentLoop:
         stream.emit(_last_event(ending, turn, started.id))
         if ending.cause is not None:
             raise ending.cause
+
+    async def _check_new(self, session_id: str, request_id: str) -> None:
+        known = await self._means.sessions.turn_of_request(session_id, request_id)
+        if known is not None:
+            raise RequestRepeated(
+                f"This request has started a turn before ({known.status}); the session has what became of it.", known.id
+            )
 
     def _assemble(self, seat: Seat, lease: Lease, turn_id: str, mode: ToolMode, stream: TurnStream) -> Turn:
         approver: Approver | None = None
@@ -165,6 +180,50 @@ class AgentLoop:
             agents=SubAgents(family, lease.session_id, turn_id, mode, self._means.registry, approver),
             live_output=self._live_output,
         )
+
+    @contextlib.asynccontextmanager
+    async def taking_up(
+        self,
+        lease: Lease,
+        turn_id: str,
+        *,
+        emit: Callable[[AgentEvent], None],
+        approver: Approver | None,
+        kin: Callable[..., SubAgents] = SubAgents,
+        agent: str = "",
+    ) -> AsyncIterator[Turn]:
+        """A turn that was begun elsewhere, to be played from where it stands; its end is the caller's to write.
+
+        `kin` makes the runner of its sub-agents. With `agent` it is the turn of that sub-agent.
+        """
+        mode = await self._means.sessions.get_mode(lease.session_id)
+        family = Family(means=self._means, agents=self._agents, models=self._models, new_context=self._context)
+        children = kin(family, lease.session_id, turn_id, mode, self._means.registry, approver)
+        if agent:
+            context = self._context(lease.session_id)
+            try:
+                yield children.turn_of(agent, context, lease, turn_id, ResumedTurn)
+            finally:
+                await context.aclose()
+            return
+        seat = await self._seats.take(lease.session_id)
+        try:
+            policy_of(seat.context)
+            yield assemble(
+                self._means,
+                seat.context,
+                lease,
+                turn_id,
+                mode,
+                emit=emit,
+                compactor=seat.compactor,
+                approver=approver,
+                agents=children,
+                live_output=self._live_output,
+                kind=ResumedTurn,
+            )
+        finally:
+            seat.taken = False
 
     async def _execute_tool(
         self, name: str, arguments: str | dict[str, Any], *, mode: ToolMode, call_id: str

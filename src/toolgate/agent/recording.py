@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from toolgate.protocol.ports import Recorder
+from toolgate.protocol.calls import ToolCall, ToolResult
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.fast import trusted
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions import SessionStore
+from toolgate.sessions import Lease, Message, SessionStore
+
+Entry = Message | CallRecord
 
 
 class TurnRecorder:
@@ -15,23 +20,65 @@ class TurnRecorder:
     Nothing is lost by it: a call's start is durable before it runs, and its end is told to nobody before it is.
     """
 
-    def __init__(self, store: Recorder) -> None:
-        self._store = store
+    def __init__(self, sessions: SessionStore, lease: Lease, turn_id: str) -> None:
+        self._sessions = sessions
+        self._lease = lease
+        self._turn_id = turn_id
         self._held: dict[str, list[CallRecord]] = {}
 
     async def record(self, record: CallRecord) -> None:
         """Keep one record, durably if it is the start of a call."""
         held = self._held.setdefault(record.call_id, [])
         held.append(record)
-        if record.kind == "started":
-            del self._held[record.call_id]
-            await self._write(held)
+        if record.kind == "started":  # the end of another call with that id stays until its message is written
+            self._held[record.call_id] = [one for one in held if one.kind == "finished"]
+            await self._write([one for one in held if one.kind != "finished"])
 
-    async def close(self, sessions: SessionStore, session_id: str, output: str, call_id: str, **more: Any) -> None:
-        """Write the tool message of a call, with what is held about it."""
-        await self._write(self._held.pop(call_id, []))
-        await sessions.append_message(session_id, "tool", output, tool_call_id=call_id, **more)
+    async def close(self, answers: Sequence[tuple[ToolCall, ToolResult, str]]) -> None:
+        """Write how calls ended, each with the output that is its tool message, in one transaction."""
+        entries: list[Entry] = []
+        for call, result, output in answers:
+            *before, ended = self._taken(call)
+            entries += [*before, ended.model_copy(update={"payload": _ending(call, result, ended), **_named(call)})]
+            entries.append(_tool_message(call, output))
+        await self._write(entries)
 
-    async def _write(self, records: list[CallRecord]) -> None:
-        for record in records:
-            await self._store.record(record)
+    def _taken(self, call: ToolCall) -> list[CallRecord]:
+        """What is held about a call, up to its end; a provider may have used its id for others, too."""
+        held = self._held.pop(call.id, [])
+        for place, record in enumerate(held, 1):
+            if record.kind == "finished":
+                if held[place:]:
+                    self._held[call.id] = held[place:]
+                return held[:place]
+        return [*held, CallRecord(kind="finished", session_id=self._lease.session_id, **_named(call))]
+
+    async def _write(self, entries: list[Entry]) -> None:
+        await self._sessions.append(self._lease, entries, turn_id=self._turn_id)
+
+
+def _named(call: ToolCall) -> dict[str, Any]:
+    return {"call_id": call.id, "tool_name": call.name}
+
+
+def _tool_message(call: ToolCall, output: str) -> Message:
+    return trusted(Message, {"role": "tool", "content": output, "tool_calls": (), "tool_call_id": call.id})
+
+
+def _ending(call: ToolCall, result: ToolResult, ended: CallRecord) -> dict[str, Any]:
+    """How a call ended, for whoever shows it: everything but the output, which is the tool message."""
+    response = result.response
+    payload: dict[str, Any] = {
+        "status": response.status.value,
+        "code": None if response.error is None else response.error.code.value,
+        "text": response.text,
+        "message": result.message,
+        "data": response.data,
+        "extras": result.extras,
+        "time_ms": response.stats.get("time_ms", 0),
+    }
+    if ended.tool_name != call.name:
+        payload["ran"] = ended.tool_name
+    if response.error is not None and response.error.code is ErrorCode.MODE_DENIED:
+        payload["denied"] = response.data.get("routed", response.data)
+    return payload

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -105,7 +105,10 @@ class Turn:
         """Ask and run, until there is nothing to run; raises `Stopped`, `ModelError` and the store's errors."""
         sessions = self._means.sessions
         self._history = [message.to_dict() for message in await sessions.messages(self._lease.session_id)]
-        for _ in range(self._means.settings.max_rounds):
+        await self._go_on(self._means.settings.max_rounds)
+
+    async def _go_on(self, rounds: int) -> None:
+        for _ in range(rounds):
             reply = Reply()
             try:
                 await self._ask(reply)
@@ -128,8 +131,8 @@ class Turn:
     async def _close(self) -> None:
         """The model would go on; say that it has to stop here."""
         text = load_text(__file__).format(rounds=self._means.settings.max_rounds)
-        await self._said(Reply(text=text))
         self._emit(TextChunk(content=text))
+        await self._said(Reply(text=text))
 
     async def _ask(self, reply: Reply) -> None:
         """One answer of the model; a conversation that is too long for it is compacted and sent again."""
@@ -210,14 +213,21 @@ class Turn:
                 self._pending.append(self._toolset.handle(call))
                 if self._stopping:
                     self._pending[-1].cancel()
-            for call, pending in zip(group, self._pending, strict=True):
+            waiting = deque(zip(group, self._pending, strict=True))
+            while waiting:
                 try:
-                    result = await pending
+                    await waiting[0][1]
+                    if len(waiting) > 1:
+                        await asyncio.sleep(0)  # those that ended at the same time are written with it
                 except asyncio.CancelledError as error:  # whoever owns the event loop ends it: what is open is closed
                     killed = error
                     self.stop()
-                    result = await pending
-                await self._answered(call, result)
+                    await waiting[0][1]
+                answers = []
+                while waiting and waiting[0][1].done():
+                    call, pending = waiting.popleft()
+                    answers.append((call, await pending))
+                await self._answered(answers)
         self._pending = []
         if killed is not None:
             raise killed
@@ -236,12 +246,16 @@ class Turn:
         if group:
             yield group
 
-    async def _answered(self, call: ToolCall, result: ToolResult) -> None:
-        """Store a result, then tell it: as a denial if the mode denied it, else as a result."""
-        output = _bounded(result.output)
-        place = {"lease": self._lease, "turn_id": self._turn_id}
-        await self._recorder.close(self._means.sessions, self._lease.session_id, output, call.id, **place)
-        self._history.append({"role": "tool", "content": output, "tool_call_id": call.id})
+    async def _answered(self, answers: Sequence[tuple[ToolCall, ToolResult]]) -> None:
+        """Store results together, then tell them in order."""
+        stored = [(call, result, _bounded(result.output)) for call, result in answers]
+        await self._recorder.close(stored)
+        for call, result, output in stored:
+            self._history.append({"role": "tool", "content": output, "tool_call_id": call.id})
+            self._tell(call, result)
+
+    def _tell(self, call: ToolCall, result: ToolResult) -> None:
+        """Count a call and tell how it ended: as a denial if the mode denied it, else as a result."""
         self.tally.calls[call.name] += 1
         error = result.response.error
         if error is not None:

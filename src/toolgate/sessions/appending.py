@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
+from toolgate.protocol.record import CallRecord
 from toolgate.sessions import calls, transcript, turns
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.log import INSERT, TAKE, Pen, said_as_json
@@ -39,7 +40,7 @@ class Append:
 
     def __call__(self, transaction: Transaction) -> int:
         """Add it; returns its number."""
-        pen = Pen(transaction, self.session_id, self.lease, turn_id=self.turn_id)
+        pen = Pen(transaction, self.session_id, self.lease, turn_id=self.turn_id, count=1 + len(self.said.tool_calls))
         seq = transcript.write(pen, self.said)
         if self.said.tool_calls:
             calls.propose(pen, self.said.tool_calls)
@@ -47,6 +48,22 @@ class Append:
             turns.count(transaction, self.turn_id, self.usage)
         turns.name_after(pen, self.said)
         return seq
+
+
+def append_all(
+    transaction: Transaction, lease: Lease, entries: Sequence[Message | CallRecord], turn_id: str | None
+) -> None:
+    """Add messages and records of calls, in this order."""
+    if not entries:
+        return
+    proposed = sum(len(entry.tool_calls) for entry in entries if isinstance(entry, Message))
+    pen = Pen(transaction, lease.session_id, lease, turn_id=turn_id, count=len(entries) + proposed)
+    for entry in entries:
+        if isinstance(entry, CallRecord):
+            calls.record(pen, entry)
+        else:
+            transcript.write(pen, entry)
+            calls.propose(pen, entry.tool_calls)
 
 
 def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:

@@ -17,11 +17,11 @@ _NAMES = (
 _COLUMNS = f"SELECT {', '.join(_NAMES)} FROM approvals"
 
 
-def ask(pen: Pen, request: ApprovalRequest) -> None:
+def ask(pen: Pen, request: ApprovalRequest, deadline: float | None) -> None:
     """Write a question down."""
     texts = [clean(text) for text in (request.call_id, request.tool_name, request.agent, request.summary)]
     detail, fingerprint = clean(request.detail), clean(request.fingerprint)
-    pen.event("approval_request", as_json(request.model_dump()))
+    pen.event("approval_request", as_json({**request.model_dump(), "deadline": deadline}))
     pen.transaction.run(
         "INSERT INTO approvals (id, session_id, turn_id, call_id, tool_name, agent, summary, detail, fingerprint, "
         "state, asked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10)",
@@ -51,9 +51,24 @@ def decide(transaction: Transaction, approval_id: str, answer: Approval) -> bool
     )
     if changed:
         pen = Pen(transaction, found.session_id, ANYONE, turn_id=found.turn_id or None)
-        said = {"id": approval_id, "allowed": answer.allowed, "message": clean(answer.message)}
-        pen.event("approval_resolved", as_json(said))
+        _resolved(pen, approval_id, answer.allowed, clean(answer.message))
     return bool(changed)
+
+
+def withdraw(pen: Pen, turn_id: str) -> None:
+    """Take back the questions of a turn that nobody has answered."""
+    mine = "WHERE session_id = ?1 AND turn_id = ?2 AND state = 'pending'"
+    open_ones = pen.transaction.rows(f"SELECT id FROM approvals {mine} ORDER BY asked_at, id", pen.session_id, turn_id)
+    if open_ones:
+        pen.transaction.run(
+            f"UPDATE approvals SET state = 'withdrawn', decided_at = ?3 {mine}", pen.session_id, turn_id, pen.now
+        )
+    for (approval_id,) in open_ones:
+        _resolved(pen, approval_id, False, "withdrawn: the turn has ended")
+
+
+def _resolved(pen: Pen, approval_id: str, allowed: bool, message: str) -> None:
+    pen.event("approval_resolved", as_json({"id": approval_id, "allowed": allowed, "message": message}))
 
 
 def get(transaction: Transaction, approval_id: str) -> ApprovalRow | None:

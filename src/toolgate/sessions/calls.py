@@ -7,6 +7,7 @@ from typing import Any
 
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.record import CallRecord
+from toolgate.runtime.arguments import ArgumentsError, parse_arguments
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.log import Pen, as_json, clean
 from toolgate.sessions.types import Call
@@ -19,12 +20,35 @@ _EARLIER = {
     "finished": "('started', 'proposed', 'approved')",
 }
 """The states that a record leads away from."""
+_OPEN = _EARLIER["finished"]
+_NEVER_RAN: dict[str, Any] = {
+    "status": "error",
+    "code": "CANCELLED",
+    "text": "The process ended before the call began; it did not run.",
+    "uncertain": False,
+}
+_UNKNOWN: dict[str, Any] = {
+    "status": "error",
+    "code": "EXECUTION_ERROR",
+    "text": "The process ended while the call ran; nobody knows how far it got.",
+    "uncertain": True,
+}
 
 
 def propose(pen: Pen, calls: Iterable[ToolCall]) -> None:
-    """Note calls that a model has asked for."""
+    """Note calls that a model has asked for, each with an event of its own."""
     for call in calls:
         _insert(pen, call.id, call.name)
+        payload = {"call_id": call.id, "tool_name": call.name, "arguments": _arguments(call)}
+        pen.event("call_proposed", as_json(payload))
+
+
+def _arguments(call: ToolCall) -> dict[str, Any] | str:
+    """The parsed object, or the raw string where it does not parse."""
+    try:
+        return parse_arguments(call.arguments)
+    except ArgumentsError:
+        return call.arguments
 
 
 def _insert(pen: Pen, call_id: str, tool_name: str) -> int:
@@ -95,20 +119,23 @@ def _call(row: Row) -> Call:
 
 
 def close_after_crash(pen: Pen) -> tuple[Call, ...]:
-    """Mark what had started as unknown, and what had not as cancelled; returns the former."""
-    sql = f"{_COLUMNS} WHERE session_id = ?1 AND state = 'started' ORDER BY proposed_at, call_id, ordinal"
-    uncertain = tuple(
-        _call(row).model_copy(update={"state": "unknown"}) for row in pen.transaction.rows(sql, pen.session_id)
-    )
+    """End every open call: what had started is `unknown` from now on, the rest is cancelled; returns the former."""
+    sql = f"{_COLUMNS} WHERE session_id = ?1 AND state IN {_OPEN} ORDER BY proposed_at, turn_id, call_id, ordinal"
+    rows = [_call(row) for row in pen.transaction.rows(sql, pen.session_id)]
+    uncertain = []
+    for call in rows:
+        if call.state == "started":
+            uncertain.append(call.model_copy(update={"state": "unknown"}))
+            _close(pen, call, "unknown", _UNKNOWN)
+        else:
+            _close(pen, call, "finished", _NEVER_RAN)
+    return tuple(uncertain)
+
+
+def _close(pen: Pen, call: Call, state: str, ending: dict[str, Any]) -> None:
+    status, code = (ending["status"], ending["code"]) if state == "finished" else (None, None)
     pen.transaction.run(
-        "UPDATE tool_calls SET state = 'unknown', finished_at = ?2 WHERE session_id = ?1 AND state = 'started'",
-        pen.session_id,
-        pen.now,
+        f"UPDATE tool_calls SET state = ?5, finished_at = ?6, status = ?7, code = ?8 WHERE {_KEY} AND ordinal = ?4",
+        *(call.session_id, call.turn_id, call.call_id, call.ordinal, state, pen.now, status, code),
     )
-    pen.transaction.run(
-        "UPDATE tool_calls SET state = 'finished', finished_at = ?2, status = 'error', code = 'CANCELLED' "
-        "WHERE session_id = ?1 AND state IN ('proposed', 'approved')",
-        pen.session_id,
-        pen.now,
-    )
-    return uncertain
+    pen.event("call_finished", as_json({"call_id": call.call_id, "tool_name": call.tool_name, **ending}))

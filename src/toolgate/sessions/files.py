@@ -92,6 +92,24 @@ def size(path: str) -> int | None:
         ) from error
 
 
+def check_length(path: str) -> None:
+    """Raise if the file is shorter than its own header says: SQLite would read zeros where its end was."""
+    if size(f"{path}-wal"):
+        return  # what is missing may be in SQLite's own log
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return  # opening it as a database will say what is wrong
+    try:
+        header, length = os.pread(descriptor, 32, 0), os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)
+    page = int.from_bytes(header[16:18], "big")
+    pages = int.from_bytes(header[28:32], "big")
+    if header[:16] == b"SQLite format 3\0" and length < pages * (65_536 if page == 1 else page):
+        raise faults.damaged(path, "its end is missing")
+
+
 def check_whole(path: str) -> None:
     """Raise unless SQLite finds nothing wrong with the file."""
     try:

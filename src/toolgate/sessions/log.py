@@ -36,9 +36,9 @@ _ADD = INSERT.replace(", id)", ")").replace(", ?9)", ")")
 
 
 class Pen:
-    """Writes to one session in one transaction. Making one checks the lease and takes the numbers."""
+    """Writes to one session in one transaction. Making one checks the lease and takes `count` numbers."""
 
-    __slots__ = ("_fence", "_first", "_next", "nameless", "now", "session_id", "transaction", "turn_id")
+    __slots__ = ("_fence", "_next", "_number", "_taken", "nameless", "now", "session_id", "transaction", "turn_id")
 
     def __init__(
         self,
@@ -56,18 +56,24 @@ class Pen:
         row = _look(transaction, session_id, lease)
         if row is None:
             raise _refusal(transaction, session_id, lease)
-        number, self._next, self._fence, self.nameless = row
-        self._first = number * SPAN
-        transaction.run(TAKE, number, self._next + count, self.now)
-        transaction.touched(session_id, self._next + count - 1)
+        self._number, self._next, self._fence, self.nameless = row
+        self._take(count)
+
+    def _take(self, count: int) -> None:
+        """Take the next numbers. MUST NOT be more than are used: there are no gaps."""
+        self._taken: int = self._next + count
+        self.transaction.run(TAKE, self._number, self._taken, self.now)
+        self.transaction.touched(self.session_id, self._taken - 1)
 
     def event(self, kind: str, payload: str) -> tuple[int, int]:
         """Write one event; returns its id and its number. The payload is JSON."""
         seq: int = self._next
+        if seq == self._taken:
+            self._take(1)
         self._next += 1
         identifier = self.transaction.insert(
             _ADD,
-            self._first + seq,
+            self._number * SPAN + seq,
             self.session_id,
             seq,
             self.turn_id,

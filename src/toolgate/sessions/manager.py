@@ -33,7 +33,8 @@ class SessionManager(Work):
     def __init__(self, db: Database, settings: SessionSettings) -> None:
         super().__init__(db)
         self._default_mode = settings.default_mode
-        self._coding_enabled = settings.coding_enabled
+        self.coding_enabled = settings.coding_enabled
+        """Whether the operator lets sessions be made in `coding`."""
 
     async def create(
         self,
@@ -45,7 +46,7 @@ class SessionManager(Work):
         parent_id: str | None = None,
     ) -> Session:
         """Begin a session."""
-        wanted = modes.allowed(mode, default=self._default_mode, coding_enabled=self._coding_enabled)
+        wanted = modes.allowed(mode, default=self._default_mode, coding_enabled=self.coding_enabled)
         texts = [clean(text) for text in (title, user, project)]
         values = (uuid7(), wanted.value, texts[0] or None, texts[1], texts[2], parent_id, time.time())
         sql = (
@@ -90,8 +91,8 @@ class SessionManager(Work):
         if row is None:
             modes.warn_unreadable(session_id, "there is no such session", SessionNotFound.__name__)
             return modes.SAFE
-        modes.warn_unless_plain(session_id, row[0], coding_enabled=self._coding_enabled)
-        return modes.effective(row[0], coding_enabled=self._coding_enabled)
+        modes.warn_unless_plain(session_id, row[0], coding_enabled=self.coding_enabled)
+        return modes.effective(row[0], coding_enabled=self.coding_enabled)
 
     async def append_message(
         self,
@@ -144,7 +145,7 @@ class SessionManager(Work):
         identifier, mode, title, user, project, parent_id, created_at, updated_at = row
         return Session(
             id=identifier,
-            mode=modes.effective(mode, coding_enabled=self._coding_enabled),
+            mode=modes.effective(mode, coding_enabled=self.coding_enabled),
             title=title or "",
             user=user,
             project=project,

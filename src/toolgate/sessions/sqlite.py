@@ -88,6 +88,7 @@ class SqliteFile:
             return
         if found == 0:
             raise faults.empty(self.path)
+        files.check_length(self.path)
         if found <= files.CHECKED_AT_ONCE:
             files.check_whole(self.path)
         else:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Recorder, TodoStore
+from toolgate.protocol.record import CallRecord
+from toolgate.sessions.resuming import Standing
 from toolgate.sessions.types import (
     ApprovalRow,
     Call,
@@ -88,6 +90,12 @@ class SessionStore(Protocol):
         """
         ...
 
+    async def append(
+        self, lease: Lease, entries: Sequence[Message | CallRecord], *, turn_id: str | None = None
+    ) -> None:
+        """Add messages and records of calls in this order, all of them in one transaction: everything or nothing."""
+        ...
+
     async def messages(self, session_id: str) -> builtins.list[Message]:
         """Everything that was said, valid for a provider: every call is answered once, directly after its message.
 
@@ -151,12 +159,23 @@ class SessionStore(Protocol):
         """
         ...
 
+    async def resume_turn(self, lease: Lease, turn_id: str, repeats: Callable[[str], bool]) -> Standing:
+        """Where a turn stands that another process has begun, with its calls put in order.
+
+        A call that had started is answered with "nobody knows", unless `repeats` says that its tool may run again.
+        """
+        ...
+
     async def request_cancel(self, session_id: str) -> bool:
         """Ask whoever runs the session's turn to stop it (an event `cancel_requested`); False if none runs."""
         ...
 
     async def turn(self, turn_id: str) -> Turn | None:
         """One turn."""
+        ...
+
+    async def turn_of_request(self, session_id: str, request_id: str) -> Turn | None:
+        """The turn that a client's request has started, if it has started one."""
         ...
 
     async def turns(self, session_id: str) -> builtins.list[Turn]:
@@ -195,8 +214,13 @@ class SessionStore(Protocol):
         """
         ...
 
-    async def ask(self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None) -> None:
-        """Write a question to a person down, with an event `approval_request`."""
+    async def ask(
+        self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None, deadline: float | None = None
+    ) -> None:
+        """Write a question to a person down, with an event `approval_request`.
+
+        After `deadline`, in seconds since the epoch, nobody waits for the answer any more.
+        """
         ...
 
     async def decide(self, approval_id: str, answer: Approval) -> bool:

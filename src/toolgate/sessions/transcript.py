@@ -54,6 +54,11 @@ def message(
     return trusted(Message, {"role": role, "content": text, "tool_calls": calls, "tool_call_id": identifier})
 
 
+def checked(said: Message) -> Message:
+    """The same message, in a form that may be stored."""
+    return message(said.role, said.content, said.tool_calls, said.tool_call_id)
+
+
 def _call(call: ToolCall | Mapping[str, Any]) -> ToolCall:
     """A call in our form or a provider's, with text that can be stored."""
     if isinstance(call, ToolCall):

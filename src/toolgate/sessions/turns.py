@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from toolgate.errors import SessionError
+from toolgate.errors import SessionBusy, SessionError
 from toolgate.protocol.ids import uuid7
-from toolgate.sessions import calls, transcript
+from toolgate.sessions import approvals, calls, transcript
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.log import ANYONE, Pen, as_json, clean
 from toolgate.sessions.types import ENDINGS, Lease, Message, Recovery, Turn, Usage
@@ -16,6 +16,8 @@ _COLUMNS = (
     "SELECT id, session_id, status, attempt, request_id, parent_id, deadline, cancel_requested_at, "
     "input_tokens, output_tokens, error, started_at, finished_at FROM turns"
 )
+
+_INTERRUPTED = {"status": "interrupted", "code": "INTERRUPTED", "message": "The process ended before the turn did."}
 
 
 def start(
@@ -71,32 +73,24 @@ def finish(
         return turn
     pen = Pen(transaction, lease.session_id, lease, turn_id=turn_id)
     total = usage or turn.usage
-    _end(pen, turn_id, status, error)
     count(transaction, turn_id, total, add=False)
-    pen.event(
-        "turn_finished",
-        as_json({"status": status, "code": clean(code), "message": clean(error), "usage": total.model_dump()}),
-    )
+    _end(pen, turn_id, {"status": status, "code": clean(code), "message": clean(error), "usage": total.model_dump()})
     ended = get(transaction, turn_id)
     assert ended is not None
     return ended
 
 
-def _end(pen: Pen, turn_id: str, status: str, error: str) -> None:
+def _end(pen: Pen, turn_id: str, ending: dict[str, Any]) -> None:
+    """Write the end of a turn; questions that nobody has answered are withdrawn before."""
     pen.transaction.run(
         "UPDATE turns SET status = ?2, error = ?3, finished_at = ?4 WHERE id = ?1",
         turn_id,
-        status,
-        clean(error),
+        ending["status"],
+        ending["message"],
         pen.now,
     )
-    pen.transaction.run(
-        "UPDATE approvals SET state = 'withdrawn', decided_at = ?3 "
-        "WHERE session_id = ?1 AND turn_id = ?2 AND state = 'pending'",
-        pen.session_id,
-        turn_id,
-        pen.now,
-    )
+    approvals.withdraw(pen, turn_id)
+    pen.event("turn_finished", as_json(ending))
 
 
 def count(transaction: Transaction, turn_id: str, usage: Usage, *, add: bool = True) -> None:
@@ -132,22 +126,31 @@ def recover(transaction: Transaction, lease: Lease) -> Recovery:
     running = _running(transaction, lease.session_id)
     if not running:
         return Recovery(session_id=lease.session_id, turns=(), uncertain=())
+    if any(_handed_out(transaction, turn_id) for turn_id in running):
+        raise SessionBusy("A turn of this session is in the hands of the workers; wait for it, or cancel it.")
     orphans = transcript.open_calls(transcript.stored(transaction, lease.session_id))
-    pen = Pen(transaction, lease.session_id, lease, turn_id=running[-1], count=len(orphans) + len(running))
+    pen = Pen(transaction, lease.session_id, lease, turn_id=running[-1])
     uncertain = calls.close_after_crash(pen)
     for call_id in orphans:
         transcript.write(pen, transcript.unanswered(call_id))
     for turn_id in running:
         pen.turn_id = turn_id
-        _end(pen, turn_id, "interrupted", "The process ended before the turn did.")
+        turn = get(transaction, turn_id)
+        assert turn is not None
         unknown = [call.call_id for call in uncertain if call.turn_id == turn_id]
-        pen.event("turn_finished", as_json({"status": "interrupted", "code": "", "message": "", "uncertain": unknown}))
+        _end(pen, turn_id, {**_INTERRUPTED, "usage": turn.usage.model_dump(), "uncertain": unknown})
     return Recovery(session_id=lease.session_id, turns=tuple(running), uncertain=uncertain)
 
 
 def _running(transaction: Transaction, session_id: str) -> list[str]:
     sql = "SELECT id FROM turns WHERE session_id = ?1 AND status = 'running' ORDER BY started_at, id"
     return [row[0] for row in transaction.rows(sql, session_id)]
+
+
+def _handed_out(transaction: Transaction, turn_id: str) -> bool:
+    """Whether workers play the turn: then another of them goes on with it, and nobody else may end it."""
+    sql = "SELECT 1 FROM dispatches WHERE turn_id = ?1 AND state <> 'ended'"
+    return transaction.row(sql, turn_id) is not None
 
 
 def get(transaction: Transaction, turn_id: str) -> Turn | None:

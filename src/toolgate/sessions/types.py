@@ -92,6 +92,7 @@ class Event(BaseModel):
     payload: dict[str, Any]
     fence: int
     """The session's fence when it was written."""
+    created_at: float = 0.0
 
 
 class Usage(BaseModel):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions import approvals, calls, transcript, turns
+from toolgate.sessions import approvals, calls, resuming, transcript, turns
+from toolgate.sessions.appending import append_all
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.log import Pen, as_json
+from toolgate.sessions.resuming import Standing
 from toolgate.sessions.schema import SPAN
-from toolgate.sessions.types import ApprovalRow, Call, Event, Lease, Recovery, Turn, TurnStatus, Usage
+from toolgate.sessions.types import ApprovalRow, Call, Event, Lease, Message, Recovery, Turn, TurnStatus, Usage
 
 
 class Work:
@@ -56,6 +58,10 @@ class Work:
         """Put in order what a crash has left in the lease's session."""
         return await self._db.write(lambda tx: turns.recover(tx, lease))
 
+    async def resume_turn(self, lease: Lease, turn_id: str, repeats: Callable[[str], bool]) -> Standing:
+        """Where a turn stands that another process has begun."""
+        return await self._db.write(lambda tx: resuming.resume(tx, lease, turn_id, repeats))
+
     async def request_cancel(self, session_id: str) -> bool:
         """Ask whoever runs the session's turn to stop it."""
         return await self._db.write(lambda tx: turns.request_cancel(tx, session_id))
@@ -63,6 +69,10 @@ class Work:
     async def turn(self, turn_id: str) -> Turn | None:
         """One turn."""
         return await self._db.read(lambda tx: turns.get(tx, turn_id))
+
+    async def turn_of_request(self, session_id: str, request_id: str) -> Turn | None:
+        """The turn that a client's request has started."""
+        return await self._db.read(lambda tx: turns.by_request(tx, session_id, request_id))
 
     async def turns(self, session_id: str) -> list[Turn]:
         """All turns of a session, oldest first."""
@@ -74,7 +84,14 @@ class Work:
 
     def recorder(self, lease: Lease, turn_id: str | None = None) -> SessionRecorder:
         """The pipeline's recorder for a turn."""
-        return SessionRecorder(self._db, lease, turn_id)
+        return SessionRecorder(self, lease, turn_id)
+
+    async def append(
+        self, lease: Lease, entries: Sequence[Message | CallRecord], *, turn_id: str | None = None
+    ) -> None:
+        """Add messages and records of calls, all of them in one transaction."""
+        checked = [transcript.checked(entry) if isinstance(entry, Message) else entry for entry in entries]
+        await self._db.write(lambda tx: append_all(tx, lease, checked, turn_id))
 
     async def append_event(
         self, lease: Lease, kind: str, payload: dict[str, Any], *, turn_id: str | None = None
@@ -86,7 +103,7 @@ class Work:
     async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> list[Event]:
         """The log from after a number on."""
         sql = (
-            "SELECT session_id, seq, turn_id, kind, version, payload, fence FROM events "
+            "SELECT session_id, seq, turn_id, kind, version, payload, fence, created_at FROM events "
             f"WHERE place > (SELECT number * {SPAN} FROM sessions WHERE id = ?1) + ?2 "
             f"AND place < (SELECT (number + 1) * {SPAN} FROM sessions WHERE id = ?1) ORDER BY place LIMIT ?3"
         )
@@ -105,9 +122,13 @@ class Work:
                 if not batch:
                     await _wait(news, self._db.driver.polls)
 
-    async def ask(self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None) -> None:
+    async def ask(
+        self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None, deadline: float | None = None
+    ) -> None:
         """Write a question to a person down."""
-        await self._db.write(lambda tx: approvals.ask(Pen(tx, lease.session_id, lease, turn_id=turn_id), request))
+        await self._db.write(
+            lambda tx: approvals.ask(Pen(tx, lease.session_id, lease, turn_id=turn_id), request, deadline)
+        )
 
     async def decide(self, approval_id: str, answer: Approval) -> bool:
         """Answer a question; the first answer counts."""
@@ -131,7 +152,7 @@ async def _wait(news: asyncio.Event, seconds: float | None) -> None:
 
 
 def _event(row: Row) -> Event:
-    session_id, seq, turn_id, kind, version, payload, fence = row
+    session_id, seq, turn_id, kind, version, payload, fence, created_at = row
     return Event(
         session_id=session_id,
         seq=seq,
@@ -140,21 +161,21 @@ def _event(row: Row) -> Event:
         version=version,
         payload=json.loads(payload),
         fence=fence,
+        created_at=created_at,
     )
 
 
 class SessionRecorder:
     """Keeps the records of a turn's calls; each is durable when `record` returns."""
 
-    def __init__(self, db: Database, lease: Lease, turn_id: str | None) -> None:
-        self._db = db
+    def __init__(self, store: Work, lease: Lease, turn_id: str | None) -> None:
+        self._store = store
         self._lease = lease
         self._turn_id = turn_id
 
     async def record(self, record: CallRecord) -> None:
         """Store one record; raises `SessionFenced` if the session is someone else's by now."""
-        lease, turn_id = self._lease, self._turn_id
-        await self._db.write(lambda tx: calls.record(Pen(tx, lease.session_id, lease, turn_id=turn_id), record))
+        await self._store.append(self._lease, [record], turn_id=self._turn_id)
 
 
 class SessionTodos:

@@ -1,0 +1,201 @@
+"""What a turn leaves in the log: enough to show the session again, in as few commits as it takes."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.kit import OPEN, Stage, call
+from toolgate import ToolMode
+from toolgate.agent import TurnFailed
+from toolgate.errors import RequestRepeated, SessionBusy
+from toolgate.sessions import Database, Event, SessionManager
+from toolgate.sessions.writer import Writer
+from toolgate.testing import AutoApprover
+from toolgate.tools.function import tool
+from toolgate.workspace import Workspace
+
+CODING = frozenset({ToolMode.coding})
+
+
+@tool(name="probe", modes=CODING, read_only=True)
+async def probe(n: int = 0) -> int:
+    """Answers."""
+    return n
+
+
+async def log_of(stage: Stage) -> list[Event]:
+    return await stage.sessions.events(stage.id)
+
+
+def of_kind(log: list[Event], kind: str) -> list[dict[str, Any]]:
+    return [event.payload for event in log if event.kind == kind]
+
+
+class Commits:
+    """A store in a file that counts its commits."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.made = 0
+        self._folder = folder
+        commit = Writer._commit
+
+        def counted(writer: Writer, jobs: list[Any]) -> None:
+            self.made += 1
+            commit(writer, jobs)
+
+        monkeypatch.setattr(Writer, "_commit", counted)
+
+    async def of(self, turns: list[Any]) -> int:
+        """How many a turn takes."""
+        db = Database(f"sqlite:///{self._folder}/{len(turns)}-{len(turns[0])}.db")
+        await db.migrate()
+        stage = await Stage.set(turns, probe, sessions=SessionManager(db, OPEN))
+        self.made = 0
+        await stage.say()
+        await stage.loop.aclose()
+        await db.close()
+        return self.made
+
+
+async def test_a_tool_round_is_three_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commits = Commits(tmp_path, monkeypatch)
+    one = await commits.of([[call("probe")], "Done."])
+    four = await commits.of([*([call("probe")] for _ in range(4)), "Done."])
+    assert four - one == 3 * 3
+
+
+async def test_calls_side_by_side_are_three_commits_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commits = Commits(tmp_path, monkeypatch)
+    one = await commits.of([[call("probe")], "Done."])
+    five = await commits.of([[call("probe", {"n": n}, str(n)) for n in range(5)], "Done."])
+    assert five == one
+
+
+async def test_a_call_in_the_log_is_what_was_asked_and_how_it_ended() -> None:
+    stage = await Stage.set([["Look.", call("probe", {"n": 3})], "3."], probe)
+    await stage.say()
+    log = await log_of(stage)
+    assert of_kind(log, "call_proposed") == [{"call_id": "c1", "tool_name": "probe", "arguments": {"n": 3}}]
+    (ended,) = of_kind(log, "call_finished")
+    assert ended.pop("time_ms") >= 0
+    assert ended == {
+        "call_id": "c1",
+        "tool_name": "probe",
+        "status": "success",
+        "code": None,
+        "text": "probe returned a result.",
+        "message": "probe returned a result.",
+        "data": {"result": 3},
+        "extras": {},
+    }
+    assert [event.seq for event in log] == list(range(1, len(log) + 1))
+    assert all(event.created_at > 1_700_000_000 for event in log)
+    await stage.close()
+
+
+async def test_arguments_that_do_not_parse_are_in_the_log_as_they_came() -> None:
+    stage = await Stage.set([[call("probe", '{"n": ')], "Sorry."], probe)
+    await stage.say()
+    log = await log_of(stage)
+    assert of_kind(log, "call_proposed")[0]["arguments"] == '{"n": '
+    assert of_kind(log, "call_finished")[0]["extras"]["failureCategory"] == "invalid_usage"
+    await stage.close()
+
+
+async def test_a_denial_in_the_log_has_its_six_fields() -> None:
+    stage = await Stage.set([[call("read_file", {"path": "x"})], "Then not."], mode=ToolMode.chat_safe)
+    events = await stage.say()
+    (ended,) = of_kind(await log_of(stage), "call_finished")
+    assert ended["denied"] == events[1].model_dump()
+    assert (ended["status"], ended["code"]) == ("error", "MODE_DENIED")
+    await stage.close()
+
+
+async def test_an_agent_command_in_the_log_says_what_ran(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\n")
+    workspace = Workspace(tmp_path)
+    stage = await Stage.set([[call("Bash", {"command": "read a.txt"})], "Read."], workspace=workspace)
+    await stage.say()
+    log = await log_of(stage)
+    assert of_kind(log, "call_proposed")[0]["tool_name"] == "Bash"
+    (ended,) = of_kind(log, "call_finished")
+    assert (ended["tool_name"], ended["ran"]) == ("Bash", "read_file")
+    await stage.close()
+    workspace.close()
+
+
+async def test_a_question_in_the_log_has_everything_that_a_person_needs(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    approver = AutoApprover(allow=True)
+    stage = await Stage.set(
+        [[call("write_file", {"path": "a.txt", "content": "one\n"})], "Written."],
+        workspace=workspace,
+        approver=approver,
+        agent={"approval_timeout": 60},
+    )
+    await stage.say()
+    log = await log_of(stage)
+    (asked,) = of_kind(log, "approval_request")
+    deadline = asked.pop("deadline")
+    assert asked == approver.requests[0].model_dump()
+    at = next(event.created_at for event in log if event.kind == "approval_request")
+    assert 0 < deadline - at <= 61
+    assert of_kind(log, "approval_resolved") == [{"id": asked["id"], "allowed": True, "message": ""}]
+    await stage.close()
+    workspace.close()
+
+
+async def test_two_calls_with_one_id_have_an_end_each() -> None:
+    stage = await Stage.set([[call("probe", {"n": 1}), call("probe", {"n": 2})], "Both."], probe)
+    await stage.say()
+    log = await log_of(stage)
+    assert [ended["data"]["result"] for ended in of_kind(log, "call_finished")] == [1, 2]
+    assert len(of_kind(log, "call_started")) == 2
+    assert [row.state for row in await stage.sessions.calls(stage.id)] == ["finished", "finished"]
+    await stage.close()
+
+
+async def test_the_end_of_a_turn_says_how_and_what_it_used() -> None:
+    stage = await Stage.set(["Hello."])
+    await stage.say()
+    (ended,) = of_kind(await log_of(stage), "turn_finished")
+    assert (ended["status"], ended["code"], ended["message"]) == ("done", "", "")
+    assert set(ended["usage"]) == {"input_tokens", "output_tokens"}
+    await stage.close()
+
+
+async def test_a_request_is_in_the_log_and_starts_one_turn_only() -> None:
+    stage = await Stage.set(["One.", "Two."])
+    first = [event async for event in stage.loop.handle_message(stage.id, "Hi", request_id="r1")]
+    before = await log_of(stage)
+    with pytest.raises(RequestRepeated, match=r"before \(done\)") as caught:
+        await anext(stage.loop.handle_message(stage.id, "Hi", request_id="r1"))
+    assert caught.value.turn_id == first[-1].turn_id  # type: ignore[union-attr]
+    assert await log_of(stage) == before
+    assert of_kind(before, "turn_started") == [{"request_id": "r1", "parent_id": None}]
+    others = [event async for event in stage.loop.handle_message(stage.id, "Hi", request_id="r2")]
+    assert not isinstance(others[-1], TurnFailed)
+    await stage.close()
+
+
+async def test_a_request_that_comes_again_while_its_turn_runs_is_repeated_and_not_busy() -> None:
+    going = asyncio.Event()
+
+    @tool(name="wait", modes=CODING)
+    async def wait() -> str:
+        """Waits."""
+        await going.wait()
+        return "over"
+
+    stage = await Stage.set([[call("wait")], "Done."], wait)
+    stream = stage.loop.handle_message(stage.id, "Hi", request_id="r1")
+    await anext(stream)
+    with pytest.raises(RequestRepeated, match=r"before \(running\)"):
+        await anext(stage.loop.handle_message(stage.id, "Hi", request_id="r1"))
+    with pytest.raises(SessionBusy):
+        await anext(stage.loop.handle_message(stage.id, "Hi", request_id="r2"))
+    going.set()
+    assert type([event async for event in stream][-1]).__name__ == "TurnDone"
+    await stage.close()
