@@ -381,3 +381,32 @@ async def test_the_loop_needs_no_database_and_no_workspace_for_it() -> None:
     assert result(events).data["result"] == "found it"
     await loop.aclose()
     await sessions.close()
+
+
+async def test_the_parents_log_says_which_call_each_child_works_for() -> None:
+    cast = Cast(
+        parent=[[task("one", id="t1", description="first"), task("two", id="t2")], "Thanks."], one=["1"], two=["2"]
+    )
+    sessions = InMemorySessions(OPEN)
+    stage = await Stage.set(cast, sessions=sessions, agents=[child("one"), child("two")])
+    await stage.say()
+    started = [event.payload for event in await sessions.events(stage.id) if event.kind == "agent_started"]
+    assert [(said["call_id"], said["agent"], said["description"]) for said in started] == [
+        ("t1", "one", "first"),
+        ("t2", "two", ""),
+    ]
+    for said, answer in zip(started, ("1", "2"), strict=True):
+        assert (await sessions.messages(said["session_id"]))[-1].content == answer
+    await stage.close()
+
+
+async def test_a_child_belongs_to_its_parents_user_and_project() -> None:
+    sessions = InMemorySessions(OPEN)
+    cast = Cast(parent=[[task()], "Thanks."], child=["42"])
+    stage = await Stage.set(cast, sessions=sessions, agents=[child()])
+    parent = await sessions.create(ToolMode.coding, user="ada", project="/engine")
+    async for _ in stage.loop.handle_message(parent.id, "Go"):
+        pass
+    [made] = [session for session in await sessions.list(children=True) if session.parent_id == parent.id]
+    assert (made.user, made.project) == ("ada", "/engine")
+    await stage.close()

@@ -177,7 +177,7 @@ class AgentLoop:
             emit=stream.emit,
             compactor=seat.compactor,
             approver=approver,
-            agents=SubAgents(family, lease.session_id, turn_id, mode, self._means.registry, approver),
+            agents=SubAgents(family, lease, turn_id, mode, self._means.registry, approver),
             live_output=self._live_output,
         )
 
@@ -198,7 +198,7 @@ class AgentLoop:
         """
         mode = await self._means.sessions.get_mode(lease.session_id)
         family = Family(means=self._means, agents=self._agents, models=self._models, new_context=self._context)
-        children = kin(family, lease.session_id, turn_id, mode, self._means.registry, approver)
+        children = kin(family, lease, turn_id, mode, self._means.registry, approver)
         if agent:
             context = self._context(lease.session_id)
             try:

@@ -20,7 +20,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Approver
 from toolgate.runtime.registry import ToolRegistry
-from toolgate.sessions import Lease
+from toolgate.sessions import Lease, Session
 from toolgate.tools.context import ToolContext
 
 _AT_ONCE = 8
@@ -45,7 +45,7 @@ class SubAgents:
     def __init__(
         self,
         family: Family,
-        session_id: str,
+        lease: Lease,
         turn_id: str,
         mode: ToolMode,
         registry: ToolRegistry,
@@ -53,7 +53,7 @@ class SubAgents:
         depth: int = 0,
     ) -> None:
         self._family = family
-        self._session_id = session_id
+        self._lease = lease
         self._turn_id = turn_id
         self._mode = mode
         self._registry = registry
@@ -64,13 +64,17 @@ class SubAgents:
 
     async def run(self, agent: str, prompt: str, description: str) -> dict[str, Any]:
         """Run one sub-agent to its end and return its answer and what it used."""
+        return await self.run_for("", agent, prompt, description)
+
+    async def run_for(self, call_id: str, agent: str, prompt: str, description: str) -> dict[str, Any]:
+        """The same for a call, so that whoever watches sees which one the child belongs to."""
         definition = self._admitted(agent)
         model = self._model(definition)
         limit = self._family.means.settings.child_timeout
         async with self._slots:
             try:
                 async with asyncio.timeout(limit):
-                    return await self._child(definition, model, prompt, description)
+                    return await self._child(definition, model, prompt, description, call_id)
             except TimeoutError:
                 raise ToolError(
                     ErrorCode.TIMEOUT,
@@ -121,11 +125,10 @@ class SubAgents:
         )
 
     async def _child(
-        self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str
+        self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str, call_id: str
     ) -> dict[str, Any]:
         sessions = self._family.means.sessions
-        title = description or definition.name
-        session = await sessions.create(self._mode, title=title, parent_id=self._session_id)
+        session = await self._session(definition, description, call_id)
         lease = await sessions.try_claim(session.id, _LEASE_SECONDS)
         assert lease is not None  # nobody else knows of it
         started = await sessions.start_turn(lease, prompt, parent_id=self._turn_id)
@@ -142,8 +145,40 @@ class SubAgents:
             raise ending.cause
         return _answer(definition.name, turn, ending)
 
+    async def _session(self, definition: AgentDefinition, description: str, call_id: str) -> Session:
+        """The child's own session, of the same user and project; its parent's log says that there is one."""
+        sessions = self._family.means.sessions
+        parent = await sessions.get(self._lease.session_id)
+        session = await sessions.create(
+            self._mode,
+            title=description or definition.name,
+            user=parent.user,
+            project=parent.project,
+            parent_id=parent.id,
+        )
+        said = {
+            "call_id": call_id,
+            "agent": definition.name,
+            "session_id": session.id,
+            "description": description,
+        }
+        await sessions.append_event(self._lease, "agent_started", said, turn_id=self._turn_id)
+        return session
+
+    def turn_of(self, agent: str, context: ToolContext, lease: Lease, turn_id: str, kind: type[Turn]) -> Turn:
+        """The turn of a child whose session somebody else has made."""
+        definition = self._admitted(agent)
+        context.agent = definition.name
+        return self._assemble(definition, self._model(definition), context, lease, turn_id, kind)
+
     def _assemble(
-        self, definition: AgentDefinition, model: ModelClient, context: ToolContext, lease: Lease, turn_id: str
+        self,
+        definition: AgentDefinition,
+        model: ModelClient,
+        context: ToolContext,
+        lease: Lease,
+        turn_id: str,
+        kind: type[Turn] = Turn,
     ) -> Turn:
         """A turn with the parent's tools, as far as the definition names them."""
         shared = self._family
@@ -154,7 +189,7 @@ class SubAgents:
         )
         means = dataclasses.replace(shared.means, model=model, registry=view, prompt=prompt)
         family = dataclasses.replace(shared, means=means)
-        children = SubAgents(family, lease.session_id, turn_id, self._mode, view, self._approver, self._depth + 1)
+        children = SubAgents(family, lease, turn_id, self._mode, view, self._approver, self._depth + 1)
         compactor = Compactor(means.settings.context_tokens)
         return assemble(
             means,
@@ -166,6 +201,7 @@ class SubAgents:
             compactor=compactor,
             approver=self._approver,
             agents=children,
+            kind=kind,
         )
 
 

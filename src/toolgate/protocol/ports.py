@@ -1,5 +1,6 @@
 """What lower rooms need from the outside, as Protocols. Only `compose.py` knows the implementations."""
 
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
@@ -67,6 +68,15 @@ class AgentRunner(Protocol):
 
 
 @runtime_checkable
+class CallAgentRunner(AgentRunner, Protocol):
+    """One that can say which call a sub-agent works for."""
+
+    async def run_for(self, call_id: str, agent: str, prompt: str, description: str) -> dict[str, Any]:
+        """The same as `run`."""
+        ...
+
+
+@runtime_checkable
 class Clock(Protocol):
     """Time, so that tests can hold it."""
 
@@ -76,4 +86,95 @@ class Clock(Protocol):
 
     def time(self) -> float:
         """Seconds since the epoch."""
+        ...
+
+
+class LoggedEvent(Protocol):
+    """One entry of a session's log."""
+
+    @property
+    def seq(self) -> int:
+        """1, 2, 3, … without gaps."""
+        ...
+
+    @property
+    def turn_id(self) -> str | None:
+        """The turn that it belongs to."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """What happened."""
+        ...
+
+    @property
+    def payload(self) -> Mapping[str, Any]:
+        """What is to be said about it."""
+        ...
+
+
+class LiveListener(Protocol):
+    """Told what is not in the log yet. MUST return at once and MUST NOT raise."""
+
+    def text(self, base: int, offset: int, text: str) -> None:
+        """A piece of the message that comes after event `base`, from its character `offset` on."""
+        ...
+
+    def output(self, call_id: str, stream: str, text: str) -> None:
+        """What a command prints."""
+        ...
+
+
+@runtime_checkable
+class EventFeed(Protocol):
+    """What happens in sessions: the log, and what is about to be in it.
+
+    The log is the truth. What is live MAY be missing, for those who join late or watch from another process; it MUST
+    NOT say anything that the log will not.
+    """
+
+    async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> Sequence[LoggedEvent]:
+        """The log from after a number on, at most `limit` events."""
+        ...
+
+    def follow(self, session_id: str, after_seq: int = 0) -> AsyncGenerator[LoggedEvent, None]:
+        """The log from after a number on and everything that is added, by whatever process, without end."""
+        ...
+
+    def listen(self, session_id: str, listener: LiveListener) -> None:
+        """Tell the listener what is live from now on; first of all, the message that is being written."""
+        ...
+
+    def so_far(self, session_id: str) -> tuple[int, str]:
+        """The event that the message in the making comes after, and its text until now; empty if none is known."""
+        ...
+
+    def leave(self, session_id: str, listener: LiveListener) -> None:
+        """Tell the listener no more."""
+        ...
+
+
+@runtime_checkable
+class TurnRunner(Protocol):
+    """Runs the turns of sessions, here or elsewhere."""
+
+    async def submit(self, session_id: str, content: str, *, request_id: str) -> None:
+        """Begin a turn. MUST have stored its beginning, with the request id, when it returns.
+
+        MUST raise `SessionBusy` if a turn of the session runs already, and begin no second turn for a request id that
+        has begun one (`RequestRepeated`). What happens from then on is in the log.
+        """
+        ...
+
+    async def cancel(self, session_id: str) -> bool:
+        """Ask the turn that runs in a session to end, whoever runs it; whether there was one."""
+        ...
+
+
+@runtime_checkable
+class BlobStore(Protocol):
+    """Whole outputs, too long for a message."""
+
+    async def read(self, reference: str) -> bytes | None:
+        """The bytes that a result refers to; None if they are gone."""
         ...

@@ -24,13 +24,17 @@ Invoke = Callable[["Run", "PendingResult"], Awaitable[Any]]
 def invoker(tool: Tool[Any]) -> Invoke:
     """The quickest way to call a tool that keeps its deadline and its own cancel."""
     invoke: Invoke
-    if isinstance(tool, ForeignTool):
+    if isinstance(tool, ForeignTool) and type(tool).execute is ForeignTool.execute:
         invoke = _foreign(tool)
     elif isinstance(tool, FunctionTool) and tool.is_plain:
         function = tool.function
 
         def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
             return function(**run.params.__dict__)  # type: ignore[no-any-return]  # what a coroutine function returns
+    elif tool.needs:
+
+        def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
+            return tool.execute(run.params, run.context.derive(call_id=run.call.id))
     else:
 
         def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:

@@ -6,6 +6,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.ports import CallAgentRunner
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
@@ -37,7 +38,11 @@ class TaskTool(Tool[TaskParams]):
             raise ToolError(
                 ErrorCode.EXECUTION_ERROR, "This session has no sub-agents.", "Do the work yourself, step by step."
             )
-        answer = await context.agents.run(params.agent, params.prompt, params.description)
+        work = (params.agent, params.prompt, params.description)
+        if isinstance(context.agents, CallAgentRunner):
+            answer = await context.agents.run_for(context.call_id, *work)
+        else:
+            answer = await context.agents.run(*work)
         data = {"result": str(answer["result"]), "tool_summary": answer.get("tool_summary", [])}
         return ToolResponse.success(data, f"Sub-agent '{params.agent}' finished.")
 
