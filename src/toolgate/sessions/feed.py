@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 class Feed:
@@ -13,6 +13,7 @@ class Feed:
 
     def __init__(self) -> None:
         self._followers: dict[str, list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]] = {}
+        self._tracked: dict[str, list[int]] = {}
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
@@ -30,8 +31,25 @@ class Feed:
                 if not left:
                     del self._followers[session_id]
 
+    @contextlib.contextmanager
+    def track(self, session_id: str) -> Iterator[Callable[[], int]]:
+        """Tells the number of the last event that was written here; by when a write returns, it includes that."""
+        last = self._tracked.setdefault(session_id, [0, 0])
+        last[1] += 1
+        try:
+            yield lambda: last[0]
+        finally:
+            last[1] -= 1
+            if not last[1]:
+                self._tracked.pop(session_id, None)
+
     def wake(self, sessions: Iterable[str]) -> None:
         """Say that these sessions have new events."""
+        if self._tracked and isinstance(sessions, Mapping):
+            for session_id, seq in sessions.items():
+                last = self._tracked.get(session_id)
+                if last is not None:
+                    last[0] = max(last[0], seq)
         if not self._followers:
             return
         with self._lock:

@@ -207,6 +207,10 @@ class SessionStore(Protocol):
         """The log from after a number on, at most `limit` events."""
         ...
 
+    async def last_seq(self, session_id: str) -> int:
+        """The number of the last event of a session; 0 if there is none."""
+        ...
+
     def follow(self, session_id: str, after_seq: int = 0) -> AsyncGenerator[Event, None]:
         """The log from after a number on and everything that is added, without end.
 
@@ -228,6 +232,10 @@ class SessionStore(Protocol):
 
         The first answer counts: False if it was answered or withdrawn before, or if there is no such question.
         """
+        ...
+
+    async def approval(self, approval_id: str) -> ApprovalRow | None:
+        """One question, in whatever session it was asked."""
         ...
 
     async def approvals(self, session_id: str) -> builtins.list[ApprovalRow]:

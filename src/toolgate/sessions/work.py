@@ -109,6 +109,12 @@ class Work:
         )
         return await self._db.read(lambda tx: [_event(row) for row in tx.rows(sql, session_id, after_seq, limit)])
 
+    async def last_seq(self, session_id: str) -> int:
+        """The number of the last event; 0 if there is none."""
+        sql = "SELECT next_seq - 1 FROM sessions WHERE id = ?1"
+        row = await self._db.read(lambda tx: tx.row(sql, session_id))
+        return 0 if row is None else int(row[0])
+
     async def follow(self, session_id: str, after_seq: int = 0) -> AsyncGenerator[Event, None]:
         """The log from after a number on, and everything that is added, for as long as it is iterated."""
         with self._db.feed.follow(session_id) as news:
@@ -133,6 +139,10 @@ class Work:
     async def decide(self, approval_id: str, answer: Approval) -> bool:
         """Answer a question; the first answer counts."""
         return await self._db.write(lambda tx: approvals.decide(tx, approval_id, answer))
+
+    async def approval(self, approval_id: str) -> ApprovalRow | None:
+        """One question."""
+        return await self._db.read(lambda tx: approvals.get(tx, approval_id))
 
     async def approvals(self, session_id: str) -> list[ApprovalRow]:
         """All questions of a session, oldest first."""
