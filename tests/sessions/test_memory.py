@@ -132,6 +132,30 @@ async def test_a_note_comes_with_its_id_and_its_time(memory: Memory) -> None:
     assert match["created_at"].endswith("+00:00")
 
 
+async def test_the_latest_notes_come_newest_first(memory: Memory) -> None:
+    for number in range(5):
+        await memory.append(f"note {number}")
+
+    assert [note["content"] for note in await memory.recent(3)] == ["note 4", "note 3", "note 2"]
+    assert sorted((await memory.recent(1))[0]) == ["content", "created_at", "id"]
+    assert await memory.recent(0) == []
+
+
+async def test_of_a_long_note_the_latest_have_the_beginning(memory: Memory) -> None:
+    await memory.append("深" * 300_000)
+
+    assert [note["content"] for note in await memory.recent(10)] == ["深" * 1_000]
+
+
+async def test_the_latest_notes_are_their_owners_only(db: Database) -> None:
+    user = uuid7()
+    await Memory(db, user=user, project="a").append("secret plan")
+
+    assert await Memory(db, user=user, project="b").recent(5) == []
+    assert await Memory(db, user="other", project="a").recent(5) == []
+    assert len(await Memory(db, user=user, project="a").recent(5)) == 1
+
+
 @given(st.text(max_size=40))
 def test_every_word_is_letters_and_digits(text: str) -> None:
     for word in [*indexed(text), *wanted(text)]:

@@ -17,6 +17,9 @@ _INSERT = "INSERT INTO memories (id, user_name, project, content, created_at"
 _FOUND = "SELECT m.id, m.content, m.created_at FROM memories m"
 _MINE = "m.user_name = ?1 AND m.project = ?2"
 
+_BEGINNING = 1_000
+"""Characters of a note that `recent` gives."""
+
 
 class Memory:
     """Notes of one user in one project; nobody else finds them. Best matches come first."""
@@ -37,6 +40,16 @@ class Memory:
         if not words or limit < 1:
             return []
         return await self._db.read(lambda tx: [_note(row) for row in _find(tx, self._owner, words, limit)])
+
+    async def recent(self, limit: int) -> list[dict[str, Any]]:
+        """The latest notes, newest first, of long ones the beginning: what a session begins with."""
+        sql = (
+            f"SELECT m.id, SUBSTR(m.content, 1, {_BEGINNING}), m.created_at FROM memories m "
+            f"WHERE {_MINE} ORDER BY m.number DESC LIMIT ?3"
+        )
+        if limit < 1:
+            return []
+        return await self._db.read(lambda tx: [_note(row) for row in tx.rows(sql, *self._owner, limit)])
 
 
 def _insert(tx: Transaction, values: Sequence[Any], words: list[str]) -> None:
