@@ -15,6 +15,7 @@ from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.repair import example_of, problems_of, repair_message, unknown_keys
 from toolgate.runtime.run import Entry, Run
 from toolgate.tools.context import ToolContext
+from toolgate.tools.foreign import given
 
 
 class Admission:
@@ -31,7 +32,7 @@ class Admission:
         entry = run.entry = self.resolve(run.call.name)
         if entry is None:
             return run.refuse("resolve", denials.unknown_tool(run.call.name, self.available()))
-        if not (self._breaker.quiet and self._allows(entry)):
+        if not (self._breaker.quiet and self._allows(entry)) or entry.rests:
             refusal = self.gates(run, entry)
             if refusal is not None:
                 return refusal
@@ -44,6 +45,8 @@ class Admission:
         except (ArgumentsError, ValidationError) as error:
             return _unreadable(run, entry, error)
         problems = _problems(run, entry)
+        if not problems and entry.foreign is not None and entry.prepares:
+            run.params = given(run.arguments)
         return _invalid(run, entry, problems) if problems else None
 
     def gates(self, run: Run, entry: Entry) -> ToolResponse | None:
@@ -60,6 +63,10 @@ class Admission:
             return run.refuse("mode", denials.mode_denied(denial))
         if not self._breaker.quiet and self._breaker.is_open(name):
             return run.refuse("breaker", denials.circuit_open(name, self._breaker.remaining(name)))
+        if entry.rests:
+            seconds, reason = entry.tool.resting()
+            if seconds > 0:
+                return run.refuse("breaker", denials.circuit_open(name, seconds, reason))
         return None
 
     def gates_again(self, run: Run, entry: Entry) -> ToolResponse | None:
@@ -84,7 +91,10 @@ class Admission:
         names = self._registry.names()
         if not self._breaker.quiet:
             names = [name for name in names if not self._breaker.is_open(name)]
-        return [name for name in names if (entry := self.resolve(name)) is not None and self._allows(entry)]
+        return [name for name in names if (entry := self.resolve(name)) is not None and self._shows(entry)]
+
+    def _shows(self, entry: Entry) -> bool:
+        return self._allows(entry) and not (entry.rests and entry.tool.resting()[0] > 0)
 
     def _allows(self, entry: Entry) -> bool:
         """Both gates ask this: what is shown is what may run."""

@@ -66,10 +66,10 @@ def mode_denied(denial: ToolDenied) -> ToolResponse:
     )
 
 
-def circuit_open(name: str, seconds: float) -> ToolResponse:
+def circuit_open(name: str, seconds: float, reason: str = "") -> ToolResponse:
     """The tool rests."""
     return ToolResponse.failure(
         ErrorCode.CIRCUIT_OPEN,
-        f"Tool '{name}' failed repeatedly and is paused.",
+        f"Tool '{name}' is paused: {reason}." if reason else f"Tool '{name}' failed repeatedly and is paused.",
         next_step=f"Use another tool, or try again in {max(1, round(seconds))} s.",
     )

@@ -30,6 +30,7 @@ class Entry:
         self.ungated = self.foreign is not None and self.foreign.ungated
         self.prepares = kind.prepare is not Tool.prepare
         self.reroutes = kind.reroute is not Tool.reroute
+        self.rests = kind.resting is not Tool.resting
         self.categorises = kind.category is not Tool.category
         self.careful = self.prepares or tool.requires_permission or kind.needs_permission is not Tool.needs_permission
         """Whether a call may have to be planned or asked about."""

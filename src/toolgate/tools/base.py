@@ -91,6 +91,10 @@ class Tool(ABC, Generic[P]):
         """The call that this one stands for; it then goes through every gate in its place."""
         return None
 
+    def resting(self) -> tuple[float, str]:
+        """Seconds for which it is hidden and refused because what it depends on is down, and what that is."""
+        return 0.0, ""
+
     def category(self, response: ToolResponse) -> str | None:
         """`extras.failureCategory` of a response that is no error but did not end well."""
         return None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Awaitable, Iterable
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, PrivateAttr
 
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
@@ -15,6 +16,25 @@ from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.context import ToolContext
 
 _ENVELOPE_KEYS = {"status", "data", "text"}
+
+
+class _Given(BaseModel):
+    """Arguments that fit a schema of somebody else's: kept as they came, beside the model's own attributes."""
+
+    _arguments: dict[str, Any] = PrivateAttr()
+
+
+def given(arguments: dict[str, Any]) -> BaseModel:
+    """The parameters of a foreign tool that plans or executes itself."""
+    params = _Given()
+    params._arguments = arguments  # noqa: SLF001 - the class is this module's own
+    return params
+
+
+def arguments_of(params: BaseModel) -> dict[str, Any]:
+    """A foreign tool's own copy of the arguments that it is called with."""
+    assert isinstance(params, _Given)
+    return copy.deepcopy(params._arguments)  # noqa: SLF001 - as above
 
 
 class ForeignTool(Tool[BaseModel]):
@@ -48,7 +68,7 @@ class ForeignTool(Tool[BaseModel]):
 
     async def execute(self, params: BaseModel, context: ToolContext) -> ToolResponse:
         """Call it with the validated arguments."""
-        return to_response(self.name, await self.call(params.model_dump()))
+        return to_response(self.name, await self.call(arguments_of(params)))
 
 
 def _refuse_reference(uri: str) -> Any:

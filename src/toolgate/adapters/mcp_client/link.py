@@ -1,0 +1,225 @@
+"""The connection to one server: kept up by itself, with longer and longer pauses while the server does not come up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from toolgate.adapters.mcp_client.config import ServerConfig
+from toolgate.adapters.mcp_client.failures import Unavailable, reason_of
+from toolgate.adapters.mcp_client.limits import MOST_PAGES, MOST_TOOLS
+from toolgate.adapters.mcp_client.offer import Offer, checked
+from toolgate.log import logger
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp_types import CallToolResult
+
+    from toolgate.adapters.mcp_client.http import HttpTransport
+    from toolgate.adapters.mcp_client.stdio import StdioTransport
+
+PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+"""Seconds before the next try, by the number of failures in a row."""
+_STEADY = 60.0
+_RELIST = 1.0
+_MOMENT = 0.05
+
+
+class Link:
+    """Whoever makes one runs `run` in a task, and cancels that task to close it."""
+
+    def __init__(self, config: ServerConfig, environ: Mapping[str, str], changed: Callable[[Link], object]) -> None:
+        self.config = config
+        self._environ = environ
+        self._changed = changed
+        self._client: Client | None = None
+        self._lost = asyncio.Event()
+        self._stale = asyncio.Event()
+        self._tried_once = asyncio.Event()
+        self._failures = 0
+        self._next_try = 0.0
+        self.offers: dict[str, Offer] = {}
+        """The tools that it listed last, by their own names."""
+        self.refused: dict[str, str] = {}
+        """Tools that it listed and that cannot be used, with the reason."""
+        self.trouble = "it is starting"
+        """Why it cannot be used; empty while it can."""
+        self.complaints = ""
+        """The end of what its program has written to its standard error."""
+
+    @property
+    def resting(self) -> float:
+        """Seconds until the next try, once a first restart did not help; 0 while it is worth waiting for."""
+        if self._client is not None or self._failures < 2:
+            return 0.0
+        return max(0.1, self._next_try - asyncio.get_running_loop().time())
+
+    async def started(self) -> None:
+        """Wait until it is up, or has failed once."""
+        await self._tried_once.wait()
+
+    async def run(self) -> None:
+        """Connect, and connect again, until this is cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            began = loop.time()
+            await self._session()
+            self._failures = 1 if loop.time() - began > _STEADY else self._failures + 1
+            pause = PAUSES[min(self._failures, len(PAUSES)) - 1]
+            self._next_try = loop.time() + pause
+            self._tried_once.set()
+            logger("mcp").warning(
+                "mcp_server_lost",
+                server=self.config.name,
+                reason=self.trouble,
+                stderr=self.complaints,
+                retry_in=pause,
+            )
+            await asyncio.sleep(pause)
+
+    async def call(self, tool: str, arguments: dict[str, Any], *, again: bool) -> CallToolResult:
+        """Call a tool. `again`: once more on a new connection, should this one break; only for what changes nothing."""
+        from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED
+
+        client = await self._connected()
+        try:
+            return await _call(client, tool, arguments)
+        except MCPError as error:
+            if error.code != CONNECTION_CLOSED or not again:
+                raise
+        await asyncio.sleep(_MOMENT)
+        return await _call(await self._connected(), tool, arguments)
+
+    async def _connected(self) -> Client:
+        """The connection; `Unavailable` if there is none for too long."""
+        deadline = asyncio.get_running_loop().time() + self.config.gate.start_timeout
+        while self._client is None or self._lost.is_set():
+            if self.resting or asyncio.get_running_loop().time() > deadline:
+                raise Unavailable(self.trouble)
+            await asyncio.sleep(_MOMENT)
+        return self._client
+
+    async def _session(self) -> None:
+        """One connection, from its beginning to its end; `trouble` says why it ended."""
+        transport = self._transport()
+        try:
+            async with contextlib.AsyncExitStack() as stack:
+                async with asyncio.timeout(self.config.gate.start_timeout):
+                    client = await stack.enter_async_context(self._new_client(transport))
+                    await self._list(client)
+                stack.push_async_callback(_cancelled, asyncio.create_task(self._listen(client)))
+                await self._serve(client, transport)
+            self.trouble = transport.trouble or "the connection was closed"
+        except Exception as error:  # noqa: BLE001 - whatever a foreign server makes fail, this goes on with the next try
+            self.trouble = transport.trouble or reason_of(error, self.config.gate.start_timeout)
+            if transport.noise:
+                self.trouble = f"{self.trouble}; {transport.noise}"
+        finally:
+            self.complaints = transport.complaints
+
+    def _transport(self) -> StdioTransport | HttpTransport:
+        if self.config.url:
+            from toolgate.adapters.mcp_client.http import HttpTransport
+
+            return HttpTransport(self.config)
+        from toolgate.adapters.mcp_client.stdio import StdioTransport
+
+        return StdioTransport(self.config, self._environ)
+
+    def _new_client(self, transport: StdioTransport | HttpTransport) -> Client:
+        from mcp import Client
+        from mcp_types import Implementation
+
+        info = Implementation(name="toolgate", version=version("toolgate"))
+        return Client(transport, cache=None, client_info=info, message_handler=self._hear)
+
+    async def _hear(self, message: Any) -> None:
+        """Of all that a server says unasked, only this matters."""
+        from mcp_types import ToolListChangedNotification
+
+        if isinstance(message, ToolListChangedNotification):
+            self._stale.set()
+
+    async def _listen(self, client: Client) -> None:
+        """The same, for servers that say it only to those who subscribe."""
+        from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+        tools = client.server_capabilities.tools
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+            return
+        while True:
+            try:
+                async with client.listen(tools_list_changed=True) as events:
+                    async for _ in events:
+                        self._stale.set()
+            except Exception as error:  # noqa: BLE001 - a server that cannot do what it offers is only slower to notice
+                logger("mcp").info("mcp_subscription_lost", server=self.config.name, error=type(error).__name__)
+            await asyncio.sleep(PAUSES[-1])
+            self._stale.set()
+
+    async def _serve(self, client: Client, transport: StdioTransport | HttpTransport) -> None:
+        """Let calls through, and list again whenever the list has changed, until the connection is lost."""
+        self._client, self._lost, self.trouble = client, transport.lost, ""
+        self._tried_once.set()
+        try:
+            while not transport.lost.is_set():
+                await _first(self._stale.wait(), transport.lost.wait())
+                if self._stale.is_set() and not transport.lost.is_set():
+                    self._stale.clear()
+                    async with asyncio.timeout(self.config.gate.timeout):
+                        await self._list(client)
+                    await asyncio.sleep(_RELIST)
+        finally:
+            self._client = None
+
+    async def _list(self, client: Client) -> None:
+        from mcp_types import PaginatedRequestParams
+
+        found: list[Any] = []
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+            found += page.tools
+            cursor = page.next_cursor
+            if cursor is None or len(found) > MOST_TOOLS:
+                break
+        if cursor is not None or len(found) > MOST_TOOLS:
+            raise ValueError(f"it lists more than {MOST_TOOLS} tools, or never ends")
+        self.offers, self.refused = checked(found)
+        self._changed(self)
+
+    def worked(self) -> None:
+        """A call was answered: the server is well."""
+        self._failures = 0
+
+
+async def _call(client: Client, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+    """Call a tool without the SDK's own check of the answer: it would run the server's patterns in Python's engine."""
+    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
+    from pydantic import TypeAdapter
+
+    answer: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
+    request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
+    result = await client.session.send_request(request, answer)
+    if isinstance(result, InputRequiredResult):
+        raise Unavailable("it asks for something that only a person or a model could give, which is not offered to it")
+    return result
+
+
+async def _first(*waits: Any) -> None:
+    """Wait for any of them."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])

@@ -1,0 +1,119 @@
+"""What a server says about one of its tools: checked, hashed, and compared with what was approved."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from toolgate.protocol.calls import ToolDefinition
+from toolgate.shell.analysis.visible import squeezed, visible
+
+if TYPE_CHECKING:
+    from mcp_types import Tool
+
+_LONGEST_NAME = 256
+_LONGEST_DESCRIPTION = 16_384
+_LARGEST_SCHEMA = 131_072
+_NOT_APPROVED = "{tool} of the MCP server '{server}'. Its definition has changed and is not approved yet."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """A tool as its server defines it now."""
+
+    tool: str
+    description: str
+    parameters: dict[str, Any]
+    output_schema: dict[str, Any] | None = None
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """The hash that an approval is bound to: name, description and schema."""
+        document = [self.tool, self.description, self.parameters]
+        text = json.dumps(document, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+    @property
+    def shown(self) -> str:
+        """The definition as a person reads it: nothing in it is hidden."""
+        schema = json.dumps(self.parameters, indent=2, sort_keys=True, ensure_ascii=True)
+        return f"{squeezed(visible(self.description)) or '(no description)'}\n\nArguments:\n{schema}"
+
+    def definition(self, name: str) -> ToolDefinition:
+        """What a model is told."""
+        return ToolDefinition(name=name, description=visible(self.description), parameters=self.parameters)
+
+    def difference(self, before: Offer) -> str:
+        """What has changed, line by line."""
+        lines = difflib.unified_diff(
+            before.shown.splitlines(), self.shown.splitlines(), "approved", "now", lineterm="", n=3
+        )
+        return "\n".join(lines)
+
+
+def withheld(name: str, server: str, tool: str) -> ToolDefinition:
+    """What a model is told where neither the approved definition is known nor the present one approved."""
+    text = _NOT_APPROVED.format(tool=tool, server=server)
+    return ToolDefinition(name=name, description=text, parameters={"type": "object"})
+
+
+def checked(tools: Iterable[Tool]) -> tuple[dict[str, Offer], dict[str, str]]:
+    """The usable offers by name, and why others are refused."""
+    offers: dict[str, Offer] = {}
+    refused: dict[str, str] = {}
+    for tool in tools:
+        name = tool.name
+        reason = "it is listed twice" if name in offers or name in refused else _problem(tool)
+        if reason is None:
+            offers[name] = Offer(
+                tool=name,
+                description=(tool.description or "").strip(),
+                parameters=tool.input_schema,
+                output_schema=tool.output_schema,
+            )
+        else:
+            offers.pop(name, None)
+            refused[name[:_LONGEST_NAME]] = reason
+    return offers, refused
+
+
+def _problem(tool: Tool) -> str | None:
+    if not tool.name or len(tool.name) > _LONGEST_NAME:
+        return f"its name must have 1 to {_LONGEST_NAME} characters"
+    if len(tool.description or "") > _LONGEST_DESCRIPTION:
+        return f"its description is longer than {_LONGEST_DESCRIPTION} characters"
+    if tool.input_schema.get("type") != "object":
+        return "its input schema does not describe an object"
+    for what, schema in (("input", tool.input_schema), ("output", tool.output_schema)):
+        if schema is not None and (reason := _unusable(schema)):
+            return f"its {what} schema cannot be used: {reason}"
+    return None
+
+
+def _unusable(schema: dict[str, Any]) -> str | None:
+    if len(json.dumps(schema)) > _LARGEST_SCHEMA:
+        return f"it is larger than {_LARGEST_SCHEMA} bytes"
+    try:
+        validator_of(schema)
+    except ValueError as error:
+        return visible(str(error).partition("\n")[0], keep="")[:300]
+    return None
+
+
+def validator_of(schema: dict[str, Any]) -> Any:
+    """The compiled schema; `ValueError` for an invalid one, and for every reference that would have to be fetched."""
+    import jsonschema_rs
+
+    try:
+        return jsonschema_rs.validator_for(schema, retriever=_never_fetch)
+    except (TypeError, jsonschema_rs.ReferencingError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _never_fetch(uri: str) -> Any:
+    raise ValueError(f"the reference {uri!r} leads outside, and nothing is fetched")

@@ -1,0 +1,142 @@
+"""What a foreign tool answered, in the envelope: mapped, checked, and marked as data from outside."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from toolgate.adapters.mcp_client.offer import validator_of
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.tools.text import load_text
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult
+
+_SALT = secrets.token_bytes(16)
+_LONGEST_PROBLEM = 300
+_MIME = re.compile(r"[a-z0-9.+-]{1,40}/[a-z0-9.+-]{1,60}", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The tool that an answer comes from."""
+
+    server: str
+    tool: str
+    """Its name at the server; whoever wrote it is a stranger, so no sentence contains it."""
+    name: str
+    """The name that it has here."""
+    output_schema: dict[str, Any] | None = None
+
+    def __str__(self) -> str:
+        return f"'{self.name}' of the MCP server '{self.server}'"
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What the envelope says about where its content comes from."""
+        return {"untrusted": True, "source": f"mcp:{self.server}/{self.tool}"}
+
+
+def response_of(result: CallToolResult, source: Source) -> ToolResponse:
+    """The envelope: `data.content` has the parts, `data.structured` the object that the tool promised."""
+    parts = [_part(block) for block in result.content]
+    data: dict[str, Any] = {"content": parts}
+    notes = [_left_out(part) for part in parts if part.get("omitted")]
+    if result.structured_content is not None:
+        problem = _lie(result.structured_content, source.output_schema)
+        if problem:
+            data["schema_problem"] = problem
+            notes.append("Its structured part does not fit the schema that it declares, and was left out.")
+        else:
+            data["structured"] = result.structured_content
+    elif source.output_schema is not None and not result.is_error:
+        notes.append("It promised a structured part and sent none.")
+    return _envelope(data, notes, source, failed=result.is_error)
+
+
+def _envelope(data: dict[str, Any], notes: Sequence[str], source: Source, *, failed: bool) -> ToolResponse:
+    if failed:
+        message = f"{source} reported an error."
+        text = " ".join([message, "What it says is below; mend the call, or go on without this tool.", *notes])
+        return ToolResponse.failure(ErrorCode.EXECUTION_ERROR, message, data=data, text=text, context=source.context)
+    if not notes:
+        return ToolResponse.success(data, f"{source} answered.", context=source.context)
+    if not body_of(data):
+        message = f"{source} sent nothing that can be used."
+        return ToolResponse.failure(
+            ErrorCode.EXECUTION_ERROR, message, data=data, text=" ".join([message, *notes]), context=source.context
+        )
+    return ToolResponse.partial(data, " ".join([f"{source} answered.", *notes]), context=source.context)
+
+
+def rendered(response: ToolResponse, server: str) -> str:
+    """What the model reads: what happened, then the content between marks that the content cannot forge."""
+    body = body_of(response.data)
+    if not body:
+        return response.text
+    mark = hmac.new(_SALT, body.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:16]
+    warning = load_text(__file__).format(server=server)
+    return f"{response.text}\n{warning}\n<<<untrusted {mark}\n{body}\n>>>untrusted {mark}"
+
+
+def body_of(data: dict[str, Any]) -> str:
+    """The content as text: the parts that are text, else the structured object."""
+    content = data.get("content")
+    parts = content if isinstance(content, list) else []
+    texts = [_shown(part) for part in parts if isinstance(part, dict)]
+    body = "\n\n".join(text for text in texts if text)
+    if not body and "structured" in data:
+        return json.dumps(data["structured"], ensure_ascii=False, indent=1)
+    return body
+
+
+def _shown(part: dict[str, Any]) -> str:
+    text = str(part.get("text", ""))
+    if "uri" not in part:
+        return text
+    about = " ".join(str(part[key]) for key in ("uri", "name", "description") if part.get(key))
+    return f"[{about}]\n{text}" if text else f"[{about}]"
+
+
+def _part(block: Any) -> dict[str, Any]:
+    """One part of an answer; what a model cannot read as text is described and left out."""
+    kind = block.type
+    if kind == "text":
+        return {"type": "text", "text": block.text}
+    if kind in ("image", "audio"):
+        return {"type": kind, "mime_type": block.mime_type, "bytes": _size(block.data), "omitted": True}
+    if kind == "resource_link":
+        about = {"uri": str(block.uri), "name": block.name, "description": block.description}
+        return {"type": "resource_link", **{key: value for key, value in about.items() if value}}
+    resource = block.resource
+    found = {"type": "resource", "uri": str(resource.uri), "mime_type": resource.mime_type or ""}
+    if hasattr(resource, "text"):
+        return {**found, "text": resource.text}
+    return {**found, "bytes": _size(resource.blob), "omitted": True}
+
+
+def _left_out(part: dict[str, Any]) -> str:
+    kind = part["mime_type"] if _MIME.fullmatch(part["mime_type"]) else "of unknown type"
+    return f"Left out, for it is no text: {part['type']} ({kind}, {part['bytes']} bytes)."
+
+
+def _size(encoded: str) -> int:
+    """Bytes behind a base64 text."""
+    return max(0, len(encoded) * 3 // 4 - encoded[-2:].count("="))
+
+
+def _lie(value: Any, schema: dict[str, Any] | None) -> str:
+    """What does not fit the schema that the server itself declared; empty if everything does."""
+    if schema is None:
+        return ""
+    for error in validator_of(schema).iter_errors(value):
+        where = ".".join(map(str, error.instance_path)) or "the object"
+        return f"{where}: {str(error.message)[:_LONGEST_PROBLEM]}."
+    return ""
