@@ -61,6 +61,11 @@ class CallableToolset:
         tool = self.registry.get(name)
         return tool is None or tool.read_only or not tool.exclusive
 
+    def may_repeat(self, name: str) -> bool:
+        """Whether a call of this tool does no harm when nobody knows if it has been run before."""
+        tool = self.registry.get(name)
+        return tool is None or tool.read_only or tool.idempotent
+
     def _start_unstarted(self) -> None:
         self._starting_on = None
         unstarted, self._unstarted[:] = self._unstarted[:], []

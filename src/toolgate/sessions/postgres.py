@@ -43,6 +43,11 @@ class PostgresTransaction:
         self._connection = connection
         self.sessions: dict[str, int] = {}
 
+    @property
+    def connection(self) -> Connection:
+        """The connection itself, for a package that writes through SQLAlchemy in the same transaction."""
+        return self._connection
+
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """Run a statement and return everything that it answers."""
         return [tuple(row) for row in self._connection.execute(_statement(sql), _named(values))]

@@ -191,6 +191,7 @@ _DISTRIBUTED = (
         workspace TEXT NOT NULL,
         queue TEXT NOT NULL,
         version TEXT NOT NULL,
+        agent TEXT NOT NULL,
         state TEXT NOT NULL,
         worker TEXT,
         submitted_at {real} NOT NULL,

@@ -1,0 +1,26 @@
+"""A turn that somebody else has begun, from where it stands."""
+
+from __future__ import annotations
+
+from toolgate.agent.turn import Turn
+
+
+class ResumedTurn(Turn):
+    """Goes on where the last process that played it had stopped.
+
+    What was said is not said again, and a call that has ended is not run again. A call that had started is repeated if
+    that does no harm; otherwise the model is told that nobody knows its outcome.
+    """
+
+    async def rounds(self) -> None:
+        """Put the open calls in order, run those that may run, and go on."""
+        sessions = self._means.sessions
+        standing = await sessions.resume_turn(self._lease, self._turn_id, self._toolset.may_repeat)
+        self._history = [message.to_dict() for message in standing.messages]
+        if standing.said:
+            self.text = standing.messages[-1].content
+            return
+        if standing.calls:
+            await self._run(standing.calls)
+            self._check()
+        await self._go_on(self._means.settings.max_rounds - standing.rounds)
