@@ -1,0 +1,222 @@
+// Asking a person: exactly what would happen, and three answers that the keyboard can give.
+import { announce, h, icon } from "./dom.js";
+import { detail } from "./diff.js";
+import { clock, visible } from "./text.js";
+
+/** Keys count only after the dialog has been there for a moment: nobody allows what they have not seen. */
+const ARMED_AFTER = 500;
+/** While a person types, the question waits. */
+const TYPING = 900;
+
+export class Approval extends HTMLElement {
+  #queue = new Map();
+  #aside = new Set();
+  #shown = null;
+  #dialog = h("dialog", { class: "approval", "aria-labelledby": "approval-summary" });
+  #timer = 0;
+  #ticker = 0;
+  #typed = 0;
+
+  connectedCallback() {
+    this.append(this.#dialog);
+    this.#dialog.addEventListener("keydown", (event) => this.#key(event));
+    this.#dialog.addEventListener("cancel", (event) => {
+      event.preventDefault();
+      this.#escape();
+    });
+    document.addEventListener("input", () => (this.#typed = performance.now()), true);
+  }
+
+  /** A question of a session; it is shown when its time comes. */
+  add(session, question) {
+    this.#queue.set(question.id, { session, question });
+    announce(`Permission needed: ${question.summary}`);
+    this.#next();
+  }
+
+  /** A question was answered, here or elsewhere. */
+  remove(id, answer) {
+    this.#queue.delete(id);
+    this.#aside.delete(id);
+    if (this.#shown !== id) return this.#title();
+    if (answer && !this.#answering) announce(answer.allowed ? "Allowed elsewhere" : `Not allowed: ${answer.message}`);
+    this.#close();
+    this.#next();
+  }
+
+  /** Forget everything; another session is shown. */
+  clear() {
+    this.#queue.clear();
+    this.#aside.clear();
+    this.#close();
+    this.#title();
+  }
+
+  /** Show a question that was put aside. */
+  review(id) {
+    this.#aside.delete(id);
+    if (this.#shown === null && this.#queue.has(id)) this.#open(id);
+  }
+
+  #answering = false;
+
+  #next() {
+    this.#title();
+    clearTimeout(this.#timer);
+    if (this.#shown !== null) return;
+    const id = [...this.#queue.keys()].find((key) => !this.#aside.has(key));
+    if (id === undefined) return;
+    const wait = this.#typed + TYPING - performance.now();
+    if (this.#typed && wait > 0) this.#timer = setTimeout(() => this.#next(), wait);
+    else if (document.querySelector("dialog[open]")) this.#timer = setTimeout(() => this.#next(), TYPING);
+    else this.#open(id);
+  }
+
+  #title() {
+    const waiting = this.#queue.size;
+    document.title = waiting ? `(${waiting}) Permission needed · Toolgate` : "Toolgate";
+  }
+
+  #open(id) {
+    const { session, question } = this.#queue.get(id);
+    this.#shown = id;
+    this.#answering = false;
+    this.#dialog.replaceChildren(...this.#content(session, question));
+    this.#dialog.dataset.armed = "false";
+    this.#dialog.showModal();
+    this.#dialog.querySelector("h2").focus();
+    setTimeout(() => this.#shown === id && (this.#dialog.dataset.armed = "true"), ARMED_AFTER);
+    if (question.deadline) {
+      this.#tick(question.deadline);
+      this.#ticker = setInterval(() => this.#tick(question.deadline), 500);
+    }
+  }
+
+  #close() {
+    clearInterval(this.#ticker);
+    clearTimeout(this.#timer);
+    this.#shown = null;
+    if (this.#dialog.open) this.#dialog.close();
+  }
+
+  #content(session, question) {
+    const left = this.#queue.size - 1;
+    const rule = question.rule || "";
+    return [
+      h(
+        "header",
+        {},
+        icon("waiting"),
+        h("p", { class: "who" }, question.agent ? `Sub-agent ${visible(question.agent)} asks` : "Permission needed", left ? ` · ${left} more waiting` : ""),
+        h("p", { class: "deadline", role: "timer" }),
+      ),
+      h("h2", { id: "approval-summary", tabindex: "-1" }, visible(question.summary)),
+      h("p", { class: "tool" }, visible(question.tool_name)),
+      detail(question.detail || question.summary),
+      this.#denial(),
+      this.#always(rule),
+      h("p", { class: "problem", role: "alert", hidden: true }),
+      h(
+        "footer",
+        { class: "choices" },
+        this.#button("Allow once", "A", "primary allow", () => this.#answer(true)),
+        this.#button("Deny", "D", "deny", () => this.#panel("denial")),
+        this.#button("Always…", "W", "always", () => this.#panel("rule")),
+        this.#button("Later", "Esc", "quiet later", () => this.#escape()),
+      ),
+    ];
+  }
+
+  #button(words, key, classes, act) {
+    return h("button", { type: "button", class: classes, "aria-keyshortcuts": key, onclick: act }, words, h("kbd", { "aria-hidden": "true" }, key));
+  }
+
+  #denial() {
+    const field = h("input", { id: "reason", maxlength: "2000", autocomplete: "off", placeholder: "What should be done instead?" });
+    const form = h(
+      "form",
+      { class: "panel denial", hidden: true },
+      h("label", { for: "reason" }, "Reason, which the model reads"),
+      h("div", { class: "row" }, field, h("button", { type: "submit", class: "danger" }, "Deny", h("kbd", { "aria-hidden": "true" }, "Enter"))),
+    );
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#answer(false, field.value.trim());
+    });
+    return form;
+  }
+
+  #always(rule) {
+    const form = h(
+      "form",
+      { class: "panel rule", hidden: true },
+      h("p", {}, "For the rest of this session, this is allowed without asking again:"),
+      h("pre", { tabindex: "0", "aria-label": "The rule" }, visible(rule || "exactly this call, as it is shown above")),
+      h("div", { class: "row" }, h("button", { type: "submit", class: "primary" }, "Allow always", h("kbd", { "aria-hidden": "true" }, "Enter"))),
+    );
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#answer(true, "", true);
+    });
+    return form;
+  }
+
+  #panel(name) {
+    for (const panel of this.#dialog.querySelectorAll(".panel")) panel.hidden = !panel.classList.contains(name);
+    this.#dialog.querySelector(`.${name} :is(input, button)`).focus();
+  }
+
+  #escape() {
+    const open = this.#dialog.querySelector(".panel:not([hidden])");
+    if (open) {
+      open.hidden = true;
+      this.#dialog.querySelector("h2").focus();
+      return;
+    }
+    const id = this.#shown;
+    this.#aside.add(id);
+    this.#close();
+    this.dispatchEvent(new CustomEvent("aside", { detail: id }));
+    this.#next();
+  }
+
+  #key(event) {
+    if (event.key === "Escape") {
+      event.preventDefault();
+      event.stopPropagation();
+      this.#escape();
+      return;
+    }
+    const plain = !(event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat);
+    if (!plain || this.#dialog.dataset.armed !== "true" || event.target.matches("input")) return;
+    const act = { a: () => this.#answer(true), d: () => this.#panel("denial"), w: () => this.#panel("rule") }[event.key.toLowerCase()];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  async #answer(allowed, message = "", remember = false) {
+    if (this.#shown === null || this.#answering) return;
+    const id = this.#shown;
+    this.#answering = true;
+    try {
+      await this.#queue.get(id).session.answer(id, allowed, message, remember);
+      this.remove(id);
+    } catch (error) {
+      this.#answering = false;
+      if (this.#shown !== id) return;
+      const problem = this.#dialog.querySelector(".problem");
+      problem.textContent = error.message;
+      problem.hidden = false;
+    }
+  }
+
+  #tick(deadline) {
+    const left = deadline * 1000 - Date.now();
+    const place = this.#dialog.querySelector(".deadline");
+    if (!place) return;
+    place.textContent = left > 0 ? `denied in ${clock(left)}` : "the time is over";
+    place.dataset.urgent = String(left < 30_000);
+  }
+}
+customElements.define("tg-approval", Approval);

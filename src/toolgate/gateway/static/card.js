@@ -1,0 +1,187 @@
+// A tool call as a card: what was asked for, what it prints, how it ended, and the whole envelope behind it.
+import { announce, h, icon } from "./dom.js";
+import { diff, isDiff } from "./diff.js";
+import { Output } from "./output.js";
+import { brief, clipped, duration, visible } from "./text.js";
+
+const MOST_TEXT = 20_000;
+const WORDS = {
+  proposed: "Checking",
+  waiting: "Waiting for your permission",
+  running: "Running",
+  success: "Done",
+  partial: "Done in part",
+  error: "Failed",
+  denied: "Denied",
+  cancelled: "Stopped",
+};
+const ICONS = { proposed: "running", waiting: "waiting", running: "running" };
+const REFUSALS = new Set(["APPROVAL_DENIED", "ACCESS_DENIED", "MODE_DENIED"]);
+
+export class Card extends HTMLElement {
+  #call;
+  #session;
+  #output = null;
+  #since = 0;
+  #question = null;
+  #nested = new Map();
+  #parts;
+
+  /** Build the card of a call. */
+  show(call, session) {
+    this.#call = call;
+    this.#session = session;
+    const id = `card-${++Card.count}`;
+    this.#parts = {
+      state: h("span", { class: "state" }),
+      time: h("span", { class: "time" }),
+      toggle: null,
+      body: h("div", { class: "body", id, hidden: true }),
+      live: h("div", { class: "live" }),
+      verdict: h("div", { class: "verdict" }),
+      nested: h("div", { class: "nested" }),
+      more: h("div", { class: "more" }),
+    };
+    const parts = this.#parts;
+    parts.toggle = h(
+      "button",
+      { class: "head", type: "button", "aria-expanded": "false", "aria-controls": id, onclick: () => this.#open(parts.body.hidden) },
+      parts.state,
+      h("span", { class: "tool" }, visible(call.tool_name)),
+      h("span", { class: "brief" }, brief(call.arguments)),
+      parts.time,
+      icon("chevron"),
+    );
+    parts.body.append(this.#arguments());
+    this.setAttribute("role", "article");
+    this.setAttribute("aria-label", `Tool call ${call.tool_name}`);
+    this.append(parts.toggle, parts.verdict, parts.live, parts.nested, parts.body, parts.more);
+    this.#become("proposed");
+    return this;
+  }
+
+  asked(question) {
+    this.#question = question;
+    this.#become("waiting");
+    const review = h("button", { class: "review", type: "button" }, icon("waiting"), "Review");
+    review.addEventListener("click", () => this.dispatchEvent(new CustomEvent("review", { bubbles: true, detail: question.id })));
+    this.#parts.verdict.replaceChildren(h("p", {}, visible(question.summary)), review);
+  }
+
+  answered(answer) {
+    this.#question = null;
+    this.#parts.verdict.replaceChildren();
+    if (answer.allowed) this.#become("proposed");
+  }
+
+  started() {
+    this.#since = performance.now();
+    this.#become("running");
+  }
+
+  output(piece) {
+    if (!this.#output) {
+      this.#output = new Output();
+      this.#parts.live.append(this.#output);
+    }
+    this.#output.add(piece);
+  }
+
+  result(result, quiet) {
+    const cancelled = result.code === "CANCELLED";
+    const refused = REFUSALS.has(result.code);
+    this.#finish(cancelled ? "cancelled" : refused ? "denied" : result.status, result.time_ms);
+    if (result.status === "error") this.#explain(result.message, "");
+    this.#produce(result);
+    this.#envelope(result);
+    if (!quiet) announce(`${this.#call.tool_name}: ${WORDS[this.dataset.state]}`);
+  }
+
+  denied(denial, quiet) {
+    this.#finish("denied");
+    this.#explain(denial.message, denial.next_action);
+    this.#envelope(denial);
+    if (!quiet) announce(`${this.#call.tool_name}: denied. ${denial.message}`);
+  }
+
+  /** The turn ended before the call did. */
+  abandoned() {
+    if (["proposed", "waiting", "running"].includes(this.dataset.state)) this.#finish("cancelled");
+  }
+
+  /** The view of a sub-agent that this call has started. */
+  nest({ session_id, agent, description }) {
+    let view = this.#nested.get(session_id);
+    if (!view) {
+      view = Card.transcript();
+      this.#nested.set(session_id, view);
+      this.#parts.nested.append(
+        h("section", { class: "agent", "aria-label": `Sub-agent ${agent}` }, h("h3", {}, visible(agent), h("span", {}, visible(description))), view),
+      );
+    }
+    return view;
+  }
+
+  #become(state) {
+    this.dataset.state = state;
+    this.#parts.state.replaceChildren(icon(ICONS[state] ?? state), h("span", { class: "hidden" }, `${WORDS[state]}: `));
+  }
+
+  #open(open) {
+    this.#parts.body.hidden = !open;
+    this.#parts.toggle.setAttribute("aria-expanded", String(open));
+  }
+
+  #finish(state, ms = this.#since ? performance.now() - this.#since : 0) {
+    this.#question = null;
+    this.#parts.verdict.replaceChildren();
+    this.#output?.close();
+    this.#become(state);
+    if (ms) this.#parts.time.textContent = duration(ms);
+  }
+
+  #explain(message, next) {
+    this.#parts.verdict.replaceChildren(
+      h("p", {}, h("strong", {}, `${WORDS[this.dataset.state]}. `), clipped(visible(message), 2_000)),
+      next && h("p", { class: "next" }, visible(next)),
+    );
+  }
+
+  /** What came out, in the form that suits it. */
+  #produce(result) {
+    const data = result.data ?? {};
+    if (typeof data.diff === "string" && isDiff(data.diff)) this.#parts.live.replaceChildren(diff(data.diff));
+    else if (!this.#output && this.#shown(data, result)) {
+      const text = clipped(visible(this.#shown(data, result)), MOST_TEXT);
+      this.#parts.live.replaceChildren(h("pre", { class: "text", tabindex: "0", "aria-label": "Output" }, text));
+    }
+    if (result.full_output) {
+      const address = new URL(result.full_output, location.href);
+      if (address.origin === location.origin) {
+        this.#parts.more.append(h("a", { href: address.href, target: "_blank", rel: "noopener" }, "Whole output"));
+      }
+    }
+  }
+
+  #shown(data, result) {
+    if (result.status === "error" || Array.isArray(data.items)) return "";
+    if (typeof data.stdout === "string") return [data.stdout, data.stderr].filter(Boolean).join("\n");
+    return data.preview ?? data.content ?? data.result?.toString?.() ?? result.text;
+  }
+
+  #arguments() {
+    const args = this.#call.arguments;
+    const text = typeof args === "string" ? args : JSON.stringify(args, null, 2);
+    return h("section", {}, h("h4", {}, "Arguments"), h("pre", { tabindex: "0", "aria-label": "Arguments" }, clipped(visible(text), MOST_TEXT)));
+  }
+
+  #envelope(envelope) {
+    const text = clipped(visible(JSON.stringify(envelope, null, 2)), MOST_TEXT);
+    this.#parts.body.append(h("section", {}, h("h4", {}, "Envelope"), h("pre", { tabindex: "0", "aria-label": "Envelope" }, text)));
+  }
+}
+
+Card.count = 0;
+/** Makes the view of a sub-agent; set by chat.js, which knows it. */
+Card.transcript = null;
+customElements.define("tg-card", Card);

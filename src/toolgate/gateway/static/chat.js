@@ -1,0 +1,131 @@
+// The conversation: messages and cards in the order in which they happened, and a scroller that follows them.
+import { h, icon } from "./dom.js";
+import { Card } from "./card.js";
+import { Message, userMessage } from "./message.js";
+import { visible } from "./text.js";
+
+const ENDINGS = {
+  failed: ["error", "The turn failed."],
+  cancelled: ["info", "Stopped."],
+  interrupted: ["error", "The turn was interrupted; what had happened until then is kept."],
+};
+
+/** The view of one session. */
+export class Transcript extends HTMLElement {
+  #open = null;
+
+  user(text, unsent) {
+    this.append(userMessage(text, unsent));
+  }
+
+  dropUnsent() {
+    this.querySelector(":scope > [data-unsent]")?.remove();
+  }
+
+  patch(patches) {
+    if (!this.#open) {
+      this.#open = new Message();
+      this.#open.dataset.open = "";
+      this.append(this.#open);
+    }
+    this.#open.patch(patches);
+  }
+
+  endText(quiet) {
+    this.#open?.close(quiet);
+    this.#open = null;
+  }
+
+  /** Forget the message in the making: it comes again from its beginning. */
+  dropOpen() {
+    this.#open?.remove();
+    this.#open = null;
+  }
+
+  call(call, session) {
+    this.endText(true);
+    const card = new Card().show(call, session);
+    this.append(card);
+    return card;
+  }
+
+  notice(kind, text) {
+    this.append(h("p", { class: `notice ${kind}`, role: kind === "error" ? "alert" : "note" }, visible(text)));
+  }
+
+  ending({ status, message }) {
+    const [kind, words] = ENDINGS[status] ?? ENDINGS.failed;
+    this.notice(kind, kind === "error" && message ? `${words} ${message}` : words);
+  }
+}
+customElements.define("tg-transcript", Transcript);
+Card.transcript = () => new Transcript();
+
+/** The scroller. It stays at the end while the person is there. */
+export class Chat extends HTMLElement {
+  #stuck = true;
+  #watcher = new ResizeObserver(() => this.#follow());
+  #latest = document.querySelector(".latest");
+
+  connectedCallback() {
+    this.#watcher.observe(this.querySelector(".column"));
+    this.#watcher.observe(this);
+    this.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    this.#latest.addEventListener("click", () => {
+      this.toEnd();
+      this.focus({ preventScroll: true });
+    });
+  }
+
+  show(content) {
+    this.firstElementChild.replaceChildren(content);
+    this.toEnd();
+  }
+
+  toEnd() {
+    this.#stuck = true;
+    this.#follow();
+  }
+
+  #follow() {
+    if (this.#stuck) this.scrollTop = this.scrollHeight;
+    this.#latest.hidden = this.#stuck;
+  }
+
+  #scrolled() {
+    this.#stuck = this.scrollHeight - this.scrollTop - this.clientHeight < 60;
+    this.#latest.hidden = this.#stuck;
+  }
+}
+customElements.define("tg-chat", Chat);
+
+/** What to do with a session in which nothing was said yet. */
+export function welcome({ offline, mode, onExample }) {
+  const examples = [
+    ["current_time timezone=Asia/Shanghai", "ask for the time"],
+    ['memory_append content="We deploy on Fridays."', "keep a note"],
+    mode === "coding" ? ["Bash ls -la", "run a command in the sandbox"] : ["Bash ls -la", "see what a denial looks like"],
+    mode === "coding" ? ["read_file path=README.md", "read a file"] : ["memory_search query=Fridays", "find it again"],
+  ];
+  return h(
+    "section",
+    { class: "welcome" },
+    icon("gate"),
+    h("h2", {}, "What shall be done?"),
+    h(
+      "p",
+      {},
+      offline
+        ? "No language model is set up, so you are the model: type a tool call, and it passes every gate that a model's would."
+        : "Ask for something. Tools that the mode allows are used on the way, and you are asked before anything risky.",
+    ),
+    h(
+      "ul",
+      { class: "examples", "aria-label": "Examples" },
+      ...examples.map(([text, why]) =>
+        h("li", {}, h("button", { type: "button", onclick: () => onExample(text) }, h("code", {}, text), h("span", {}, why))),
+      ),
+    ),
+    offline && h("p", { class: "setup" }, "To talk to a model, set ", h("code", {}, "OPENAI_API_KEY"), " or ", h("code", {}, "ANTHROPIC_API_KEY"), " and start again."),
+  );
+}

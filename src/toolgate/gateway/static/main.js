@@ -1,0 +1,177 @@
+// The page: signs in, connects, and shows the session that the address names.
+import { announce, h } from "./dom.js";
+import { Session } from "./session.js";
+import * as signin from "./signin.js";
+import { Wire } from "./wire.js";
+import { Transcript, welcome } from "./chat.js";
+import "./approval.js";
+import "./composer.js";
+import "./modes.js";
+import "./sidebar.js";
+import "./todos.js";
+
+const find = (selector) => document.querySelector(selector);
+const parts = {
+  sidebar: find("tg-sidebar"),
+  chat: find("tg-chat"),
+  composer: find("tg-composer"),
+  mode: find("tg-mode"),
+  todos: find("tg-todos"),
+  counters: find("tg-counters"),
+  banner: find(".banner"),
+  title: find("#title"),
+  approval: h("tg-approval"),
+};
+document.body.append(parts.approval);
+
+const wire = new Wire(() => {
+  const address = new URL("/ws", location.href);
+  address.protocol = address.protocol.replace("http", "ws");
+  return new WebSocket(address);
+});
+let current = null;
+let sessions = [];
+let offline = false;
+let wasOpen = false;
+
+const named = () => location.hash.match(/^#\/s\/([\w-]+)$/)?.[1] ?? null;
+
+function banner(text) {
+  parts.banner.hidden = !text;
+  parts.banner.textContent = text ?? "";
+}
+
+function update() {
+  const running = Boolean(current && (current.turn || current.unsent));
+  parts.composer.become({ ready: wire.state === "open", running });
+  parts.counters.turn(current?.turn ?? null);
+}
+
+async function refresh() {
+  const answer = await wire.ask("session.list", { limit: 200 });
+  sessions = answer.sessions.map(({ session_id, ...rest }) => ({ id: session_id, ...rest }));
+  parts.sidebar.show(sessions);
+  parts.title.textContent = about(current?.id)?.title || "New session";
+}
+
+const about = (id) => sessions.find((one) => one.id === id);
+
+/** Show a session, or the place where one begins. */
+async function show(id) {
+  if (current?.id === id && id !== null) return;
+  current?.leave();
+  parts.approval.clear();
+  parts.counters.clear();
+  parts.todos.show([]);
+  parts.sidebar.select(id);
+  parts.title.textContent = about(id)?.title || "New session";
+  current = null;
+  if (id === null) {
+    parts.mode.show(null);
+    parts.chat.show(welcome({ offline, mode: parts.sidebar.mode, onExample: (text) => parts.composer.fill(text) }));
+    return update();
+  }
+  const view = new Transcript();
+  const session = new Session(wire, id, view);
+  current = session;
+  listen(session, view);
+  parts.mode.show(about(id)?.mode ?? null);
+  parts.chat.show(view);
+  update();
+  try {
+    await session.watch();
+  } catch (error) {
+    if (error.code === "OFFLINE" || current !== session) return;
+    current = null;
+    history.replaceState(null, "", "#/");
+    await show(null);
+    banner("That session does not exist, or is not yours.");
+  }
+}
+
+function listen(session, view) {
+  const mine = (act) => (event) => current === session && act(event.detail);
+  session.addEventListener("ready", mine(() => ready(session, view)));
+  session.addEventListener("turn", mine(update));
+  session.addEventListener("usage", mine(() => parts.counters.usage(session.usage)));
+  session.addEventListener("todos", mine(() => parts.todos.show(session.todos)));
+  session.addEventListener("said", mine(() => {
+    view.querySelector(".welcome")?.remove();
+    if (!about(session.id)?.title) refresh().catch(() => {});
+  }));
+  session.addEventListener("question", mine(({ session: asking, question }) => parts.approval.add(asking, question)));
+  session.addEventListener("resolved", mine(({ id, answer }) => parts.approval.remove(id, answer)));
+  session.addEventListener("refused", mine(({ content, error }) => {
+    parts.composer.fill(content);
+    banner(error.message);
+  }));
+}
+
+function ready(session, view) {
+  parts.mode.show(session.mode);
+  if (!view.childElementCount && !session.replaying) {
+    view.append(welcome({ offline, mode: session.mode, onExample: (text) => parts.composer.fill(text) }));
+  }
+  update();
+}
+
+/** Begin a session and show it. */
+async function begin(mode) {
+  const answer = await wire.ask("session.create", mode ? { mode } : {});
+  await refresh();
+  history.pushState(null, "", `#/s/${answer.session_id}`);
+  await show(answer.session_id);
+  parts.composer.focus();
+}
+
+async function send(content) {
+  banner(null);
+  try {
+    if (!current) await begin(parts.sidebar.mode);
+    if (current.send(content)) {
+      parts.composer.clear();
+      parts.chat.toEnd();
+    }
+  } catch (error) {
+    banner(error.message);
+  }
+}
+
+async function connected() {
+  const [tools] = await Promise.all([wire.ask("tools.list"), refresh()]);
+  parts.mode.tools(tools.tools);
+  parts.sidebar.modes(tools.enabled_modes.includes("coding"));
+  offline = tools.model === "offline";
+  if (!current) await show(named());
+  else await current.watch();
+  update();
+}
+
+wire.addEventListener("frame", (event) => {
+  const frame = event.detail;
+  if (current?.take(frame)) return;
+  if (frame.type === "error") banner(frame.data.message);
+});
+wire.addEventListener("state", async ({ detail: { state, code } }) => {
+  parts.sidebar.state(state);
+  update();
+  if (state === "open") {
+    if (wasOpen) announce("Connected again");
+    wasOpen = true;
+    banner(null);
+    await connected().catch((error) => error.code !== "OFFLINE" && banner(error.message));
+  } else if (state === "closed") {
+    if ((await signin.known()) === false) return location.reload();
+    if (wasOpen) banner("The connection is lost. What runs goes on; this page catches up as soon as it is back.");
+  }
+});
+
+parts.sidebar.addEventListener("new", (event) => begin(event.detail).catch((error) => banner(error.message)));
+parts.composer.addEventListener("send", (event) => send(event.detail));
+parts.composer.addEventListener("stop", () => current?.cancel().catch((error) => banner(error.message)));
+document.addEventListener("review", (event) => parts.approval.review(event.detail));
+addEventListener("hashchange", () => show(named()));
+
+const entered = await signin.enter();
+if (entered === false) signin.ask();
+else wire.open();

@@ -1,0 +1,78 @@
+// The mode of the session, and, on a click, what it allows: every tool in every mode.
+import { h, icon } from "./dom.js";
+import { visible } from "./text.js";
+
+const ABOUT = {
+  chat_safe: "Talk, notes and the time. No files, no commands.",
+  coding: "Files and commands of the project, confined to it. You are asked before anything risky.",
+};
+
+export class Mode extends HTMLElement {
+  #button = this.querySelector("button");
+  #dialog = h("dialog", { class: "matrix", "aria-labelledby": "matrix-title" });
+  #mode = null;
+  #tools = [];
+
+  connectedCallback() {
+    document.body.append(this.#dialog);
+    this.#button.addEventListener("click", () => this.#open());
+    this.#dialog.addEventListener("click", (event) => event.target === this.#dialog && this.#dialog.close());
+  }
+
+  tools(tools) {
+    this.#tools = tools;
+  }
+
+  show(mode) {
+    this.#mode = mode;
+    this.#button.hidden = !mode;
+    this.#button.dataset.mode = mode;
+    this.#button.textContent = mode ?? "";
+    this.#button.setAttribute("aria-label", `Mode ${mode}: see what it allows`);
+  }
+
+  #open() {
+    const modes = [...new Set(["chat_safe", "coding", ...this.#tools.flatMap((tool) => tool.modes ?? [])])];
+    this.#dialog.replaceChildren(
+      h(
+        "header",
+        {},
+        h("h2", { id: "matrix-title" }, "What this session may do"),
+        h("button", { type: "button", class: "quiet square", "aria-label": "Close", onclick: () => this.#dialog.close() }, icon("close")),
+      ),
+      h("p", {}, h("strong", {}, this.#mode), ` ${ABOUT[this.#mode] ?? ""} The mode of a session never changes.`),
+      h(
+        "div",
+        { class: "table", tabindex: "0", role: "region", "aria-label": "Tools and modes" },
+        h(
+          "table",
+          {},
+          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Tool"), ...modes.map((mode) => h("th", { scope: "col", class: mode === this.#mode && "now" }, mode)))),
+          h("tbody", {}, ...this.#tools.map((tool) => this.#row(tool, modes))),
+        ),
+      ),
+    );
+    this.#dialog.showModal();
+  }
+
+  #row(tool, modes) {
+    const about = visible(tool.description ?? "").split(/(?<=\.)\s/)[0].slice(0, 140);
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, h("code", {}, visible(tool.name)), h("span", {}, about)),
+      ...modes.map((mode) => {
+        const yes = (tool.modes ?? []).includes(mode);
+        const asks = yes && tool.asks;
+        return h(
+          "td",
+          { class: [yes ? "yes" : "no", mode === this.#mode ? "now" : ""].join(" ") },
+          yes ? icon("success") : h("span", { "aria-hidden": "true" }, "–"),
+          h("span", { class: "hidden" }, yes ? "allowed" : "not allowed"),
+          asks && h("span", { class: "asks" }, "asks"),
+        );
+      }),
+    );
+  }
+}
+customElements.define("tg-mode", Mode);

@@ -1,0 +1,211 @@
+// One session as it is watched: frames in, each durable one once, and calls on a view out.
+
+/** What a view of a session is told; `Transcript` in chat.js is one. */
+export class Session extends EventTarget {
+  #wire;
+  #view;
+  #calls = new Map();
+  #children = new Map();
+  #replayUntil = 0;
+  #watching = false;
+
+  id;
+  mode;
+  seq = 0;
+  /** The turn that runs: {id, since}, or null. */
+  turn = null;
+  /** Questions that wait for an answer, oldest first. */
+  questions = new Map();
+  todos = [];
+  usage = { input_tokens: 0, output_tokens: 0 };
+  /** What was sent and is not in the log yet: {content, request_id, id}. */
+  unsent = null;
+
+  constructor(wire, id, view, parent = null) {
+    super();
+    this.#wire = wire;
+    this.#view = view;
+    this.id = id;
+    this.parent = parent;
+  }
+
+  get root() {
+    return this.parent?.root ?? this;
+  }
+
+  /** Whether what is told now happened before this page was there. */
+  get replaying() {
+    return this.seq < this.#replayUntil;
+  }
+
+  /** Ask for everything after what is known; also after a reconnection. */
+  async watch() {
+    this.#view.dropOpen();
+    this.#watching = true;
+    const answer = await this.#wire.ask("session.subscribe", {
+      session_id: this.id,
+      after_seq: this.seq,
+      details: true,
+      render: true,
+    });
+    this.mode = answer.mode ?? this.mode;
+    this.#replayUntil = answer.seq ?? answer.last_seq ?? 0;
+    this.#tell("ready");
+    for (const child of this.#children.values()) await child.watch();
+    if (this.unsent && this.#wire.state === "open") setTimeout(() => this.#sendAgain(), 300);
+  }
+
+  leave() {
+    if (this.#watching) this.#wire.send("session.unsubscribe", { session_id: this.id });
+    this.#watching = false;
+    for (const child of this.#children.values()) child.leave();
+  }
+
+  /** Send a message; false if there is no connection. */
+  send(content) {
+    const request_id = crypto.randomUUID();
+    const id = this.#wire.send("chat.send", { session_id: this.id, content, request_id });
+    if (id === null) return false;
+    this.unsent = { content, request_id, id };
+    this.#view.user(content, true);
+    this.#tell("turn");
+    return true;
+  }
+
+  cancel() {
+    return this.#wire.ask("chat.cancel", { session_id: this.id });
+  }
+
+  answer(id, allowed, message = "", remember = false) {
+    return this.#wire.ask("approval.respond", { id, allowed, message, remember });
+  }
+
+  /** Take a frame; true if it was this session's, or a child's. */
+  take(frame) {
+    if (frame.session_id !== this.id) {
+      if (frame.type === "error" && this.unsent && frame.id === this.unsent.id) return this.#refused(frame.data);
+      return [...this.#children.values()].some((child) => child.take(frame));
+    }
+    if (frame.seq !== undefined) {
+      if (frame.seq <= this.seq) return true;
+      this.seq = frame.seq;
+    }
+    this[`_${frame.type}`]?.(frame.data, frame);
+    return true;
+  }
+
+  #tell(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+
+  #refused(error) {
+    const { content } = this.unsent;
+    this.unsent = null;
+    this.#view.dropUnsent();
+    this.#tell("refused", { content, error });
+    this.#tell("turn");
+    return true;
+  }
+
+  /** The connection broke between sending and hearing of it: the same request starts no second turn. */
+  #sendAgain() {
+    if (!this.unsent || this.turn) return;
+    const { content, request_id } = this.unsent;
+    this.unsent.id = this.#wire.send("chat.send", { session_id: this.id, content, request_id });
+  }
+
+  _turn_started(_data, frame) {
+    this.turn = { id: frame.turn_id, since: Date.now() };
+    this.#tell("turn");
+  }
+
+  _user_message(data) {
+    if (this.unsent) {
+      this.unsent = null;
+      this.#view.dropUnsent();
+    }
+    this.#view.user(data.content, false);
+    this.#tell("said", data.content);
+  }
+
+  _markdown(data) {
+    this.#view.patch(data.patches);
+  }
+
+  _text_end() {
+    this.#view.endText(this.replaying);
+  }
+
+  _stream_chunk(data) {
+    if (data.done) this.#ended();
+  }
+
+  _tool_call(data, frame) {
+    this.#calls.set(data.call_id, this.#view.call(data, this));
+    if (!this.turn && frame.turn_id) this._turn_started({}, frame);
+  }
+
+  _tool_started(data) {
+    this.#calls.get(data.call_id)?.started();
+  }
+
+  _tool_output(data) {
+    this.#calls.get(data.call_id)?.output(data);
+  }
+
+  _tool_result(data) {
+    this.#calls.get(data.call_id)?.result(data, this.replaying);
+  }
+
+  _tool_denied(data) {
+    this.#calls.get(data.call_id)?.denied(data, this.replaying);
+  }
+
+  _approval_request(data) {
+    this.questions.set(data.id, data);
+    this.#calls.get(data.call_id)?.asked(data);
+    this.root.#tell("question", { session: this, question: data });
+  }
+
+  _approval_resolved(data) {
+    const question = this.questions.get(data.id);
+    this.questions.delete(data.id);
+    if (question) this.#calls.get(question.call_id)?.answered(data);
+    this.root.#tell("resolved", { id: data.id, answer: data });
+  }
+
+  _todos(data) {
+    this.todos = data.items;
+    this.#tell("todos");
+  }
+
+  _compacted(data) {
+    const saved = data.before_tokens - data.after_tokens;
+    this.#view.notice("info", `Older steps were left out of what the model reads (about ${saved} tokens).`);
+  }
+
+  _agent_started(data) {
+    const card = this.#calls.get(data.call_id);
+    if (!card || this.#children.has(data.session_id)) return;
+    const child = new Session(this.#wire, data.session_id, card.nest(data), this);
+    this.#children.set(data.session_id, child);
+    child.watch().catch(() => card.nest(data).notice("error", "This sub-agent's steps could not be loaded."));
+  }
+
+  _turn_finished(data) {
+    this.usage.input_tokens += data.usage.input_tokens;
+    this.usage.output_tokens += data.usage.output_tokens;
+    this.#view.endText(this.replaying);
+    if (data.status !== "done") this.#view.ending(data);
+    this.#ended();
+    this.#tell("usage");
+  }
+
+  #ended() {
+    if (!this.turn) return;
+    this.turn = null;
+    for (const card of this.#calls.values()) card.abandoned();
+    this.#calls.clear();
+    this.#tell("turn");
+  }
+}

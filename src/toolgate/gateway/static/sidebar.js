@@ -1,0 +1,120 @@
+// The list of sessions: search, begin, choose. Below it, the state of the connection and the theme.
+import { h } from "./dom.js";
+import { day, time, visible } from "./text.js";
+
+const STATES = { open: "Connected", connecting: "Connecting", closed: "No connection, trying again" };
+
+export class Sidebar extends HTMLElement {
+  #nav = this.querySelector("nav");
+  #search = this.querySelector("[type=search]");
+  #new = this.querySelector(".new");
+  #choice = this.querySelector(".mode-choice");
+  #sessions = null;
+  #current = null;
+
+  connectedCallback() {
+    this.#search.addEventListener("input", () => this.#draw());
+    this.#search.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") this.#nav.querySelector("a")?.click();
+      if (event.key === "Escape") this.#clearSearch();
+    });
+    this.#new.addEventListener("click", () => {
+      this.menu(false);
+      this.dispatchEvent(new CustomEvent("new", { detail: this.mode }));
+    });
+    this.querySelector(".theme").addEventListener("click", toggleTheme);
+    this.querySelector(".close-menu").addEventListener("click", () => this.menu(false));
+    document.querySelector(".open-menu").addEventListener("click", () => this.menu(true));
+    this.addEventListener("keydown", (event) => event.key === "Escape" && this.menu(false));
+    document.addEventListener("click", (event) => event.target === document.body && this.menu(false));
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "k" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      this.menu(true);
+      this.#search.focus();
+    });
+  }
+
+  /** Show or hide the list where it covers the page. */
+  menu(open) {
+    const button = document.querySelector(".open-menu");
+    const was = document.body.classList.contains("menu-open");
+    if (was === open || getComputedStyle(button).display === "none") return;
+    document.body.classList.toggle("menu-open", open);
+    document.getElementById("main").inert = open;
+    button.setAttribute("aria-expanded", String(open));
+    if (open) this.querySelector(".close-menu").focus();
+    else button.focus();
+  }
+
+  state(state) {
+    const place = this.querySelector(".link");
+    place.dataset.state = state;
+    place.textContent = STATES[state];
+    this.#new.disabled = state !== "open";
+  }
+
+  /** The mode that was chosen for the next session; null where there is no choice. */
+  get mode() {
+    return this.#choice.hidden ? null : this.#choice.querySelector(":checked").value;
+  }
+
+  /** Offer the choice of a mode only where there is one. */
+  modes(enabled) {
+    this.#choice.hidden = !enabled;
+  }
+
+  show(sessions) {
+    this.#sessions = sessions;
+    this.#draw();
+  }
+
+  select(id) {
+    this.#current = id;
+    for (const link of this.#nav.querySelectorAll("a")) {
+      if (link.hash === `#/s/${id}`) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+  }
+
+  #clearSearch() {
+    this.#search.value = "";
+    this.#draw();
+  }
+
+  #draw() {
+    if (!this.#sessions) return;
+    const words = this.#search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = this.#sessions.filter((one) => words.every((word) => (one.title || "New session").toLowerCase().includes(word)));
+    const groups = Map.groupBy(found, (one) => day(one.updated_at));
+    this.#nav.replaceChildren(
+      ...[...groups].flatMap(([name, sessions]) => [h("h2", {}, name), h("ul", {}, ...sessions.map((one) => this.#row(one)))]),
+    );
+    if (!found.length) this.#nav.append(h("p", { class: "none" }, words.length ? "No session has these words in its title." : "Sessions that you begin are kept here."));
+  }
+
+  #row(session) {
+    return h(
+      "li",
+      {},
+      h(
+        "a",
+        { href: `#/s/${session.id}`, "aria-current": session.id === this.#current && "page", onclick: () => this.menu(false) },
+        h("span", { class: "name" }, visible(session.title || "New session")),
+        h("span", { class: "about" }, h("span", {}, time(session.updated_at)), h("span", { class: "tag" }, session.mode)),
+      ),
+    );
+  }
+}
+
+function toggleTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  try {
+    localStorage.setItem("toolgate.theme", root.dataset.theme);
+  } catch {
+    // No storage: the choice lasts as long as the page.
+  }
+}
+customElements.define("tg-sidebar", Sidebar);

@@ -1,0 +1,59 @@
+// Who is there: the one-time code of the printed address, or a token, is exchanged for a cookie that scripts cannot read.
+import { h, icon } from "./dom.js";
+
+/** Exchange what was given; whether it worked. */
+async function exchange(given) {
+  const answer = await fetch("/auth", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(given),
+  });
+  return answer.ok;
+}
+
+/** Whether the gateway knows this browser: true, false, or null if it does not answer. */
+export async function known() {
+  try {
+    return (await fetch("/auth", { cache: "no-store" })).ok;
+  } catch {
+    return null;
+  }
+}
+
+/** Take the code out of the address, so that it stays in no history, and use it. */
+export async function enter() {
+  const code = location.hash.match(/^#([\w-]{16,})$/)?.[1];
+  if (code) {
+    history.replaceState(null, "", location.pathname);
+    if (await exchange({ code }).catch(() => false)) return true;
+  }
+  return known();
+}
+
+/** Ask for a token, in place of everything else. */
+export function ask() {
+  const field = h("input", { type: "password", id: "token", autocomplete: "current-password", required: true, placeholder: "Token" });
+  const problem = h("p", { class: "problem", role: "alert", hidden: true });
+  const form = h("form", {}, h("label", { class: "hidden", for: "token" }, "Token"), field, h("button", { class: "primary", type: "submit" }, "Sign in"));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const worked = await exchange({ token: field.value.trim() }).catch(() => null);
+    if (worked) return location.reload();
+    problem.textContent = worked === null ? "The gateway does not answer." : "That token does not work.";
+    problem.hidden = false;
+    field.select();
+  });
+  for (const element of document.querySelectorAll("tg-sidebar, main, .skip")) element.remove();
+  document.body.append(
+    h(
+      "main",
+      { class: "signin" },
+      icon("gate"),
+      h("h1", {}, "Toolgate"),
+      h("p", {}, "Open the address that ", h("code", {}, "toolgate serve"), " printed: it signs this browser in, once. Or enter the gateway's token."),
+      form,
+      problem,
+    ),
+  );
+  field.focus();
+}

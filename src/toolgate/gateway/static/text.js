@@ -1,0 +1,60 @@
+// Words and numbers for people, and text that shows what it is.
+
+const HIDING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
+const TERMINAL = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\^_])/g;
+
+/** Text as it may be shown: without terminal sequences, and with every character that hides or reorders as its number. */
+export function visible(text) {
+  return String(text)
+    .replace(TERMINAL, "")
+    .replace(/\r\n?/g, "\n")
+    .replace(HIDING, (found) => `⟨U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
+
+/** The text, or its beginning and how much more there is. */
+export function clipped(text, most) {
+  return text.length <= most ? text : `${text.slice(0, most)} … ${number(text.length - most)} more characters`;
+}
+
+export const number = (value) => Math.round(value).toLocaleString("en");
+
+/** 340 ms, 1.2 s, 2:05. */
+export function duration(ms) {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return clock(ms);
+}
+
+/** 0:07, 12:30, 1:02:03. */
+export function clock(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const parts = [Math.floor(seconds / 60) % 60, seconds % 60];
+  if (seconds >= 3600) parts.unshift(Math.floor(seconds / 3600));
+  return parts.map((part, place) => (place ? String(part).padStart(2, "0") : part)).join(":");
+}
+
+/** Today, Yesterday, This week, or the month. */
+export function day(seconds, now = new Date()) {
+  const then = new Date(seconds * 1000);
+  const midnight = new Date(now).setHours(0, 0, 0, 0);
+  if (then >= midnight) return "Today";
+  if (then >= midnight - 86_400_000) return "Yesterday";
+  if (then >= midnight - 6 * 86_400_000) return "This week";
+  return then.toLocaleDateString("en", { month: "long", year: "numeric" });
+}
+
+export function time(seconds) {
+  const then = new Date(seconds * 1000);
+  const today = then.toDateString() === new Date().toDateString();
+  return today
+    ? then.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+    : then.toLocaleDateString([], { day: "numeric", month: "short" });
+}
+
+/** One line about a call's arguments: what matters most of them. */
+export function brief(args) {
+  if (typeof args === "string") return clipped(visible(args).replace(/\s+/g, " "), 200);
+  const main = args.command ?? args.path ?? args.pattern ?? args.query ?? args.description ?? args.content;
+  const shown = typeof main === "string" ? main : Object.keys(args).length ? JSON.stringify(args) : "";
+  return clipped(visible(shown).replace(/\s+/g, " ").trim(), 200);
+}

@@ -1,0 +1,63 @@
+// The session's list of work, and its counters.
+import { h, icon } from "./dom.js";
+import { clock, number, visible } from "./text.js";
+
+const WORDS = { pending: "to do", in_progress: "in progress", completed: "done" };
+
+export class Todos extends HTMLElement {
+  show(items) {
+    this.hidden = !items.length;
+    if (!items.length) return this.replaceChildren();
+    const open = this.querySelector("details")?.open ?? false;
+    const done = items.filter((item) => item.status === "completed").length;
+    const now = items.find((item) => item.status === "in_progress") ?? items.find((item) => item.status === "pending");
+    this.replaceChildren(
+      h(
+        "details",
+        { open },
+        h("summary", {}, icon("list"), h("span", { class: "now" }, now ? visible(now.content) : "All done"), h("span", { class: "count" }, `${done} of ${items.length}`)),
+        h("ol", { "aria-label": "List of work" }, ...items.map((item) => this.#row(item))),
+      ),
+    );
+  }
+
+  #row({ content, status }) {
+    return h("li", { "data-status": status }, h("span", { class: "hidden" }, `${WORDS[status] ?? status}: `), visible(content));
+  }
+}
+customElements.define("tg-todos", Todos);
+
+/** Tokens of the session and the time of the turn that runs. */
+export class Counters extends HTMLElement {
+  #time = h("span", { class: "elapsed", role: "timer", "aria-label": "Time of this turn" });
+  #tokens = h("span", { class: "tokens" });
+  #ticker = 0;
+
+  connectedCallback() {
+    this.append(this.#time, this.#tokens);
+  }
+
+  usage({ input_tokens, output_tokens }) {
+    const any = input_tokens || output_tokens;
+    this.#tokens.textContent = any ? `${number(input_tokens)} in · ${number(output_tokens)} out` : "";
+    this.#tokens.title = any ? "Tokens of this session, as the model's provider counted them" : "";
+  }
+
+  turn(turn) {
+    clearInterval(this.#ticker);
+    if (!turn) {
+      delete this.#time.dataset.running;
+      return;
+    }
+    this.#time.dataset.running = "";
+    const tick = () => (this.#time.textContent = clock(Date.now() - turn.since));
+    tick();
+    this.#ticker = setInterval(tick, 1000);
+  }
+
+  clear() {
+    this.turn(null);
+    this.#time.textContent = this.#tokens.textContent = "";
+  }
+}
+customElements.define("tg-counters", Counters);
