@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format-check lint types imports fmt demo bench bench-peers torture lock clean
+.PHONY: help setup serve test check format-check lint types imports fmt demo bench bench-peers torture lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ setup: $(READY) ## Make .venv with the locked dependencies (the other targets do
 
 $(READY): requirements/dev.txt pyproject.toml scripts/setup.sh
 	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV) $(READY)
+
+serve: $(READY) ## Start the gateway and open its page (SERVE_ARGS="--coding --port 0")
+	@$(BIN)/toolgate serve $(SERVE_ARGS)
 
 demo: $(READY) ## See a tool call, a denial and a truncation in the terminal
 	@$(BIN)/python scripts/demo.py

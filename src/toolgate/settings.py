@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from toolgate.protocol.modes import ToolMode
-from toolgate.userfiles import VARIABLE, users_config, users_database, users_policy
+from toolgate.userfiles import VARIABLE, users_config, users_database, users_policy, users_servers
 
 Direction = Literal["head", "tail", "head_tail"]
 Sandbox = Literal["auto", "bwrap", "landlock", "off"]
@@ -103,6 +103,14 @@ class GatewaySettings(BaseSettings):
     """Port to listen on; 0 takes a free one."""
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
     """Further names, separated by commas, that Host and Origin may carry."""
+    max_connections: int = Field(default=2000, ge=1, le=100_000)
+    """Clients that may be connected at a time."""
+    max_turns: int = Field(default=32, ge=1, le=10_000)
+    """Turns of one user that may run at a time."""
+    max_frame_bytes: int = Field(default=2_097_152, ge=1024, le=67_108_864)
+    """Size of the largest frame that a client may send."""
+    max_requests_per_second: int = Field(default=100, ge=1, le=1_000_000)
+    """Requests of one client that are read in a second; one that sends more has to wait."""
 
     @field_validator("token")
     @classmethod
@@ -120,6 +128,10 @@ class GatewaySettings(BaseSettings):
         if isinstance(value, str):
             return tuple(name.strip() for name in value.split(",") if name.strip())
         return tuple(value) if isinstance(value, list) else value
+
+    def tokens_by_user(self) -> dict[str, str]:
+        """The token of every user; whoever has no name is the one user of a gateway with one token."""
+        return {} if self.token is None else {"": self.token.get_secret_value()}
 
 
 class ShellSettings(BaseSettings):
@@ -250,17 +262,19 @@ class LimitSettings(BaseSettings):
 
 
 class _PolicyFile(BaseSettings):
-    """The one setting that stands alone."""
+    """The files that stand alone."""
 
     model_config = _area("TOOLGATE_")
 
     policy_file: Path | None = None
+    mcp_config: Path | None = None
 
-    @field_validator("policy_file", mode="before")
+    @field_validator("policy_file", "mcp_config", mode="before")
     @classmethod
-    def _not_empty(cls, value: Any) -> Any:
+    def _not_empty(cls, value: Any, info: ValidationInfo) -> Any:
         if value == "":
-            raise ValueError("is empty. Unset it for the default place, or set it to a TOML file")
+            kind = "TOML" if info.field_name == "policy_file" else "JSON"
+            raise ValueError(f"is empty. Unset it for the default place, or set it to a {kind} file")
         return value
 
 
@@ -299,6 +313,8 @@ class Settings(BaseModel):
     limits: LimitSettings
     policy_file: Path | None
     """The user's policy; unset, `toolgate/policy.toml` in the user's config directory."""
+    mcp_config: Path | None = None
+    """The MCP servers whose tools are used; unset, `toolgate/mcp.json` in the user's config directory."""
     config_file: Path | None = None
     """Where the config file is looked for; None if none was."""
 
@@ -320,8 +336,13 @@ def _read(given: Mapping[str, Any]) -> dict[str, Any]:
 
     values = configured(READ, os.environ)
     read: dict[str, Any] = {name: area(**values.get(name, {})) for name, area in AREAS.items() if name not in given}
-    policy = _PolicyFile(**values.get("", {})).policy_file or users_policy(os.environ)
-    return {"config_file": users_config(os.environ), "policy_file": policy, **read}
+    loose = _PolicyFile(**values.get("", {}))
+    files = {
+        "config_file": users_config(os.environ),
+        "policy_file": loose.policy_file or users_policy(os.environ),
+        "mcp_config": loose.mcp_config or users_servers(os.environ),
+    }
+    return {**files, **read}
 
 
 def variables() -> frozenset[str]:

@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from toolgate import __version__
 
 COMMANDS = {
+    "serve": "serve the gateway: the web page and its socket",
     "tools": "show which tool may be used in which mode",
+    "chat": "talk to the agent at the terminal, or --print one answer",
+    "sessions": "list, show and export conversations",
+    "servers": "show the MCP servers, what they offer, and why a tool of theirs is not visible",
     "call": "call a tool, the way a model does",
     "sh": "sit in the agent's shell and type what a model would type",
     "schema": "print the JSON Schema of the envelope",

@@ -197,6 +197,10 @@ class SessionStore(Protocol):
         """The session's list of work: `ToolContext(todos=…)`."""
         ...
 
+    async def todo_items(self, session_id: str) -> builtins.list[dict[str, str]]:
+        """The session's list of work, for whoever only reads it."""
+        ...
+
     async def append_event(
         self, lease: Lease, kind: str, payload: dict[str, Any], *, turn_id: str | None = None
     ) -> int:

@@ -152,6 +152,10 @@ class Work:
         """The session's list of work, as the port of the `todo` tool."""
         return SessionTodos(self._db, lease)
 
+    async def todo_items(self, session_id: str) -> list[dict[str, str]]:
+        """The session's list of work, for whoever only reads it."""
+        return await _todo_items(self._db, session_id)
+
 
 async def _wait(news: asyncio.Event, seconds: float | None) -> None:
     try:
@@ -200,7 +204,7 @@ class SessionTodos:
         lease, text = self._lease, as_json(items)
 
         def unit(tx: Transaction) -> None:
-            Pen(tx, lease.session_id, lease).event("todos", text)
+            Pen(tx, lease.session_id, lease).event("todos", f'{{"items":{text}}}')
             tx.run(
                 "INSERT INTO todos (session_id, items) VALUES (?1, ?2) "
                 "ON CONFLICT (session_id) DO UPDATE SET items = excluded.items",
@@ -212,7 +216,10 @@ class SessionTodos:
 
     async def items(self) -> list[dict[str, str]]:
         """The list as it is."""
-        sql, session_id = "SELECT items FROM todos WHERE session_id = ?1", self._lease.session_id
-        row = await self._db.read(lambda tx: tx.row(sql, session_id))
-        items: list[dict[str, str]] = [] if row is None else json.loads(row[0])
-        return items
+        return await _todo_items(self._db, self._lease.session_id)
+
+
+async def _todo_items(db: Database, session_id: str) -> list[dict[str, str]]:
+    row = await db.read(lambda tx: tx.row("SELECT items FROM todos WHERE session_id = ?1", session_id))
+    items: list[dict[str, str]] = [] if row is None else json.loads(row[0])
+    return items

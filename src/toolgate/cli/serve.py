@@ -1,0 +1,50 @@
+"""Serve the gateway: the web page and its socket, on this machine only unless you say otherwise."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from toolgate.cli.parser import add_root
+
+if TYPE_CHECKING:
+    from toolgate.settings import Settings
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """What can be said on the command line; everything else is in the settings."""
+    add_root(parser)
+    parser.add_argument("--host", help="address to listen on (default: TOOLGATE_GATEWAY_HOST, else 127.0.0.1)")
+    parser.add_argument("--port", type=int, help="port to listen on; 0 takes a free one (default: 8765)")
+    parser.add_argument("--coding", action="store_true", help="let sessions be created in coding mode")
+    parser.add_argument("--model", metavar="NAME", help="offline, openai:NAME, anthropic:NAME, or a bare name")
+    parser.add_argument("--no-open", action="store_true", help="do not open a browser")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until told to stop."""
+    from toolgate.gateway.server import serve
+
+    return serve(_settings(args), say=_say, browser=not args.no_open and sys.stdout.isatty())
+
+
+def _settings(args: argparse.Namespace) -> "Settings":
+    from toolgate.compose import settings_with_model
+    from toolgate.settings import Settings
+
+    settings = Settings()
+    gateway = {name: value for name in ("host", "port") if (value := getattr(args, name)) is not None}
+    if gateway:
+        changed = type(settings.gateway).model_validate({**settings.gateway.model_dump(), **gateway})
+        settings = settings.model_copy(update={"gateway": changed})
+    if args.coding:
+        session = settings.session.model_copy(update={"coding_enabled": True})
+        settings = settings.model_copy(update={"session": session})
+    if args.root is not None:
+        workspace = settings.workspace.model_copy(update={"root": args.root})
+        settings = settings.model_copy(update={"workspace": workspace})
+    return settings_with_model(settings, args.model)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

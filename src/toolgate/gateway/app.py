@@ -1,0 +1,128 @@
+"""`create_app`: the gateway as an ASGI application."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+
+from toolgate.compose import assemble
+from toolgate.errors import ToolgateError
+from toolgate.gateway.access import Access
+from toolgate.gateway.assets import Assets
+from toolgate.gateway.entry import Entry
+from toolgate.gateway.guard import Guard, Receive, Scope, Send
+from toolgate.gateway.service import Service, local_service
+from toolgate.gateway.turns import StoredAnswers
+
+if TYPE_CHECKING:
+    from toolgate.models import ModelClient
+    from toolgate.runtime.registry import ToolRegistry
+    from toolgate.settings import Settings
+
+APPROVAL_SECONDS = 600.0
+"""How long a question waits for an answer where the settings do not say."""
+
+
+def create_app(settings: Settings, model: ModelClient | None = None, registry: ToolRegistry | None = None) -> Starlette:
+    """The gateway. It migrates its database at start-up; without a token in the settings it makes one up.
+
+    `app.state.access` knows the tokens (`code_for(user)` makes a one-time code), `app.state.service` is set while it
+    runs.
+    """
+    settings = _completed(settings)
+    tokens = settings.gateway.tokens_by_user()
+    app = Starlette(
+        routes=_routes(),
+        middleware=[Middleware(Guard, port=settings.gateway.port, allowed_hosts=settings.gateway.allowed_hosts)],
+        lifespan=lambda app: _running(app, settings, model, registry),
+    )
+    app.state.settings = settings
+    app.state.access = Access(tokens)
+    app.state.assets = Assets()
+    app.state.service = None
+    return app
+
+
+def _completed(settings: Settings) -> Settings:
+    """With a token and a deadline for questions, whatever was set."""
+    gateway, agent = settings.gateway, settings.agent
+    if not gateway.tokens_by_user():
+        gateway = gateway.model_copy(update={"token": SecretStr(secrets.token_urlsafe(32))})
+    if agent.approval_timeout is None:
+        agent = agent.model_copy(update={"approval_timeout": APPROVAL_SECONDS})
+    return settings.model_copy(update={"gateway": gateway, "agent": agent})
+
+
+@contextlib.asynccontextmanager
+async def _running(
+    app: Starlette, settings: Settings, model: ModelClient | None, registry: ToolRegistry | None
+) -> AsyncIterator[None]:
+    approver = StoredAnswers()
+    async with assemble(settings, model=model, registry=registry, approver=approver, live_output=True) as stack:
+        approver.sessions = stack.sessions
+        service = app.state.service = local_service(stack, app.state.access)
+        app.state.entry = Entry(service)
+        watching = asyncio.get_running_loop().create_task(service.watch(), name="toolgate-gateway-watch")
+        try:
+            yield
+        finally:
+            watching.cancel()
+            app.state.service = None
+            for connection in list(service.connections):
+                connection.outbox.close(1001, "the gateway is ending")
+
+
+def _routes() -> list[Route | WebSocketRoute]:
+    return [
+        WebSocketRoute("/ws", _Socket()),
+        Route("/", _page, methods=["GET"]),
+        Route("/static/{path:path}", _page, methods=["GET"]),
+        Route("/auth", _auth, methods=["GET", "POST", "DELETE"]),
+        Route("/health/live", _live, methods=["GET"]),
+        Route("/health/ready", _ready, methods=["GET"]),
+    ]
+
+
+class _Socket:
+    """`/ws` as plain ASGI: there is nothing between a frame and the server."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await scope["app"].state.entry.socket(scope, receive, send)
+
+
+async def _page(request: Request) -> Response:
+    assets: Assets = request.app.state.assets
+    return await assets.serve(request)
+
+
+async def _auth(request: Request) -> Response:
+    entry: Entry = request.app.state.entry
+    if request.method == "POST":
+        return await entry.exchange(request)
+    return await (entry.leave(request) if request.method == "DELETE" else entry.whoami(request))
+
+
+async def _live(_request: Request) -> Response:
+    return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})
+
+
+async def _ready(request: Request) -> Response:
+    """Whether turns can be taken: the database answers."""
+    service: Service | None = request.app.state.service
+    try:
+        if service is None:
+            raise ToolgateError("starting or ending")
+        await service.sessions.list(limit=1)
+    except ToolgateError:
+        return JSONResponse({"status": "unavailable"}, status_code=503, headers={"cache-control": "no-store"})
+    return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})

@@ -1,0 +1,174 @@
+"""The sessions that are being watched here: one reader of the log for each, and everybody who watches."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+from toolgate.errors import ToolgateError
+from toolgate.gateway.projection import frame_id
+from toolgate.gateway.watcher import TurnWatcher, Watcher
+from toolgate.log import logger
+from toolgate.protocol.ports import EventFeed, LoggedEvent
+
+_BATCH = 200
+_AGAIN = 1.0
+"""Seconds before the log is read again after it could not be."""
+
+RequestOf = Callable[[str], Awaitable[str | None]]
+"""The name of the request that began a turn."""
+
+
+class Channel:
+    """One session: its log is read once, and what is new is handed to all who watch."""
+
+    def __init__(self, session_id: str, feed: EventFeed, request_of: RequestOf, unused: Callable[[], None]) -> None:
+        self.session_id = session_id
+        self._feed = feed
+        self._request_of = request_of
+        self._unused = unused
+        self._watchers: list[Watcher] = []
+        self._joining = 0
+        self._ids: dict[str | None, str] = {}
+        self._early: list[tuple[int, int, str]] = []
+        """Text that came before the events that it comes after."""
+        self._open: set[str] = set()
+        """Calls that were announced and have not ended."""
+        self._early_output: list[tuple[str, str, str]] = []
+        self._seq = 0
+        self._reader: asyncio.Task[None] | None = None
+
+    async def join(self, watcher: Watcher) -> None:
+        """Send what the watcher has missed, then let it take part."""
+        self._joining += 1
+        try:
+            if watcher.seq > 0:  # what comes next may belong to the same turn
+                for event in await self._feed.events(self.session_id, watcher.seq - 1, limit=1):
+                    watcher.enter(event.turn_id, await self._id_of(event))
+            while not (self._reader is not None and watcher.seq >= self._seq):
+                await watcher.outbox.room()
+                batch = await self._feed.events(self.session_id, watcher.seq, limit=_BATCH)
+                for event in batch:
+                    watcher.event(event, await self._id_of(event))
+                if not batch and self._reader is None:
+                    self._begin(watcher.seq)
+            if watcher.outbox.closed:
+                return
+            self._watchers.append(watcher)
+            base, text = self._feed.so_far(self.session_id)
+            if text and base <= self._seq:
+                watcher.text(base, 0, text)
+        finally:
+            self._joining -= 1
+            self._rest()
+
+    def leave(self, watcher: Watcher) -> None:
+        """Send the watcher nothing more."""
+        if watcher in self._watchers:
+            self._watchers.remove(watcher)
+            self._rest()
+
+    def _begin(self, seq: int) -> None:
+        self._seq = seq
+        self._reader = asyncio.get_running_loop().create_task(self._read(), name="toolgate-channel")
+        self._feed.listen(self.session_id, self)
+
+    def _rest(self) -> None:
+        """Stop reading if nobody watches."""
+        if self._watchers or self._joining:
+            return
+        if self._reader is not None:
+            self._feed.leave(self.session_id, self)
+            self._reader.cancel()
+            self._reader = None
+        self._unused()
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                async with contextlib.aclosing(self._feed.follow(self.session_id, self._seq)) as events:
+                    async for event in events:
+                        self._tell(event, await self._id_of(event))
+            except ToolgateError as error:
+                logger("gateway").error("log_not_read", session_id=self.session_id, error=type(error).__name__)
+                await asyncio.sleep(_AGAIN)
+
+    def _tell(self, event: LoggedEvent, id_json: str) -> None:
+        self._seq = event.seq
+        for watcher in self._watchers[:]:
+            watcher.event(event, id_json)
+            if isinstance(watcher, TurnWatcher) and watcher.over:
+                self._watchers.remove(watcher)
+        if self._early and self._early[0][0] <= self._seq:
+            early, self._early = self._early, []
+            for base, offset, text in early:
+                self.text(base, offset, text)
+        self._outputs(event)
+        if event.kind == "turn_finished":
+            self._ids.pop(event.turn_id, None)
+            self._open.clear()
+            self._early_output.clear()
+            self._rest()
+
+    def _outputs(self, event: LoggedEvent) -> None:
+        """Note which calls are open, and pass on what they have printed."""
+        if event.kind == "call_proposed":
+            self._open.add(event.payload["call_id"])
+            early, self._early_output = self._early_output, []
+            for call_id, stream, text in early:
+                self.output(call_id, stream, text)
+        elif event.kind == "call_finished":
+            self._open.discard(event.payload["call_id"])
+
+    def text(self, base: int, offset: int, text: str) -> None:
+        """Pass on a piece of text, once everything before it was told."""
+        if base > self._seq:
+            self._early.append((base, offset, text))
+            return
+        for watcher in self._watchers:
+            watcher.text(base, offset, text)
+
+    def output(self, call_id: str, stream: str, text: str) -> None:
+        """Pass on what a command prints, once its call was told."""
+        if call_id not in self._open:
+            if len(self._early_output) < _BATCH:
+                self._early_output.append((call_id, stream, text))
+            return
+        for watcher in self._watchers:
+            watcher.output(call_id, stream, text)
+
+    async def _id_of(self, event: LoggedEvent) -> str:
+        turn_id = event.turn_id
+        found = self._ids.get(turn_id)
+        if found is None:
+            if event.kind == "turn_started":
+                request = event.payload.get("request_id")
+            else:
+                request = None if turn_id is None else await self._request_of(turn_id)
+            found = self._ids[turn_id] = frame_id(request, turn_id)
+        return found
+
+
+class Channels:
+    """All sessions that are being watched here."""
+
+    def __init__(self, feed: EventFeed, request_of: RequestOf) -> None:
+        self._feed = feed
+        self._request_of = request_of
+        self._channels: dict[str, Channel] = {}
+
+    def of(self, session_id: str) -> Channel:
+        """The channel of a session."""
+        channel = self._channels.get(session_id)
+        if channel is None:
+            channel = self._channels[session_id] = Channel(
+                session_id, self._feed, self._request_of, lambda: self._drop(session_id)
+            )
+        return channel
+
+    def _drop(self, session_id: str) -> None:
+        self._channels.pop(session_id, None)
+
+    def __len__(self) -> int:
+        return len(self._channels)

@@ -1,0 +1,155 @@
+"""One client: its requests are read one after the other, and what it watches is sent to it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import MutableMapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from toolgate.errors import (
+    MessageTooLarge,
+    ModeNotEnabled,
+    RequestRepeated,
+    SessionBusy,
+    SessionFenced,
+    SessionNotFound,
+    ToolgateError,
+)
+from toolgate.gateway.methods import Methods, Refused
+from toolgate.gateway.outbox import Outbox
+from toolgate.gateway.projection import error
+from toolgate.log import logger
+from toolgate.protocol.requests import METHODS, Request
+
+if TYPE_CHECKING:
+    from toolgate.gateway.access import Identity
+    from toolgate.gateway.guard import Receive, Send
+    from toolgate.gateway.service import Service
+    from toolgate.gateway.watcher import Watcher
+
+_LONGEST_ID = 200
+_CODES: tuple[tuple[type[ToolgateError], str], ...] = (
+    (SessionFenced, "SESSION_FENCED"),
+    (SessionBusy, "SESSION_BUSY"),
+    (ModeNotEnabled, "MODE_NOT_ENABLED"),
+    (SessionNotFound, "INVALID_PARAMS"),
+    (MessageTooLarge, "INVALID_PARAMS"),
+    (RequestRepeated, "INVALID_PARAMS"),
+    (ToolgateError, "INTERNAL_ERROR"),
+)
+"""What is raised → what the client is told; the first that fits."""
+
+
+class Connection:
+    """A socket whose other end is known."""
+
+    def __init__(self, service: Service, identity: Identity, receive: Receive, send: Send) -> None:
+        self.service = service
+        self.identity = identity
+        self.outbox = Outbox(send)
+        self.watchers: dict[str, Watcher] = {}
+        """What this client has subscribed to, by session."""
+        self._receive = receive
+        self._methods = Methods(self)
+        self._rate = float(service.settings.max_requests_per_second)
+        self._left = 2 * self._rate
+        self._looked = time.monotonic()
+        self._task: asyncio.Task[Any] | None = None
+
+    async def run(self) -> None:
+        """Serve the client until one of both has enough."""
+        self._task = asyncio.current_task()
+        writing = asyncio.get_running_loop().create_task(self.outbox.run(), name="toolgate-outbox")
+        try:
+            while (message := await self._receive())["type"] == "websocket.receive":
+                await self._pace()
+                await self._take(message)
+        finally:
+            self.outbox.close(1000, "")
+            for watcher in self.watchers.values():
+                self.service.channels.of(watcher.session_id).leave(watcher)
+            self._methods.close()
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+
+    def abort(self) -> None:
+        """Hang up at once: whoever does not read does not hear of the end either."""
+        self.outbox.close(1011, "")
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _pace(self) -> None:
+        """Read no faster than the limit; a client that sends more has to wait."""
+        now = time.monotonic()
+        self._left = min(2 * self._rate, self._left + (now - self._looked) * self._rate) - 1
+        self._looked = now
+        if self._left < 0:
+            await asyncio.sleep(-self._left / self._rate)
+
+    async def _take(self, message: MutableMapping[str, Any]) -> None:
+        text = message.get("text")
+        if text is None:
+            self.outbox.put(error(None, "PARSE_ERROR", "Frames are text: send JSON, not bytes."))
+            return
+        if len(text) > self.service.settings.max_frame_bytes:
+            self.outbox.close(1009, "the frame is too large")
+            return
+        try:
+            frame = from_json(text, allow_inf_nan=False)
+        except ValueError as problem:
+            self.outbox.put(error(None, "PARSE_ERROR", f"This is not JSON: {str(problem)[:200]}"))
+            return
+        request_id = frame.get("id") if isinstance(frame, dict) else None
+        if not _is_id(request_id):
+            request_id = None
+        try:
+            request = Request.model_validate(frame)
+        except ValidationError as problem:
+            self.outbox.put(error(request_id, "PARSE_ERROR", f"This is not a request: {_explained(problem)}"))
+            return
+        if request_id is None:
+            self.outbox.put(
+                error(None, "PARSE_ERROR", f"'id' must be text of 1 to {_LONGEST_ID} characters or a number.")
+            )
+            return
+        await self._answer(request)
+
+    async def _answer(self, request: Request) -> None:
+        wanted = METHODS.get(request.method)
+        if wanted is None:
+            known = ", ".join(METHODS)
+            message = f"There is no method {request.method!r}. There are: {known}."
+            self.outbox.put(error(request.id, "METHOD_NOT_FOUND", message))
+            return
+        try:
+            params = wanted.model_validate(request.params)
+            await self._methods.call(request, params)
+        except ValidationError as problem:
+            self.outbox.put(error(request.id, "INVALID_PARAMS", _explained(problem)))
+        except Refused as refusal:
+            self.outbox.put(error(request.id, refusal.code, str(refusal)))
+        except ToolgateError as problem:
+            code = next(code for kind, code in _CODES if isinstance(problem, kind))
+            self.outbox.put(error(request.id, code, str(problem)))
+        except Exception as problem:  # noqa: BLE001 - one request that breaks must not end the connection
+            logger("gateway").error(
+                "request_failed", method=request.method, error=type(problem).__name__, exc_info=problem
+            )
+            message = f"The request failed ({type(problem).__name__}); the gateway's log says more."
+            self.outbox.put(error(request.id, "INTERNAL_ERROR", message))
+
+
+def _is_id(value: Any) -> bool:
+    if isinstance(value, str):
+        return 0 < len(value) <= _LONGEST_ID
+    return type(value) is int and abs(value) < 2**63
+
+
+def _explained(problem: ValidationError) -> str:
+    """What is wrong, a key each, without what was sent."""
+    found = problem.errors(include_url=False, include_input=False, include_context=False)
+    return "; ".join(f"{'.'.join(map(str, item['loc'])) or 'frame'}: {item['msg']}"[:200] for item in found[:5])

@@ -1,0 +1,127 @@
+"""The first thing that every request meets: Host, Origin, no token in an address, and the headers of every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_SECRET_NAMES = ("token", "auth", "bearer", "key", "code", "secret", "password")
+_CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = tuple(
+    (name.encode(), value.encode())
+    for name, value in {
+        "content-security-policy": _CSP,
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "referrer-policy": "no-referrer",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    }.items()
+)
+
+
+class Guard:
+    """Lets only those through who address this gateway by one of its names, from one of its own pages or from none."""
+
+    def __init__(self, app: App, *, port: int, allowed_hosts: Iterable[str] = ()) -> None:
+        self._app = app
+        self._port = port
+        self._allowed = frozenset(name.lower() for name in allowed_hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or pass on."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await refuse(scope, send, *refusal)
+            return
+        await self._app(scope, receive, _with_headers(send))
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        hosts, origins = _header(scope, b"host"), _header(scope, b"origin")
+        secure = scope["scheme"] in ("https", "wss")
+        port = (scope.get("server") or (None, None))[1] or self._port
+        if len(hosts) != 1 or not self._is_own(hosts[0], port, secure):
+            return 421, "This gateway does not answer for that host."
+        if len(origins) > 1 or (origins and not self._is_own_page(origins[0], port, secure)):
+            return 403, "Requests from other pages are refused."
+        if scope["query_string"]:
+            names = [
+                name.lower() for name, _ in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+            ]
+            if scope["type"] == "websocket" or any(word in name for name in names for word in _SECRET_NAMES):
+                scope["query_string"] = b""  # servers write it into their log
+                return 400, "A token in an address ends up in logs: show it in a header."
+        return None
+
+    def _is_own(self, host: str, port: int, secure: bool) -> bool:
+        host = host.lower()
+        default = 443 if secure else 80
+        if host in self._allowed:
+            return True
+        name, written = _split(host)
+        if written == port or (written is None and port == default):
+            return name in _LOOPBACK or name in self._allowed
+        return False
+
+    def _is_own_page(self, origin: str, port: int, secure: bool) -> bool:
+        scheme, colon, host = origin.lower().partition("://")
+        if not colon or scheme not in ("http", "https"):
+            return False
+        if host in self._allowed:
+            return True
+        return (scheme == "https") is secure and self._is_own(host, port, secure)
+
+
+def _split(host: str) -> tuple[str, int | None]:
+    """Name and port; a port that is none makes the name one that nobody has."""
+    name, colon, port = host.rpartition(":")
+    if not colon or host.endswith("]"):
+        return host, None
+    return (name, int(port)) if port.isascii() and port.isdecimal() and len(port) < 6 else (host, None)
+
+
+def _header(scope: Scope, wanted: bytes) -> list[str]:
+    return [value.decode("latin-1") for name, value in scope["headers"] if name.lower() == wanted]
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            given = {name for name, _ in message.get("headers", ())}
+            added = [(name, value) for name, value in _HEADERS if name not in given]
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return sending
+
+
+async def refuse(scope: Scope, send: Send, status: int, reason: str) -> None:
+    """Answer with a status: for a socket, before it is one."""
+    kind = "http.response"
+    if scope["type"] == "websocket":
+        if "websocket.http.response" not in scope.get("extensions", {}):
+            await send({"type": "websocket.close", "code": 1008, "reason": reason})
+            return
+        kind = "websocket.http.response"
+    body = reason.encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if kind == "http.response":
+        headers += _HEADERS
+    await send({"type": f"{kind}.start", "status": status, "headers": headers})
+    await send({"type": f"{kind}.body", "body": body})

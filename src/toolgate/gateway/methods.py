@@ -1,0 +1,218 @@
+"""The methods: what each request does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from toolgate.errors import SessionNotFound
+from toolgate.gateway.projection import frame_id, plain_frame, request_key, response
+from toolgate.gateway.watcher import TurnWatcher, Watcher
+from toolgate.protocol import requests
+from toolgate.protocol.approval import Approval
+from toolgate.protocol.ids import uuid7
+from toolgate.protocol.modes import ToolMode
+
+if TYPE_CHECKING:
+    from toolgate.gateway.connection import Connection
+    from toolgate.protocol.requests import Request
+    from toolgate.sessions import Session
+
+_MOST_WATCHED = 256
+"""Sessions that one client watches at a time."""
+
+
+class Refused(Exception):
+    """The request cannot be done; the message says what to do instead."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Methods:
+    """The methods of one connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._service = connection.service
+        self._user = connection.identity.user
+        self._outbox = connection.outbox
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._turns: set[TurnWatcher] = set()
+        self._by_name: dict[str, Callable[[Request, Any], Awaitable[dict[str, Any] | None]]] = {
+            "chat.send": self._send,
+            "chat.history": self._history,
+            "chat.cancel": self._cancel,
+            "session.create": self._create,
+            "session.list": self._list,
+            "session.get": self._get,
+            "session.rename": self._rename,
+            "session.subscribe": self._subscribe,
+            "session.unsubscribe": self._unsubscribe,
+            "approval.respond": self._respond,
+            "tools.list": self._tools,
+        }
+
+    async def call(self, request: Request, params: Any) -> None:
+        """Do what a request asks for."""
+        data = await self._by_name[request.method](request, params)
+        if data is not None:
+            self._outbox.put(response(request.id, data))
+
+    def close(self) -> None:
+        """The client is gone: its turns go on, watched by nobody."""
+        for watcher in self._turns:
+            self._service.channels.of(watcher.session_id).leave(watcher)
+
+    async def _owned(self, session_id: str) -> Session:
+        """The session, if it is this user's; anybody else's does not exist."""
+        try:
+            session = await self._service.sessions.get(session_id)
+        except SessionNotFound:
+            session = None
+        if session is None or session.user != self._user:
+            raise Refused("INVALID_PARAMS", "There is no such session.")
+        return session
+
+    async def _send(self, request: Request, params: requests.ChatSend) -> None:
+        session = await self._owned(params.session_id)
+        key = request_key(params.request_id or uuid7(), request.id)
+        watcher = None
+        if session.id not in self._connection.watchers:
+            after = await self._service.sessions.last_seq(session.id)
+            watcher = TurnWatcher(session.id, self._outbox, after, key)
+            self._turns = {known for known in self._turns if not known.over} | {watcher}
+            await self._service.channels.of(session.id).join(watcher)
+        try:
+            await self._service.turns_of(self._user).submit(session.id, params.content, request_id=key)
+        except BaseException:
+            if watcher is not None:
+                self._turns.discard(watcher)
+                self._service.channels.of(session.id).leave(watcher)
+            raise
+
+    async def _history(self, _request: Request, params: requests.ChatHistory) -> dict[str, Any]:
+        session = await self._owned(params.session_id)
+        messages = await self._service.sessions.history(session.id)
+        return {
+            "session_id": session.id,
+            "messages": [{"role": said.role, "content": said.content} for said in messages],
+        }
+
+    async def _cancel(self, _request: Request, params: requests.ChatCancel) -> dict[str, Any]:
+        session = await self._owned(params.session_id)
+        cancelling = asyncio.ensure_future(self._service.turns_of(self._user).cancel(session.id))
+        self._tasks.add(cancelling)
+        cancelling.add_done_callback(self._tasks.discard)
+        done, _ = await asyncio.wait({cancelling}, timeout=0.5)
+        return {"session_id": session.id, "cancelled": cancelling.result() if done else True}
+
+    async def _create(self, _request: Request, params: requests.SessionCreate) -> dict[str, Any]:
+        service = self._service
+        session = await service.sessions.create(
+            params.mode, title=params.title, user=self._user, project=service.project
+        )
+        return {"session_id": session.id, "mode": session.mode.value}
+
+    async def _list(self, _request: Request, params: requests.SessionList) -> dict[str, Any]:
+        words = params.search.casefold().split()
+        limit = params.limit if not words else 10_000
+        found = await self._service.sessions.list(user=self._user, limit=limit)
+        sessions = [_shown(session) for session in found if all(word in session.title.casefold() for word in words)]
+        return {"sessions": sessions[: params.limit]}
+
+    async def _get(self, _request: Request, params: requests.SessionGet) -> dict[str, Any]:
+        session = await self._owned(params.session_id)
+        return {**_shown(session), **await self._service.summary(session.id)}
+
+    async def _rename(self, _request: Request, params: requests.SessionRename) -> dict[str, Any]:
+        session = await self._owned(params.session_id)
+        await self._service.sessions.rename(session.id, params.title)
+        return {"session_id": session.id, "title": params.title}
+
+    async def _subscribe(self, request: Request, params: requests.SessionSubscribe) -> None:
+        session = await self._owned(params.session_id)
+        watched = self._connection.watchers
+        if session.id not in watched and len(watched) >= _MOST_WATCHED:
+            raise Refused("INVALID_PARAMS", f"A client watches at most {_MOST_WATCHED} sessions; unsubscribe from one.")
+        await self._unsubscribe(request, params)
+        last = await self._service.sessions.last_seq(session.id)
+        watcher = self._service.watcher(session.id, self._outbox, min(params.after_seq, last), params)
+        watched[session.id] = watcher
+        for known in [known for known in self._turns if known.session_id == session.id]:
+            self._service.channels.of(session.id).leave(known)
+            self._turns.discard(known)
+        self._outbox.put(response(request.id, {"session_id": session.id, "mode": session.mode.value, "seq": last}))
+        await self._pending_again(watcher, min(params.after_seq, last))
+        await self._service.channels.of(session.id).join(watcher)
+
+    async def _pending_again(self, watcher: Watcher, after_seq: int) -> None:
+        """Send the questions again that still wait for an answer and would not be replayed."""
+        sessions = self._service.sessions
+        pending = {
+            row.id: row.turn_id for row in await sessions.approvals(watcher.session_id) if row.state == "pending"
+        }
+        if not pending or not after_seq:
+            return
+        for event in await self._service.pending_events(watcher.session_id, set(pending), after_seq):
+            turn = await sessions.turn(event.turn_id or "")
+            id_json = frame_id(None if turn is None else turn.request_id, event.turn_id)
+            frame = plain_frame(event, watcher.session_id, id_json)
+            if frame is not None:
+                watcher.put(frame)
+
+    async def _unsubscribe(self, _request: Request, params: Any) -> dict[str, Any]:
+        watcher = self._connection.watchers.pop(params.session_id, None)
+        if watcher is not None:
+            self._service.channels.of(params.session_id).leave(watcher)
+        return {"session_id": params.session_id, "subscribed": False}
+
+    async def _respond(self, _request: Request, params: requests.ApprovalRespond) -> dict[str, Any]:
+        sessions = self._service.sessions
+        row = await sessions.approval(params.id)
+        unknown = Refused("INVALID_PARAMS", "There is no such question, or it was answered already.")
+        if row is None:
+            raise unknown
+        try:
+            await self._owned(row.session_id)
+        except Refused:
+            raise unknown from None
+        answer = Approval(allowed=params.allowed, message=params.message, remember=params.remember and params.allowed)
+        if not await sessions.decide(params.id, answer):
+            raise unknown
+        return {"id": params.id, "allowed": params.allowed}
+
+    async def _tools(self, _request: Request, _params: requests.ToolsList) -> dict[str, Any]:
+        registry, enabled = self._service.registry, self._service.coding_enabled
+        tools = []
+        for definition in registry.describe():
+            tool = registry.get(definition.name)
+            modes = registry.get_effective_modes(definition.name)
+            tools.append(
+                {
+                    "name": definition.name,
+                    "description": definition.description,
+                    "parameters": definition.parameters,
+                    "group": "code" if tool is None else tool.group.value,
+                    "modes": sorted(mode.value for mode in modes),
+                    "asks": bool(tool is not None and tool.requires_permission),
+                }
+            )
+        return {
+            "tools": tools,
+            "modes": [mode.value for mode in ToolMode],
+            "enabled_modes": [mode.value for mode in ToolMode if enabled or mode is ToolMode.chat_safe],
+        }
+
+
+def _shown(session: Session) -> dict[str, Any]:
+    return {
+        "session_id": session.id,
+        "mode": session.mode.value,
+        "title": session.title,
+        "parent_id": session.parent_id,
+        "created_at": session.created_at,
+        "updated_at": session.updated_at,
+    }

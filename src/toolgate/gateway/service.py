@@ -1,0 +1,150 @@
+"""What the gateway works with: one object for all its connections."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolgate.gateway.access import Access
+from toolgate.gateway.channel import Channels
+from toolgate.gateway.live import Live
+from toolgate.gateway.turns import LocalFeed, LocalTurns
+from toolgate.gateway.watcher import Watcher
+from toolgate.protocol.ports import EventFeed, LoggedEvent, TurnRunner
+
+if TYPE_CHECKING:
+    from toolgate.compose import Stack
+    from toolgate.gateway.connection import Connection
+    from toolgate.gateway.outbox import Outbox
+    from toolgate.protocol.requests import SessionSubscribe
+    from toolgate.runtime.registry import ToolRegistry
+    from toolgate.sessions import SessionStore
+    from toolgate.settings import GatewaySettings
+
+_STALLED = 30.0
+"""Seconds after which a client that does not read is given up."""
+_EXPIRED = "the token was withdrawn"
+
+
+class Service:
+    """Sessions, turns, what is watched, and who is connected."""
+
+    def __init__(
+        self,
+        settings: GatewaySettings,
+        access: Access,
+        sessions: SessionStore,
+        registry: ToolRegistry,
+        feed: EventFeed,
+        turns: Callable[[str], TurnRunner],
+        project: str,
+        *,
+        coding_enabled: bool,
+    ) -> None:
+        self.settings = settings
+        self.access = access
+        self.sessions = sessions
+        self.registry = registry
+        self.feed = feed
+        self.project = project
+        self.coding_enabled = coding_enabled
+        self.channels = Channels(feed, self._request_of)
+        self.connections: set[Connection] = set()
+        self._make_turns = turns
+        self._turns: dict[str, TurnRunner] = {}
+
+    def turns_of(self, user: str) -> TurnRunner:
+        """Who runs the turns of a user."""
+        runner = self._turns.get(user)
+        if runner is None:
+            runner = self._turns[user] = self._make_turns(user)
+        return runner
+
+    @property
+    def runners(self) -> list[TurnRunner]:
+        """Those who have run turns."""
+        return list(self._turns.values())
+
+    def watcher(self, session_id: str, outbox: Outbox, after_seq: int, wanted: SessionSubscribe) -> Watcher:
+        """A view of a session as it was asked for."""
+        return Watcher(session_id, outbox, after_seq, details=wanted.details)
+
+    async def summary(self, session_id: str) -> dict[str, Any]:
+        """What a session has done so far."""
+        turns = await self.sessions.turns(session_id)
+        approvals = await self.sessions.approvals(session_id)
+        return {
+            "seq": await self.sessions.last_seq(session_id),
+            "running": any(turn.status == "running" for turn in turns),
+            "turns": len(turns),
+            "usage": {
+                "input_tokens": sum(turn.usage.input_tokens for turn in turns),
+                "output_tokens": sum(turn.usage.output_tokens for turn in turns),
+            },
+            "pending_approvals": [row.id for row in approvals if row.state == "pending"],
+            "todos": await self.sessions.todo_items(session_id),
+        }
+
+    async def pending_events(self, session_id: str, ids: set[str], until: int) -> Sequence[LoggedEvent]:
+        """The events up to a number that asked these questions."""
+        found: list[LoggedEvent] = []
+        after = 0
+        while after < until and ids:
+            batch = await self.feed.events(session_id, after, limit=500)
+            if not batch:
+                break
+            for event in batch:
+                if event.seq <= until and event.kind == "approval_request" and event.payload.get("id") in ids:
+                    found.append(event)
+                    ids.discard(event.payload["id"])
+            after = batch[-1].seq
+        return found
+
+    def admit(self, connection: Connection) -> bool:
+        """Count a connection, if there is room for it."""
+        if len(self.connections) >= self.settings.max_connections:
+            return False
+        self.connections.add(connection)
+        return True
+
+    def withdraw_expired(self) -> None:
+        """Close the connections whose token does not count any more."""
+        for connection in list(self.connections):
+            if not self.access.holds(connection.identity):
+                connection.outbox.close(4401, _EXPIRED)
+
+    async def watch(self) -> None:
+        """Give up clients that do not read."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(1.0)
+            now = loop.time()
+            for connection in list(self.connections):
+                since = connection.outbox.sending_since
+                if since is not None and now - since > _STALLED:
+                    connection.abort()
+
+    async def _request_of(self, turn_id: str) -> str | None:
+        turn = await self.sessions.turn(turn_id)
+        return None if turn is None else turn.request_id
+
+
+def local_service(stack: Stack, access: Access) -> Service:
+    """The service whose turns run in this process."""
+    live = Live()
+    most = stack.settings.gateway.max_turns
+
+    def turns(user: str) -> TurnRunner:
+        return LocalTurns(stack.loop_of(user), live, stack.database.feed.track, most)
+
+    return Service(
+        stack.settings.gateway,
+        access,
+        stack.sessions,
+        stack.registry,
+        LocalFeed(stack.sessions, live),
+        turns,
+        stack.project,
+        coding_enabled=stack.settings.session.coding_enabled,
+    )

@@ -1,0 +1,137 @@
+"""Turns that run in this process, and who is asked in them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from toolgate.agent import TextChunk, ToolOutput
+from toolgate.errors import SessionBusy
+from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.jsontext import is_unicode, scrub
+
+if TYPE_CHECKING:
+    from toolgate.agent import AgentEvent, AgentLoop, TurnStream
+    from toolgate.gateway.live import Live
+    from toolgate.sessions import Event, SessionStore
+
+Track = Callable[[str], AbstractContextManager[Callable[[], int]]]
+"""Of a session, what the last event is that was written here."""
+
+
+class LocalTurns:
+    """The `TurnRunner` of one user: its turns are tasks of this process and go on whether anybody watches or not."""
+
+    def __init__(self, loop: AgentLoop, live: Live, track: Track, most: int) -> None:
+        self._loop = loop
+        self._live = live
+        self._track = track
+        self._most = most
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def running(self) -> int:
+        """Turns that run now."""
+        return len(self._tasks)
+
+    async def submit(self, session_id: str, content: str, *, request_id: str) -> None:
+        """Begin a turn."""
+        if session_id not in self._tasks and len(self._tasks) >= self._most:
+            raise SessionBusy(f"{self._most} turns are running already; wait until one has ended.")
+        stream = self._loop.handle_message(session_id, content, request_id=request_id)
+        if session_id in self._tasks:
+            await stream.started()  # raises SessionBusy or RequestRepeated
+            return
+        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        task = asyncio.get_running_loop().create_task(self._run(session_id, stream, begun), name="toolgate-local-turn")
+        self._tasks[session_id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(session_id, None))
+        await asyncio.shield(begun)
+
+    async def _run(self, session_id: str, stream: TurnStream, begun: asyncio.Future[None]) -> None:
+        with self._track(session_id) as position, self._live.speaking(session_id):
+            stream.tap = _tap(self._live, session_id, position)
+            try:
+                await stream.started()
+            except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised to whoever submitted
+                begun.set_exception(error)
+                begun.exception()
+                return
+            begun.set_result(None)
+            await stream.wait()
+
+    async def cancel(self, session_id: str) -> bool:
+        """End the turn that runs in a session."""
+        return await self._loop.cancel(session_id)
+
+    async def drain(self, seconds: float) -> int:
+        """Wait for the turns that run; how many are left after so long."""
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=seconds)
+        return len(self._tasks)
+
+
+def _tap(live: Live, session_id: str, position: Callable[[], int]) -> Callable[[AgentEvent], None]:
+    """Passes text and output on at once; everything else is in the log."""
+
+    def told(event: AgentEvent) -> None:
+        if type(event) is TextChunk:
+            text = event.content if is_unicode(event.content) else scrub(event.content)
+            live.text(session_id, position(), text)
+        elif type(event) is ToolOutput:
+            text = event.text if is_unicode(event.text) else scrub(event.text)
+            live.output(session_id, event.call_id, event.stream, text)
+        else:
+            live.pause(session_id)
+
+    return told
+
+
+class LocalFeed:
+    """The `EventFeed` of this process: the store's log, and what its own turns say."""
+
+    def __init__(self, sessions: SessionStore, live: Live) -> None:
+        self._sessions = sessions
+        self._live = live
+        self.listen = live.listen
+        self.leave = live.leave
+        self.so_far = live.so_far
+
+    async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> Sequence[Event]:
+        """The log from after a number on."""
+        return await self._sessions.events(session_id, after_seq, limit=limit)
+
+    def follow(self, session_id: str, after_seq: int = 0) -> AsyncGenerator[Event, None]:
+        """The log from after a number on, and what is added."""
+        return self._sessions.follow(session_id, after_seq)
+
+
+class StoredAnswers:
+    """The approver of the gateway: a question is in the store, and so is its answer, whoever gives it and wherever."""
+
+    def __init__(self) -> None:
+        self.sessions: SessionStore | None = None
+
+    async def decide(self, request: ApprovalRequest) -> Approval:
+        """Wait until the question is answered in the store."""
+        assert self.sessions is not None
+        assert request.session_id is not None
+        after = await self.sessions.last_seq(request.session_id)
+        answer = await self._answer(request.id)
+        if answer is not None:
+            return answer
+        async with contextlib.aclosing(self.sessions.follow(request.session_id, after)) as events:
+            async for event in events:
+                if event.kind == "approval_resolved" and event.payload.get("id") == request.id:
+                    break
+        return await self._answer(request.id) or Approval(allowed=False, message="the question was withdrawn")
+
+    async def _answer(self, request_id: str) -> Approval | None:
+        assert self.sessions is not None
+        row = await self.sessions.approval(request_id)
+        if row is None or row.state == "pending":
+            return None
+        return Approval(allowed=row.state == "allowed", message=row.message, remember=row.remember)

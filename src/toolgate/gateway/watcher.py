@@ -1,0 +1,114 @@
+"""One client's view of one session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolgate.gateway.projection import Frame, chunk, detail_frame, ending_frames, plain_frame, quoted
+from toolgate.protocol.ports import LoggedEvent
+
+if TYPE_CHECKING:
+    from toolgate.gateway.outbox import Outbox
+
+
+class Watcher:
+    """Turns what happens in a session into frames for one client, each piece of text exactly once."""
+
+    def __init__(self, session_id: str, outbox: Outbox, after_seq: int, *, details: bool = False) -> None:
+        self.session_id = session_id
+        self.outbox = outbox
+        self.seq = after_seq
+        """The last event that was dealt with."""
+        self.details = details
+        self.turn_id: str | None = None
+        self._id = "null"
+        self._tags = ""
+        self._sent = 0
+        """Characters of the message in the making that were sent."""
+        self._stored = after_seq
+        """The last event that had all the text before it."""
+
+    def wants(self, _event: LoggedEvent) -> bool:
+        """Whether an event is for this client."""
+        return True
+
+    def event(self, event: LoggedEvent, id_json: str) -> None:
+        """Deal with an event of the log."""
+        self.seq = event.seq
+        if not self.wants(event):
+            return
+        self.enter(event.turn_id, id_json)
+        if event.kind == "message" and event.payload.get("role") == "assistant":
+            self._message(event)
+        else:
+            frame = plain_frame(event, self.session_id, id_json)
+            if frame is None and self.details:
+                frame = detail_frame(event, self.session_id, id_json)
+            if frame is not None:
+                self.put(frame)
+        if event.kind == "turn_finished":
+            self._sent, self._stored = 0, event.seq
+            for frame in ending_frames(event, self.session_id, id_json):
+                self.put(frame)
+
+    def enter(self, turn_id: str | None, id_json: str) -> None:
+        """What comes next belongs to this turn."""
+        if turn_id != self.turn_id or id_json != self._id:
+            self.turn_id, self._id = turn_id, id_json
+            if self.details:
+                turn = "null" if turn_id is None else quoted(turn_id)
+                self._tags = f',"session_id":{quoted(self.session_id)},"turn_id":{turn}'
+
+    def put(self, frame: Frame) -> None:
+        """Send a frame."""
+        self.outbox.put(frame.tagged if self.details else frame.plain)
+
+    def text(self, base: int, offset: int, text: str) -> None:
+        """Deal with a piece of text in the making; what cannot be sent now comes from the log."""
+        if base < self._stored or offset > self._sent:
+            return
+        fresh = text[self._sent - offset :] if offset < self._sent else text
+        if fresh and self.show(fresh):
+            self._sent += len(fresh)
+
+    def show(self, text: str) -> bool:
+        """Send a piece of text if there is room for it."""
+        return self.outbox.put_text(self._id, self._build, text)
+
+    def _build(self, text: str) -> str:
+        return chunk(self._id, text, self._tags)
+
+    def output(self, call_id: str, stream: str, text: str) -> None:
+        """Deal with what a command prints."""
+
+    def _message(self, event: LoggedEvent) -> None:
+        """The message is stored: send what is missing of it."""
+        rest = event.payload["content"][self._sent :]
+        if rest:
+            self.outbox.put(self._build(rest))
+        self._sent, self._stored = 0, event.seq
+        if self.details and (frame := detail_frame(event, self.session_id, self._id)) is not None:
+            self.put(frame)
+
+
+class TurnWatcher(Watcher):
+    """The view of whoever began a turn and watches nothing else: that turn, up to its end."""
+
+    def __init__(self, session_id: str, outbox: Outbox, after_seq: int, request_key: str) -> None:
+        super().__init__(session_id, outbox, after_seq)
+        self._request_key = request_key
+        self._mine: str | None = None
+        self.over = False
+
+    def wants(self, event: LoggedEvent) -> bool:
+        """Whether it is of that turn."""
+        if event.kind == "turn_started" and event.payload.get("request_id") == self._request_key:
+            self._mine = event.turn_id
+        wanted = self._mine is not None and event.turn_id == self._mine and not self.over
+        self.over = self.over or (wanted and event.kind == "turn_finished")
+        return wanted
+
+    def text(self, base: int, offset: int, text: str) -> None:
+        """Text of that turn."""
+        if self._mine is not None and not self.over:
+            super().text(base, offset, text)
