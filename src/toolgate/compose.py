@@ -152,13 +152,28 @@ async def assemble(
             database=database,
             sessions=SessionManager(database, settings.session),
             model=model,
-            registry=registry if registry is not None else builtin_registry(),
+            registry=registry
+            if registry is not None
+            else await closing.enter_async_context(_tools(settings, workspace)),
             approver=approver,
             live_output=live_output,
             user=user,
         )
         closing.push_async_callback(stack.aclose)
         yield stack
+
+
+@contextlib.asynccontextmanager
+async def _tools(settings: Settings, workspace: Workspace) -> AsyncIterator[ToolRegistry]:
+    """The built-in tools, and those of the MCP servers that the user has configured."""
+    registry = builtin_registry()
+    if settings.mcp_config is None:
+        yield registry
+        return
+    from toolgate.adapters.mcp_client.configured import connect_configured
+
+    async with connect_configured(registry, settings, str(workspace.root)):
+        yield registry
 
 
 def settings_with_model(settings: Settings, name: str | None = None) -> Settings:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     """Table of the file (the empty name: outside of all tables) → the model that its keys belong to."""
 
 
+_PATHS = frozenset({"policy_file", "mcp_config"})
+
+
 def configured(tables: Tables, environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """What the config file sets, by table, without what the environment sets; `ConfigError` if it cannot be used."""
     file = read_config_file(environ)
@@ -32,7 +35,7 @@ def configured(tables: Tables, environ: Mapping[str, str]) -> dict[str, dict[str
     present = {name.upper() for name in environ}
     return {
         table: {
-            key: _located(file, value, environ) if key == "policy_file" else value
+            key: _located(file, value, environ) if key in _PATHS else value
             for key, value in values.items()
             if f"{_prefix(model)}{key}".upper() not in present
         }
@@ -41,7 +44,7 @@ def configured(tables: Tables, environ: Mapping[str, str]) -> dict[str, dict[str
 
 
 def _located(file: ConfigFile, path: str, environ: Mapping[str, str]) -> str:
-    """The policy that the file names, relative to the file: the current directory may be a project of anybody's."""
+    """A file that the file names, relative to the file: the current directory may be a project of anybody's."""
     if path.startswith("~/") and environ.get("HOME", "").startswith("/"):
         return os.path.join(environ["HOME"], path[2:])
     return os.path.join(file.path.absolute().parent, path) if path else path

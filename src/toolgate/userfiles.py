@@ -31,6 +31,16 @@ def users_policy(environ: Mapping[str, str]) -> Path | None:
     return _in_config_directory(environ, "policy.toml")
 
 
+def users_servers(environ: Mapping[str, str]) -> Path | None:
+    """`toolgate/mcp.json` in the user's config directory; None where nobody knows which that is."""
+    return _in_config_directory(environ, "mcp.json")
+
+
+def users_approvals(environ: Mapping[str, str]) -> Path | None:
+    """`toolgate/mcp-approvals.json` in the user's config directory; None where nobody knows which that is."""
+    return _in_config_directory(environ, "mcp-approvals.json")
+
+
 def users_database(environ: Mapping[str, str]) -> str:
     """`toolgate/toolgate.db` in the user's data directory; below the current one where nobody knows which that is."""
     configured, home = environ.get("XDG_DATA_HOME", ""), environ.get("HOME", "")

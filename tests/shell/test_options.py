@@ -26,13 +26,14 @@ def test_settings_become_options(monkeypatch: pytest.MonkeyPatch) -> None:
         SHELL_READABLE="/data",
         DATABASE_URL="sqlite+aiosqlite:///data/x.db",
         POLICY_FILE="/elsewhere/policy.toml",
+        MCP_CONFIG="/elsewhere/mcp.json",
     )
     options = ShellOptions.of(settings, "/root/project")
 
     assert (options.sandbox, options.memory_bytes, options.readable) == ("off", 100 * MIB, ("/data",))
     assert options.passed_environment == ("A", "B")
-    own = ("/elsewhere/policy.toml", "/nonexistent/toolgate/config.toml", "/root/project/data/x.db")
-    assert options.hidden[:3] == own
+    own = ("/elsewhere/policy.toml", "/nonexistent/toolgate/config.toml", "/elsewhere/mcp.json")
+    assert options.hidden[:4] == (*own, "/root/project/data/x.db")
 
 
 def test_relative_readable_paths_are_refused() -> None:

@@ -73,7 +73,8 @@ class ShellOptions:
 
 
 def _own_files(settings: Settings, root: str) -> Iterator[str]:
-    yield from (os.path.abspath(path) for path in (settings.policy_file, settings.config_file) if path is not None)
+    files = (settings.policy_file, settings.config_file, settings.mcp_config)
+    yield from (os.path.abspath(path) for path in files if path is not None)
     scheme, _, path = settings.database.address.partition(":///")
     if scheme.startswith("sqlite") and path and not path.startswith(":"):
         database = os.path.join(root, path.partition("?")[0])

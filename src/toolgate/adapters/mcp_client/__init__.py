@@ -9,6 +9,7 @@ from toolgate.adapters.mcp_client.config import (
     parse_servers,
     read_servers,
 )
+from toolgate.adapters.mcp_client.configured import connect_configured
 from toolgate.adapters.mcp_client.servers import Listed, Servers, connect
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "ServerConfig",
     "Servers",
     "connect",
+    "connect_configured",
     "parse_servers",
     "read_servers",
 ]

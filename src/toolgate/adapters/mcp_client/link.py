@@ -41,6 +41,7 @@ class Link:
         self._tried_once = asyncio.Event()
         self._failures = 0
         self._next_try = 0.0
+        self._reported = ""
         self.offers: dict[str, Offer] = {}
         """The tools that it listed last, by their own names."""
         self.refused: dict[str, str] = {}
@@ -71,14 +72,21 @@ class Link:
             pause = PAUSES[min(self._failures, len(PAUSES)) - 1]
             self._next_try = loop.time() + pause
             self._tried_once.set()
-            logger("mcp").warning(
-                "mcp_server_lost",
-                server=self.config.name,
-                reason=self.trouble,
-                stderr=self.complaints,
-                retry_in=pause,
-            )
+            self._report(pause)
             await asyncio.sleep(pause)
+
+    def _report(self, pause: float) -> None:
+        """Tell the operator, once for every new reason."""
+        if self.trouble == self._reported:
+            return
+        self._reported = self.trouble
+        logger("mcp").warning(
+            "mcp_server_lost",
+            server=self.config.name,
+            reason=self.trouble,
+            stderr=self.complaints,
+            retry_in=pause,
+        )
 
     async def call(self, tool: str, arguments: dict[str, Any], *, again: bool) -> CallToolResult:
         """Call a tool. `again`: once more on a new connection, should this one break; only for what changes nothing."""
@@ -194,7 +202,7 @@ class Link:
 
     def worked(self) -> None:
         """A call was answered: the server is well."""
-        self._failures = 0
+        self._failures, self._reported = 0, ""
 
 
 async def _call(client: Client, tool: str, arguments: dict[str, Any]) -> CallToolResult:
