@@ -277,3 +277,18 @@ async def test_a_tool_that_is_filtered_out_is_not_found_and_not_named(registry: 
     result = await toolset.handle(call("b"))
     assert code_of(result) == "TOOL_NOT_FOUND"
     assert "available tools: a." in result.message
+
+
+def test_a_listener_hears_of_every_change_until_it_ends() -> None:
+    registry = builtin_registry()
+    heard: list[str] = []
+    end = registry.filter(["ls"]).on_change(lambda: heard.append("changed"))
+    tool = registry.get("ls")
+    assert tool is not None
+    registry.set_mode_override("ls", [])
+    registry.unregister("ls")
+    registry.register(tool)
+    assert heard == ["changed"] * 3
+    end()
+    registry.unregister("ls")
+    assert len(heard) == 3

@@ -76,7 +76,8 @@ async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
     verdict: Verdict = "allow" if approval.allowed else "deny"
     run.decision = Decision(decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict)
     if not approval.allowed:
-        return _refused(f"This call was not approved: {approval.message.rstrip('.') or 'denied'}.")
+        advice = _advice(run, policy) if run.context.approver is None else ""
+        return _refused(f"This call was not approved: {approval.message.rstrip('.') or 'denied'}.", advice)
     if approval.remember:
         policy.remember(name, run.arguments, run.plan)
     return None
@@ -115,9 +116,20 @@ def _unplanned(run: Run) -> Plan:
     )
 
 
-def _refused(message: str) -> ToolResponse:
-    return ToolResponse.failure(
-        ErrorCode.APPROVAL_DENIED,
-        message,
-        next_step="Do not repeat this call unchanged: choose another way, or ask the user what they prefer.",
+def _advice(run: Run, policy: Policy) -> str:
+    """What the user can do where nobody can be asked: the rule that would allow the call."""
+    from toolgate.runtime.policy.suggest import allowing_rules
+
+    defaults = vars(run.params) if run.params is not None else {}
+    rules = allowing_rules(
+        policy, run.tool.name, run.arguments, run.plan, workspace=run.context.workspace, defaults=defaults
     )
+    if rules is None:
+        return " No policy rule can allow it: it has to be asked about."
+    place = "their policy file (TOOLGATE_POLICY_FILE, else toolgate/policy.toml in their config directory)"
+    return f" The user can allow it with this rule in {place}:\n{_shown(run, rules)}"
+
+
+def _refused(message: str, advice: str = "") -> ToolResponse:
+    step = "Do not repeat this call unchanged: choose another way, or ask the user what they prefer."
+    return ToolResponse.failure(ErrorCode.APPROVAL_DENIED, message, next_step=step + advice)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from toolgate.log import logger
@@ -32,6 +32,17 @@ class ToolRegistry:
     def __init__(self) -> None:
         self._tools: dict[str, Tool[Any]] = {}
         self._overrides: dict[str, frozenset[ToolMode]] = {}
+        self._listeners: dict[object, Callable[[], object]] = {}
+
+    def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
+        """Have `listener` called after every change of what can be seen; what is returned ends that."""
+        token = object()
+        self._listeners[token] = listener
+
+        def end() -> None:
+            self._listeners.pop(token, None)
+
+        return end
 
     def register(self, tool: Tool[Any] | CallableTool, *, modes: Iterable[ToolMode] | None = None) -> None:
         """Add a tool. A name that is taken is refused and the first tool stays."""
@@ -50,6 +61,7 @@ class ToolRegistry:
         if tool.name in self._tools:
             raise ValueError(f"a tool named {tool.name!r} is already registered")
         self._tools[tool.name] = tool
+        self._tell()
 
     def unregister(self, name: str) -> None:
         """Remove a tool and its override; `KeyError` if there is none."""
@@ -57,6 +69,7 @@ class ToolRegistry:
             raise KeyError(f"no tool named {name!r} is registered")
         del self._tools[name]
         self._overrides.pop(name, None)
+        self._tell()
 
     def get(self, name: str) -> Tool[Any] | None:
         """The tool of that exact name, or None."""
@@ -100,6 +113,7 @@ class ToolRegistry:
         if extra := wanted - tool.allowed_modes:
             raise ValueError(f"an override can only tighten: {name!r} does not declare {', '.join(sorted(extra))}")
         self._overrides[name] = wanted
+        self._tell()
 
     def list_tools(self, mode: ToolMode) -> list[Tool[Any]]:
         """The tools that `mode` allows."""
@@ -116,6 +130,10 @@ class ToolRegistry:
 
         return CallableToolset(self, context.derive(mode=require_mode(mode)))
 
+    def _tell(self) -> None:
+        for listener in list(self._listeners.values()):
+            listener()
+
 
 class RegistryView(ToolRegistry):
     """Some of a registry's tools, as they are now; a tool that is filtered out does not exist here."""
@@ -126,6 +144,10 @@ class RegistryView(ToolRegistry):
             raise TypeError("filter takes a list of names, not a string")
         self._parent = parent
         self._visible = frozenset(names)
+
+    def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
+        """The parent's changes: they may be about what this view shows."""
+        return self._parent.on_change(listener)
 
     def get(self, name: str) -> Tool[Any] | None:
         """The tool of that exact name, if this view shows it."""

@@ -92,6 +92,12 @@ class Policy:
         """The same rules for another session, which remembers nothing yet."""
         return Policy(self._layers)
 
+    def with_rules(self, rules: Sequence[Rule]) -> Policy:
+        """The same policy as if the user had these rules, too."""
+        user = self._layers.get("user", Document())
+        more = Document(rules=(*user.rules, *rules), unmatched=user.unmatched)
+        return Policy({**self._layers, "user": more})
+
     def concerns(self, tool_name: str) -> bool:
         """Whether `decide` may have anything to say about calls of this tool that have no plan."""
         return tool_name in self._rules or tool_name in self._unmatched or bool(self._remembered)

@@ -1,0 +1,69 @@
+"""Which rules of the user's policy would allow a call: what to tell a caller where nobody can be asked."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from toolgate.runtime.policy.rules import SHELL, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolgate.protocol.plan import Plan
+    from toolgate.runtime.policy.decide import Policy
+    from toolgate.workspace import Workspace
+
+_LARGEST = 4000
+"""Characters of rules that are worth showing."""
+
+
+def allowing_rules(
+    policy: Policy,
+    tool_name: str,
+    arguments: dict[str, Any],
+    plan: Plan | None,
+    *,
+    workspace: Workspace | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> str | None:
+    """The narrowest rules that would allow this call, as TOML; None if no rule of the user's can."""
+    if plan is not None and plan.access == "full":
+        return None
+    try:
+        rules = _candidates(tool_name, arguments, plan)
+        trial = policy.with_rules(rules)
+    except (ValidationError, ValueError):
+        return None  # a word or path that no rule can be written about
+    verdict = trial.decide(tool_name, arguments, plan, workspace=workspace, defaults=defaults or {})
+    if verdict is None or verdict.decision != "allow":
+        return None
+    text = "\n".join(map(_toml, rules))
+    return text if len(text) <= _LARGEST else None
+
+
+def _candidates(tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> list[Rule]:
+    if tool_name == SHELL and plan is not None and plan.commands:
+        needed = dict.fromkeys(command for command in plan.commands if command not in plan.harmless)
+        return [Rule(tool=tool_name, words=words, decision="allow") for words in needed or plan.commands]
+    path = arguments.get("path")
+    if isinstance(path, str):
+        return [Rule(tool=tool_name, args={"path": path}, decision="allow")]
+    return [Rule(tool=tool_name, decision="allow")]
+
+
+def _toml(rule: Rule) -> str:
+    lines = ["[[rule]]", f"tool = {_text(rule.tool)}"]
+    if rule.words is not None:
+        lines.append(f"words = [{', '.join(map(_text, rule.words))}]")
+    if rule.args is not None:
+        pairs = ", ".join(f"{name} = {_text(value)}" for name, value in rule.args.items())
+        lines.append(f"args = {{ {pairs} }}")
+    return "\n".join([*lines, f"decision = {_text(rule.decision)}"])
+
+
+def _text(value: str) -> str:
+    """A TOML string; JSON's escapes are TOML's, but for the one character that JSON leaves as it is."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
