@@ -19,6 +19,10 @@ class ApprovalRequest(BaseModel):
     summary: str
     detail: str
     fingerprint: str
+    reason: str = ""
+    """Why a person is asked: the rule, or what is dangerous about it."""
+    rule: str = ""
+    """What `remember` would allow from now on."""
 
 
 class Approval(BaseModel):

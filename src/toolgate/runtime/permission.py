@@ -69,6 +69,8 @@ async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
         summary=_shown(run, plan.summary),
         detail=_shown(run, plan.detail),
         fingerprint=plan.fingerprint(name, run.arguments),
+        reason=_shown(run, reason),
+        rule="" if plan.access == "full" else _shown(run, policy.rule_shown(name, run.arguments, run.plan)),
     )
     approval = await _answer(run, request)
     if approval.allowed and plan.fingerprint(name, run.arguments) != request.fingerprint:
