@@ -5,7 +5,7 @@ import sys
 import termios
 from typing import TextIO
 
-from toolgate.cli.style import Style
+from toolgate.cli.style import Style, diff_colour
 from toolgate.cli.visible import excerpt, squeezed, visible
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.ports import Approver
@@ -53,7 +53,7 @@ class TerminalApprover:
             self._write("".join(f"  {self._painted(line)}\n" for line in detail.split("\n")))
 
     def _painted(self, line: str) -> str:
-        colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+        colour = diff_colour(line)
         return self._style(line, colour) if colour else line
 
     def _ask(self, choices: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from toolgate.cli.style import Style
-from toolgate.cli.visible import visible
+from toolgate.cli.visible import visible, without_escapes
 
 if TYPE_CHECKING:
     from toolgate.protocol.calls import ToolResult
@@ -23,7 +23,6 @@ _MOST_LIVE = 64 * 1024
 """Characters of one command that are shown while it runs; then only the end."""
 _END_LINES = 15
 _MOST_END = 8 * 1024
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _OVERWRITTEN = re.compile(r"\r(?=[^\r\n])")
 
 
@@ -78,7 +77,7 @@ class Screen:
 
     def print_live(self, _stream: str, text: str) -> None:
         """What a command has just printed, unable to do anything to the terminal but to overwrite its own line."""
-        text = _ESCAPE.sub("", text)
+        text = without_escapes(text)
         if self._shown > _MOST_LIVE:
             self._end = (self._end + text)[-_MOST_END:]
             return

@@ -22,6 +22,11 @@ class Style:
         return f"\033[{';'.join(_CODES[name] for name in names)}m{text}\033[0m"
 
 
+def diff_colour(line: str) -> str:
+    """The colour of a line of a diff; empty for what did not change."""
+    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
+
+
 def width(text: str) -> int:
     """How many columns `text` takes: wide characters two, combining ones none."""
     return sum(

@@ -1,0 +1,60 @@
+"""Everything that is known about a session, read once: what was said, called, asked and answered, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolgate.sessions import ApprovalRow, Call, Event, Session, SessionManager, Turn
+
+_BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """A session with its whole log."""
+
+    session: Session
+    turns: list[Turn]
+    calls: list[Call]
+    approvals: list[ApprovalRow]
+    events: list[Event]
+
+    def document(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        rows: dict[str, Any] = {"session": self.session.model_dump(mode="json")}
+        for name in ("turns", "calls", "approvals", "events"):
+            rows[name] = [row.model_dump(mode="json") for row in getattr(self, name)]
+        return rows
+
+
+async def story_of(sessions: SessionManager, session: Session) -> Story:
+    """Read everything about a session."""
+    turns = await settled(sessions, session)
+    events: list[Event] = []
+    while batch := await sessions.events(session.id, events[-1].seq if events else 0, limit=_BATCH):
+        events += batch
+    return Story(
+        session=session,
+        turns=turns,
+        calls=await sessions.calls(session.id),
+        approvals=await sessions.approvals(session.id),
+        events=events,
+    )
+
+
+async def settled(sessions: SessionManager, session: Session) -> list[Turn]:
+    """The turns of a session, once what a crash has left is put in order; a turn that someone runs stays running."""
+    from toolgate.errors import SessionBusy
+
+    turns = await sessions.turns(session.id)
+    if any(turn.status == "running" for turn in turns) and (lease := await sessions.try_claim(session.id, 10)):
+        try:
+            await sessions.recover(lease)
+        except SessionBusy:  # other machines work on it
+            return turns
+        finally:
+            await sessions.release(lease)
+        turns = await sessions.turns(session.id)
+    return turns
