@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolgate.protocol.modes import ToolMode
@@ -19,6 +20,7 @@ from toolgate.workspace import Workspace
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentLoop
+    from toolgate.distributed.worker import Worker
     from toolgate.models import ModelClient
     from toolgate.sessions import Database, Memory, SessionManager
 
@@ -70,12 +72,9 @@ class Stack:
     live_output: bool
     user: str
     """Whose sessions these are where nobody else is named."""
+    project: str
+    """What sessions and notes of this workspace are filed under."""
     _loops: dict[str, AgentLoop] = field(default_factory=dict)
-
-    @property
-    def project(self) -> str:
-        """What sessions and notes of this workspace are filed under."""
-        return str(self.workspace.root)
 
     @property
     def memory(self) -> Memory:
@@ -127,10 +126,12 @@ async def assemble(
     approver: Approver | None = None,
     user: str = "",
     live_output: bool = False,
+    project: str | None = None,
 ) -> AsyncIterator[Stack]:
     """Sessions, a model and the tools on the project that the settings name, for as long as the block lasts.
 
     `settings=None` reads them. Without a `model` the settings and the environment choose one (`settings_with_model`).
+    Without a `project` sessions and notes are filed under the path of the root.
     """
     from toolgate.sessions import Database, SessionManager
 
@@ -158,6 +159,7 @@ async def assemble(
             approver=approver,
             live_output=live_output,
             user=user,
+            project=project or str(workspace.root),
         )
         closing.push_async_callback(stack.aclose)
         yield stack
@@ -192,3 +194,33 @@ def _models(settings: Settings) -> Callable[[str], ModelClient]:
         return model_of(settings_with_model(settings, name).model)
 
     return find
+
+
+@contextlib.asynccontextmanager
+async def working(
+    settings: Settings,
+    workspaces: Mapping[str, Path],
+    *,
+    model: ModelClient | None = None,
+    registry: ToolRegistry | None = None,
+) -> AsyncIterator[Worker]:
+    """A worker that plays the turns of these workspaces (name → root), for as long as the block lasts."""
+    from toolgate.distributed.options import Options
+    from toolgate.distributed.worker import Bench, Worker
+
+    async with contextlib.AsyncExitStack() as closing:
+        benches: dict[str, Bench] = {}
+        for name, root in workspaces.items():
+            there = settings.model_copy(update={"workspace": settings.workspace.model_copy(update={"root": root})})
+            stack = await closing.enter_async_context(assemble(there, model=model, registry=registry, project=name))
+            benches[name] = Bench(db=stack.database, loop_of=stack.loop_of)
+        worker = Worker(
+            next(iter(benches.values())).db,
+            settings.database.address,
+            benches,
+            Options.of(settings),
+            approval_timeout=settings.agent.approval_timeout,
+        )
+        closing.push_async_callback(worker.stop)
+        await worker.start()
+        yield worker

@@ -15,7 +15,7 @@ class ResumedTurn(Turn):
     async def rounds(self) -> None:
         """Put the open calls in order, run those that may run, and go on."""
         sessions = self._means.sessions
-        standing = await sessions.resume_turn(self._lease, self._turn_id, self._toolset.may_repeat)
+        standing = await sessions.resume_turn(self._lease, self._turn_id, self._may_repeat)
         self._history = [message.to_dict() for message in standing.messages]
         if standing.said:
             self.text = standing.messages[-1].content
@@ -24,3 +24,8 @@ class ResumedTurn(Turn):
             await self._run(standing.calls)
             self._check()
         await self._go_on(self._means.settings.max_rounds - standing.rounds)
+
+    def _may_repeat(self, name: str) -> bool:
+        """Whether a call that had started may be run again; a sub-agent that works elsewhere is found again."""
+        agents = self._toolset.context.agents
+        return self._toolset.may_repeat(name) or (name == "task" and getattr(agents, "durable", False) is True)

@@ -206,7 +206,7 @@ _DISTRIBUTED = (
     CREATE {unlogged}TABLE live (
         session_id TEXT NOT NULL PRIMARY KEY,
         turn_id TEXT NOT NULL,
-        step INTEGER NOT NULL,
+        base {whole} NOT NULL,
         content TEXT NOT NULL
     ){by_key}
     """,

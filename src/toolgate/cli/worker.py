@@ -1,0 +1,111 @@
+"""Play the turns that gateways hand out, until told to end."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolgate.cli.guard import UsageError
+from toolgate.cli.parser import add_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from toolgate.models import ModelClient
+    from toolgate.runtime.registry import ToolRegistry
+    from toolgate.settings import Settings
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """What can be said on the command line; everything else is in the settings."""
+    add_root(parser)
+    parser.add_argument(
+        "--workspace",
+        action="append",
+        metavar="NAME=DIR",
+        default=[],
+        help="a workspace that this worker can reach, by the name that gateways use; may be repeated "
+        "(default: TOOLGATE_DISTRIBUTED_WORKSPACE, else its path, at the root)",
+    )
+    parser.add_argument("--coding", action="store_true", help="let sessions be played in coding mode")
+    parser.add_argument("--model", metavar="NAME", help="offline, openai:NAME, anthropic:NAME, or a bare name")
+    parser.add_argument("--port", type=int, metavar="PORT", help="answer /health/live, /health/ready and /metrics here")
+    parser.add_argument("--host", default="127.0.0.1", help="address for --port (default: 127.0.0.1)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Work until told to stop."""
+    settings = _settings(args)
+    workspaces = _workspaces(args.workspace, settings)
+    probe = None if args.port is None else (args.host, args.port)
+    asyncio.run(work(settings, workspaces, say=_say, probe=probe))
+    return 0
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    from toolgate.compose import settings_with_model
+    from toolgate.settings import Settings
+
+    settings = Settings()
+    if args.coding:
+        session = settings.session.model_copy(update={"coding_enabled": True})
+        settings = settings.model_copy(update={"session": session})
+    if args.root is not None:
+        workspace = settings.workspace.model_copy(update={"root": args.root})
+        settings = settings.model_copy(update={"workspace": workspace})
+    return settings_with_model(settings, args.model)
+
+
+def _workspaces(given: list[str], settings: Settings) -> dict[str, Path]:
+    """Name → root. What is no NAME=DIR, or is there twice, is said."""
+    if not given:
+        root = settings.workspace.root.resolve()
+        return {settings.distributed.workspace or str(root): root}
+    found: dict[str, Path] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            raise UsageError(f"--workspace is NAME=DIR, not {text!r}")
+        if name in found:
+            raise UsageError(f"--workspace names {name!r} twice")
+        if not Path(path).is_dir():
+            raise UsageError(f"--workspace {name}: {path} is not a directory here")
+        found[name] = Path(path).resolve()
+    return found
+
+
+async def work(
+    settings: Settings,
+    workspaces: Mapping[str, Path],
+    *,
+    say: Callable[[str], None],
+    model: ModelClient | None = None,
+    registry: ToolRegistry | None = None,
+    probe: tuple[str, int] | None = None,
+) -> None:
+    """Play turns until a signal says to end; then finish those that run, or hand them over."""
+    from toolgate.compose import working
+
+    ending = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ending.set)
+    async with contextlib.AsyncExitStack() as closing:
+        worker = await closing.enter_async_context(working(settings, workspaces, model=model, registry=registry))
+        if probe is not None:
+            from toolgate.distributed.probe import answering
+
+            host, port = await closing.enter_async_context(answering(worker, *probe))
+            say(f"Health and metrics at http://{host}:{port}/")
+        say(f"Worker {worker.id} plays turns of {', '.join(workspaces)}. SIGTERM ends it when its turns have ended.")
+        await ending.wait()
+        say(f"Ending: {worker.running} turns are being played.")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

@@ -1,0 +1,199 @@
+"""Turns that were handed out: one row each, from the moment of submitting to the end. Times are the database's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from toolgate.distributed import engine
+from toolgate.distributed.engine import NOW
+from toolgate.errors import SessionBusy
+from toolgate.sessions import leases, turns
+from toolgate.sessions.driver import Transaction
+from toolgate.sessions.log import Pen, as_json
+from toolgate.sessions.types import Lease, Message, Turn
+
+State = Literal["queued", "running", "parked", "ended"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a turn belongs."""
+
+    user: str
+    workspace: str
+    queue: str
+    version: str
+    agent: str = ""
+    """The sub-agent whose turn it is."""
+
+
+def submit(
+    transaction: Transaction,
+    session_id: str,
+    said: Message,
+    place: Place,
+    *,
+    request_id: str | None = None,
+    parent_id: str | None = None,
+) -> Turn:
+    """Begin a turn that another process will play; what a crash has left in the session is put in order first.
+
+    The session is held for the moment only: whoever plays the turn takes it later.
+    """
+    lease = leases.claim(transaction, session_id, 60.0)
+    if lease is None or is_open(transaction, session_id):
+        raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
+    turn = turns.start(transaction, lease, said, request_id=request_id, parent_id=parent_id, deadline=None)
+    transaction.run(
+        "INSERT INTO dispatches "
+        "(turn_id, session_id, user_name, workspace, queue, version, agent, state, submitted_at) "
+        f"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'queued', {NOW})",
+        *(turn.id, session_id, place.user, place.workspace, place.queue, place.version, place.agent),
+    )
+    leases.release(transaction, lease)
+    return turn
+
+
+def is_open(transaction: Transaction, session_id: str) -> bool:
+    """Whether a turn of the session was handed out and has not ended."""
+    sql = (
+        "SELECT 1 FROM turns t JOIN dispatches d ON d.turn_id = t.id "
+        "WHERE t.session_id = ?1 AND t.status = 'running' AND d.state <> 'ended'"
+    )
+    return transaction.row(sql, session_id) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A turn that is about to be played."""
+
+    turn: Turn
+    lease: Lease
+    user: str
+    workspace: str
+    queue: str
+    agent: str
+    parent_session: str | None
+    position: int
+    """The last event of the session's log."""
+
+
+def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, ttl: float) -> Taken | bool:
+    """Take a turn to play it. False: someone else has the session at the moment; True: there is nothing to play."""
+    lease = leases.claim(transaction, session_id, ttl)
+    turn = turns.get(transaction, turn_id)
+    if turn is None or turn.status != "running":
+        if lease is not None:
+            leases.release(transaction, lease)
+        end(transaction, turn_id)
+        return True
+    if lease is None:
+        return False
+    row = transaction.row(
+        "SELECT d.claimed_at, d.user_name, d.workspace, d.queue, d.agent, s.parent_id, s.next_seq - 1 "
+        "FROM dispatches d JOIN sessions s ON s.id = d.session_id WHERE d.turn_id = ?1",
+        turn_id,
+    )
+    assert row is not None  # it was written together with the turn
+    if row[0] is not None:
+        turn = _again(transaction, lease, turn)
+    transaction.run(
+        f"UPDATE dispatches SET state = 'running', worker = ?2, claimed_at = {NOW} WHERE turn_id = ?1", turn_id, worker
+    )
+    names = ("user", "workspace", "queue", "agent", "parent_session", "position")
+    return Taken(turn=turn, lease=lease, **dict(zip(names, row[1:], strict=True)))
+
+
+def _again(transaction: Transaction, lease: Lease, turn: Turn) -> Turn:
+    """Count another attempt."""
+    attempt = turn.attempt + 1
+    transaction.run("UPDATE turns SET attempt = ?2 WHERE id = ?1", turn.id, attempt)
+    pen = Pen(transaction, turn.session_id, lease, turn_id=turn.id)
+    pen.event("turn_resumed", as_json({"attempt": attempt}))
+    return turn.model_copy(update={"attempt": attempt})
+
+
+def finish(transaction: Transaction, lease: Lease, turn_id: str, ending: dict[str, Any]) -> Turn:
+    """End a turn, give the session back, and forget the text in the making."""
+    turn = turns.finish(transaction, lease, turn_id, usage=None, **ending)
+    leases.release(transaction, lease)
+    end(transaction, turn_id)
+    transaction.run("DELETE FROM live WHERE session_id = ?1", lease.session_id)
+    return turn
+
+
+def end(transaction: Transaction, turn_id: str) -> None:
+    """Note that a turn has ended."""
+    transaction.run(
+        f"UPDATE dispatches SET state = 'ended', ended_at = {NOW} WHERE turn_id = ?1 AND state <> 'ended'", turn_id
+    )
+
+
+def park(transaction: Transaction, lease: Lease, turn_id: str) -> None:
+    """Put a turn aside until a person has answered: nobody plays it, nobody holds its session."""
+    if leases.release(transaction, lease):
+        _move(transaction, turn_id, "parked")
+        engine.withdraw(transaction, turn_id)
+
+
+def hand_over(transaction: Transaction, lease: Lease, turn_id: str, queue: str) -> None:
+    """Give a turn back to its queue for another worker."""
+    if leases.release(transaction, lease):
+        requeue(transaction, turn_id, queue)
+
+
+def requeue(transaction: Transaction, turn_id: str, queue: str) -> None:
+    """Let the turn be taken again."""
+    _move(transaction, turn_id, "queued")
+    engine.put_back(transaction, turn_id, queue)
+
+
+def _move(transaction: Transaction, turn_id: str, state: State) -> None:
+    transaction.run("UPDATE dispatches SET state = ?2, worker = NULL WHERE turn_id = ?1", turn_id, state)
+
+
+def wake(transaction: Transaction, timeout: float | None) -> list[str]:
+    """Put parked turns into their queues again whose questions are answered, or that a person wants to end."""
+    overdue = "FALSE" if timeout is None else f"a.asked_at < {NOW} - {float(timeout)}"
+    rows = transaction.rows(
+        "SELECT d.turn_id, d.queue FROM dispatches d JOIN turns t ON t.id = d.turn_id WHERE d.state = 'parked' "
+        "AND (t.cancel_requested_at IS NOT NULL OR NOT EXISTS (SELECT 1 FROM approvals a "
+        f"WHERE a.session_id = d.session_id AND a.turn_id = d.turn_id AND a.state = 'pending' AND NOT {overdue})) "
+        "LIMIT 100 FOR UPDATE OF d SKIP LOCKED"
+    )
+    for turn_id, queue in rows:
+        requeue(transaction, turn_id, queue)
+    return [row[0] for row in rows]
+
+
+def cancel(transaction: Transaction, session_id: str) -> bool:
+    """End the turn of a session: here if nobody has begun it, else by asking whoever plays it; whether there is one."""
+    transaction.clock(session_id)  # from here on nobody takes it
+    row = transaction.row(
+        "SELECT d.turn_id, d.state, d.queue FROM dispatches d JOIN turns t ON t.id = d.turn_id "
+        "WHERE d.session_id = ?1 AND t.status = 'running' AND d.state <> 'ended' FOR UPDATE OF d",
+        session_id,
+    )
+    if row is None:
+        return turns.request_cancel(transaction, session_id)
+    turn_id, state, queue = row
+    lease = (
+        leases.claim(transaction, session_id, 60.0) if state == "queued" and not _begun(transaction, turn_id) else None
+    )
+    if lease is not None:
+        finish(transaction, lease, turn_id, CANCELLED)
+        engine.withdraw(transaction, turn_id)
+        return True
+    turns.request_cancel(transaction, session_id)
+    if state == "parked":
+        requeue(transaction, turn_id, queue)
+    return True
+
+
+CANCELLED = {"status": "cancelled", "code": "CANCELLED", "error": "The turn was cancelled."}
+
+
+def _begun(transaction: Transaction, turn_id: str) -> bool:
+    row = transaction.row("SELECT claimed_at FROM dispatches WHERE turn_id = ?1", turn_id)
+    return row is not None and row[0] is not None

@@ -1,0 +1,221 @@
+"""dbos, and nothing but dbos: the one module that knows it. Queues, hand-out and recovery are all its work."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolgate.distributed.names import APPLICATION, WORKFLOW, version
+from toolgate.distributed.options import Options
+from toolgate.errors import StoreError
+from toolgate.sessions.driver import Transaction
+from toolgate.sessions.postgres import PostgresTransaction
+
+if TYPE_CHECKING:
+    from dbos import DBOSClient
+
+    from toolgate.sessions import Database
+
+NOW = "EXTRACT(EPOCH FROM clock_timestamp())"
+NOW_MS = f"CAST({NOW} * 1000 AS BIGINT)"
+
+Play = Callable[[str, str], Awaitable[None]]
+"""Plays a turn: its id and its session's."""
+
+
+def address(url: str) -> str:
+    """The address of the database as dbos reads it."""
+    scheme, colon, rest = url.partition("://")
+    if not colon or scheme.partition("+")[0] not in ("postgresql", "postgres"):
+        raise StoreError(
+            "Turns on several machines need PostgreSQL: set TOOLGATE_DATABASE_URL to postgresql://user@host/name."
+        )
+    return f"postgresql://{rest}"
+
+
+def _import_dbos() -> Any:
+    try:
+        import dbos
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            "Turns on several machines need more packages: pip install 'toolgate[distributed]'."
+        ) from error
+    logging.getLogger("dbos").setLevel(logging.WARNING)
+    return dbos
+
+
+class Handout:
+    """Puts turns into queues, takes them out and puts them back: each in the transaction of whoever calls it.
+
+    dbos has calls for all of this, but only `enqueue_in_transaction` joins a transaction of ours; the others would
+    leave a moment in which its row and ours contradict each other. So they are written here, on the columns that
+    `check` makes sure of.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = address(url)
+        self._made: DBOSClient | None = None
+
+    @property
+    def _client(self) -> DBOSClient:
+        if self._made is None:  # it only builds statements: `lazy` keeps it from connecting
+            self._made = _import_dbos().DBOSClient(
+                system_database_url=self._url, application_name=APPLICATION, lazy=True
+            )
+        return self._made
+
+    async def prepare(self, db: Database) -> None:
+        """Make dbos' tables if they are not there yet, and check that they are the ones that are known here."""
+        try:
+            await asyncio.to_thread(_import_dbos().DBOS.migrate, self._url)
+        except Exception as error:
+            raise StoreError(f"The tables of dbos could not be made ({type(error).__name__}: {error}).") from error
+        await db.read(check)
+
+    def enqueue(self, transaction: Transaction, turn_id: str, session_id: str, *, queue: str, share: str) -> None:
+        """Put a turn into a queue. `share` is whose share of the workers it takes."""
+        assert isinstance(transaction, PostgresTransaction)
+        self._client.enqueue_in_transaction(
+            transaction.connection,
+            {
+                "workflow_name": WORKFLOW,
+                "workflow_id": turn_id,
+                "queue_name": queue,
+                "queue_partition_key": share or "-",
+                "app_version": version(),
+                "serialization_type": _import_dbos().WorkflowSerializationFormat.PORTABLE,
+            },
+            turn_id,
+            session_id,
+        )
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        if self._made is not None:
+            self._made.destroy()
+            self._made = None
+
+
+_ROW = "workflow_uuid = ?1 AND name = 'turn'"
+_CLEARED = f"owner_xid = NULL, started_at_epoch_ms = NULL, updated_at = {NOW_MS}"
+_ENQUEUED = f"status = 'ENQUEUED', completed_at = NULL, {_CLEARED}"
+
+
+def check(transaction: Transaction) -> None:
+    """Raise if dbos' table is not the one that the statements of this module were written for."""
+    try:
+        transaction.rows(
+            "SELECT workflow_uuid, name, status, queue_name, owner_xid, executor_id, application_version, "
+            "started_at_epoch_ms, updated_at, completed_at FROM dbos.workflow_status LIMIT 0"
+        )
+    except Exception as error:
+        raise StoreError(
+            "The tables of dbos are missing or of a version that this Toolgate does not know. "
+            "Install the dbos that `pip install 'toolgate[distributed]'` names."
+        ) from error
+
+
+def withdraw(transaction: Transaction, turn_id: str) -> None:
+    """Take a turn out of its queue, or away from whoever runs it."""
+    transaction.run(
+        f"UPDATE dbos.workflow_status SET status = 'CANCELLED', queue_name = NULL, completed_at = {NOW_MS}, {_CLEARED} "
+        f"WHERE {_ROW} AND status NOT IN ('SUCCESS', 'ERROR')",
+        turn_id,
+    )
+
+
+def put_back(transaction: Transaction, turn_id: str, queue: str) -> None:
+    """Put a turn into its queue again, whoever had it."""
+    transaction.run(
+        f"UPDATE dbos.workflow_status SET {_ENQUEUED}, queue_name = ?2 "
+        f"WHERE {_ROW} AND status NOT IN ('SUCCESS', 'ERROR')",
+        *(turn_id, queue),
+    )
+
+
+def put_back_orphans(transaction: Transaction, timeout: float) -> list[str]:
+    """Put the turns of workers that give no sign of life into their queues again, also those of older versions."""
+    return [
+        row[0]
+        for row in transaction.rows(
+            f"UPDATE dbos.workflow_status w SET {_ENQUEUED}, application_version = ?1 "
+            "WHERE w.name = 'turn' AND w.status = 'PENDING' AND w.application_version <= ?1 AND NOT EXISTS "
+            f"(SELECT 1 FROM workers k WHERE k.id = w.executor_id AND k.state <> 'gone' AND k.seen_at >= {NOW} - ?2) "
+            "RETURNING w.workflow_uuid",
+            *(version(), timeout),
+        )
+    ]
+
+
+def adopt(transaction: Transaction, timeout: float) -> list[str]:
+    """Make turns of older versions this version's, where no worker of theirs is left to take them."""
+    return [
+        row[0]
+        for row in transaction.rows(
+            "UPDATE dbos.workflow_status w SET application_version = ?1 FROM dispatches d "
+            "WHERE d.turn_id = w.workflow_uuid AND w.name = 'turn' AND w.status = 'ENQUEUED' "
+            "AND w.application_version < ?1 AND NOT EXISTS "
+            "(SELECT 1 FROM workers k WHERE k.version = w.application_version AND k.state = 'ready' "
+            f"AND k.seen_at >= {NOW} - ?2 AND jsonb_exists(CAST(k.workspaces AS jsonb), d.workspace)) "
+            "RETURNING w.workflow_uuid",
+            *(version(), timeout),
+        )
+    ]
+
+
+class Engine:
+    """A worker's side of dbos. There is one in a process; its workflows run on the loop that called `start`."""
+
+    def __init__(self, url: str, worker_id: str, options: Options) -> None:
+        self._url = address(url)
+        self._worker_id = worker_id
+        self._options = options
+        self._dbos: Any = None
+
+    async def start(self, play: Play, turns: Sequence[str], agents: Sequence[str]) -> None:
+        """Take turns from these queues from now on."""
+        dbos = _import_dbos()
+        self._dbos = dbos.DBOS(
+            config={
+                "name": APPLICATION,
+                "system_database_url": self._url,
+                "application_version": version(),
+                "executor_id": self._worker_id,
+                "log_level": "WARNING",
+                "use_listen_notify": False,
+                "sys_db_pool_size": 5,
+            }
+        )
+
+        async def turn(turn_id: str, session_id: str) -> None:
+            await play(turn_id, session_id)
+
+        dbos.DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)(turn)
+        dbos.DBOS.listen_queues([*turns, *agents])
+        dbos.DBOS.launch()
+        options = self._options
+        for queue in turns:
+            await self._register(queue, options.slots, options.user_turns)
+        for queue in agents:
+            await self._register(queue, options.agent_slots, options.user_agents)
+
+    async def _register(self, queue: str, slots: int, share: int) -> None:
+        await self._dbos.register_queue_async(
+            queue,
+            worker_concurrency=slots,
+            partition_concurrency=share,
+            polling_interval_sec=self._options.poll,
+            on_conflict="always_update",
+        )
+
+    def stop_taking(self) -> None:
+        """Take no more turns."""
+        if self._dbos is not None:
+            for event in self._dbos.background_thread_stop_events:
+                event.set()
+
+    async def stop(self) -> None:
+        """End the threads and close the connections."""
+        await asyncio.to_thread(_import_dbos().DBOS.destroy, destroy_registry=True)

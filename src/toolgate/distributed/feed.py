@@ -1,0 +1,111 @@
+"""`DurableFeed`: what happens in sessions whose turns are played elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Sequence
+from typing import TYPE_CHECKING
+
+from toolgate.distributed import live
+from toolgate.errors import StoreError
+from toolgate.log import logger
+
+if TYPE_CHECKING:
+    from toolgate.distributed.live import Live
+    from toolgate.protocol.ports import LiveListener
+    from toolgate.sessions import Database, Event, SessionStore
+
+_AGAIN = 0.5
+"""Seconds before a database that did not answer is asked again."""
+_LOOK = 2.0
+"""Seconds after which text in the making is looked for, even if nobody says that there is some."""
+
+
+class DurableFeed:
+    """The `EventFeed` of a gateway: the log by number, and text in the making where a worker has written some.
+
+    A database that is away for a while is waited for: nothing is missing when it is back, for the log has numbers.
+    """
+
+    def __init__(self, db: Database, sessions: SessionStore) -> None:
+        self._db = db
+        self._sessions = sessions
+        self._watching: dict[str, _Watching] = {}
+
+    async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> Sequence[Event]:
+        """The log from after a number on."""
+        return await self._sessions.events(session_id, after_seq, limit=limit)
+
+    async def follow(self, session_id: str, after_seq: int = 0) -> AsyncGenerator[Event, None]:
+        """The log from after a number on, and what is added, by whatever process."""
+        while True:
+            try:
+                async with contextlib.aclosing(self._sessions.follow(session_id, after_seq)) as events:
+                    async for event in events:
+                        after_seq = event.seq
+                        yield event
+            except StoreError as error:
+                logger("distributed").warning("log_not_read", session_id=session_id, error=str(error))
+            await asyncio.sleep(_AGAIN)
+
+    def listen(self, session_id: str, listener: LiveListener) -> None:
+        """Tell the listener what is live; first of all, the message that is being written."""
+        watching = self._watching.get(session_id)
+        if watching is None:
+            watching = self._watching[session_id] = _Watching(self._db, session_id)
+        watching.listeners.append(listener)
+        if watching.latest is not None:
+            listener.text(watching.latest.base, 0, watching.latest.content)
+
+    def so_far(self, session_id: str) -> tuple[int, str]:
+        """The message that is being written, and the event that it comes after."""
+        watching = self._watching.get(session_id)
+        if watching is None or watching.latest is None:
+            return 0, ""
+        return watching.latest.base, watching.latest.content
+
+    def leave(self, session_id: str, listener: LiveListener) -> None:
+        """Tell the listener no more."""
+        watching = self._watching[session_id]
+        watching.listeners.remove(listener)
+        if not watching.listeners:
+            watching.task.cancel()
+            del self._watching[session_id]
+
+
+class _Watching:
+    """Reads the text in the making of one session whenever there may be more."""
+
+    def __init__(self, db: Database, session_id: str) -> None:
+        self.listeners: list[LiveListener] = []
+        self.latest: Live | None = None
+        self._db = db
+        self._session_id = session_id
+        self.task = asyncio.get_running_loop().create_task(self._watch(), name="toolgate-live")
+
+    async def _watch(self) -> None:
+        with self._db.feed.follow(self._session_id) as news:
+            while True:
+                news.clear()
+                try:
+                    await self._db.driver.listen()
+                    found = await self._db.read(lambda tx: live.read(tx, self._session_id))
+                    if found is not None:
+                        self._tell(found)
+                except StoreError as error:
+                    logger("distributed").info("live_text_not_read", error=type(error).__name__)
+                    await asyncio.sleep(_AGAIN)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOK):
+                        await news.wait()
+
+    def _tell(self, found: Live) -> None:
+        before = self.latest
+        if found == before:
+            return
+        same = before is not None and (before.turn_id, before.base) == (found.turn_id, found.base)
+        known = len(before.content) if before is not None and same else 0
+        self.latest = found
+        for listener in list(self.listeners):
+            listener.text(found.base, known, found.content[known:])

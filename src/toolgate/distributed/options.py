@@ -1,0 +1,58 @@
+"""What can be set about turns on other machines, in the units that the code uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from toolgate.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How workers and gateways behave. Seconds throughout."""
+
+    slots: int = 8
+    """Turns that a worker runs side by side, for each workspace."""
+    agent_slots: int = 16
+    """Sub-agents that a worker runs side by side, for each workspace."""
+    lease: float = 10.0
+    """After this long without a sign of life a worker is dead, and others take its turns over."""
+    poll: float = 0.05
+    """Between two looks of a worker into its queues."""
+    park: float = 60.0
+    """How long a worker waits for a person's answer before it puts the turn aside."""
+    drain: float = 60.0
+    """How long a worker that was told to end finishes its turns; the rest is handed over."""
+    user_turns: int = 4
+    """Turns of one user that run at the same time; the others wait."""
+    user_agents: int = 8
+    """Sub-agents of one user that run at the same time; the others wait."""
+    queue_length: int = 1000
+    """Turns that wait at the most; beyond it new ones are refused."""
+    turns_per_minute: int = 60
+    """New turns of one user in a minute; 0 is no limit."""
+    tokens_per_day: int = 0
+    """Tokens of one user in a day; 0 is no limit."""
+    grace: float = 60.0
+    """How long turns are accepted for a workspace whose last worker is gone."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """As the settings say."""
+        area, limits = settings.distributed, settings.limits
+        return cls(
+            slots=area.slots,
+            agent_slots=area.agent_slots,
+            lease=area.lease_seconds,
+            poll=area.poll_seconds,
+            park=area.park_seconds,
+            drain=area.drain_seconds,
+            user_turns=limits.user_turns,
+            user_agents=limits.user_agents,
+            queue_length=limits.queue_length,
+            turns_per_minute=limits.turns_per_minute,
+            tokens_per_day=limits.tokens_per_day,
+            grace=area.grace_seconds,
+        )

@@ -1,0 +1,175 @@
+"""Playing one turn on a worker: holding its session, and letting go of it without a trace when it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from toolgate.agent.ending import Ending, play
+from toolgate.agent.turn import Turn
+from toolgate.distributed import dispatches
+from toolgate.distributed.agents import family_of
+from toolgate.distributed.asking import DurableApprover
+from toolgate.distributed.live import LiveWriter
+from toolgate.errors import SessionFenced, ToolError, ToolgateError
+from toolgate.log import logger
+from toolgate.sessions import leases, turns
+
+if TYPE_CHECKING:
+    from toolgate.agent import AgentLoop
+    from toolgate.distributed.engine import Handout
+    from toolgate.distributed.options import Options
+    from toolgate.sessions import Database
+    from toolgate.sessions.driver import Transaction
+
+_AGAIN = ("STORE_ERROR", "SESSION_FENCED")
+"""Endings that are no end of the turn: the database or the session was lost, and somebody goes on with it."""
+_LOOK = 1.0
+"""Seconds between two looks at whether a person wants the turn to end."""
+
+
+class Outcome(enum.Enum):
+    """What became of an attempt to play a turn."""
+
+    ended = "ended"
+    lost = "lost"
+    parked = "parked"
+    handed_over = "handed_over"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What a player works with."""
+
+    db: Database
+    loop: AgentLoop
+    options: Options
+    approval_timeout: float | None
+    handout: Handout
+
+
+class Player:
+    """Plays one turn that was taken."""
+
+    def __init__(self, means: Means, taken: dispatches.Taken) -> None:
+        self._means = means
+        self._taken = taken
+        self._turn: Turn | None = None
+        self._given_up: Outcome | None = None
+        self._giving_up = asyncio.Event()
+        self._approver: DurableApprover | None = None
+
+    def give_up(self, outcome: Outcome) -> None:
+        """Stop playing without ending the turn."""
+        if self._given_up is None:
+            self._given_up = outcome
+            self._giving_up.set()
+
+    async def play(self) -> Outcome:
+        """Play the turn until it ends, is lost or is put aside."""
+        taken = self._taken
+        session_id, first = taken.lease.session_id, taken.position
+        with self._means.db.feed.track(session_id) as position:
+            live = LiveWriter(self._means.db, session_id, taken.turn.id, lambda: max(first, position()))
+            try:
+                return await self._tried(live)
+            finally:
+                await live.close()
+
+    async def _tried(self, live: LiveWriter) -> Outcome:
+        try:
+            return await self._play(live)
+        except ToolError as error:  # a sub-agent that is not known here any more
+            ending = Ending(status="failed", code=error.code.value, message=error.message)
+            return await self._end(ending)
+        except ToolgateError as error:
+            logger("distributed").warning("turn_lost", turn_id=self._taken.turn.id, error=str(error))
+            return Outcome.lost
+
+    async def _play(self, live: LiveWriter) -> Outcome:
+        taken, means = self._taken, self._means
+        approver = self._approver = self._asking()
+        kin = family_of(means.db, means.handout, taken, lambda: self._given_up is not None)
+        async with means.loop.taking_up(
+            taken.lease, taken.turn.id, emit=live.emit, approver=approver, kin=kin, agent=taken.agent
+        ) as turn:
+            if taken.turn.cancel_requested_at is not None:
+                turn.stop()
+            playing = asyncio.get_running_loop().create_task(play(turn))
+            keeping = asyncio.get_running_loop().create_task(self._keep(turn))
+            giving_up = asyncio.get_running_loop().create_task(self._giving_up.wait())
+            try:
+                await asyncio.wait({playing, giving_up}, return_when=asyncio.FIRST_COMPLETED)
+                if self._given_up is not None and not playing.done():
+                    await self._let_go(self._given_up)
+                    turn.stop()
+                ending = await playing
+            finally:
+                keeping.cancel()
+                giving_up.cancel()
+        if self._given_up is not None:
+            return self._given_up
+        return Outcome.lost if ending.code in _AGAIN else await self._end(ending)
+
+    def _asking(self) -> DurableApprover:
+        taken, means = self._taken, self._means
+        person = None
+        if taken.parent_session is not None and taken.turn.parent_id is not None:
+            person = (taken.parent_session, taken.turn.parent_id)
+        return DurableApprover(
+            means.db,
+            taken.lease,
+            taken.turn.id,
+            person=person,
+            park=None if person else means.options.park,
+            timeout=means.approval_timeout,
+            put_aside=lambda: self.give_up(Outcome.parked),
+        )
+
+    async def _let_go(self, outcome: Outcome) -> None:
+        """Give the session back first: whatever the turn writes while it stops is refused, as after a crash."""
+        if self._approver is not None:
+            self._approver.parked = True
+        lease, turn_id, queue = self._taken.lease, self._taken.turn.id, self._taken.queue
+        if outcome is Outcome.parked:
+            await self._means.db.write(lambda tx: dispatches.park(tx, lease, turn_id))
+        elif outcome is Outcome.handed_over:
+            await self._means.db.write(lambda tx: dispatches.hand_over(tx, lease, turn_id, queue))
+
+    async def _end(self, ending: Ending) -> Outcome:
+        said = {"status": ending.status, "code": ending.code, "error": ending.message}
+        lease, turn_id = self._taken.lease, self._taken.turn.id
+        try:
+            await self._means.db.write(lambda tx: dispatches.finish(tx, lease, turn_id, said))
+        except SessionFenced:
+            return Outcome.lost
+        return Outcome.ended
+
+    async def _keep(self, turn: Turn) -> None:
+        """Hold the session while the turn is played; give the turn up when it cannot be held."""
+        loop = asyncio.get_running_loop()
+        ttl = self._means.options.lease
+        held_until = loop.time() + ttl
+        while True:
+            await asyncio.sleep(min(_LOOK, ttl / 4))
+            try:
+                async with asyncio.timeout(ttl / 2):
+                    if await self._means.db.write(self._renew):
+                        turn.stop()
+                held_until = loop.time() + ttl
+            except SessionFenced:
+                self.give_up(Outcome.lost)
+                return
+            except (ToolgateError, TimeoutError) as error:
+                logger("distributed").warning("lease_not_renewed", error=type(error).__name__)
+                if loop.time() > held_until:
+                    self.give_up(Outcome.lost)
+                    return
+
+    def _renew(self, transaction: Transaction) -> bool:
+        """Hold the session for longer; whether someone wants the turn to end."""
+        leases.renew(transaction, self._taken.lease, self._means.options.lease)
+        turn = turns.get(transaction, self._taken.turn.id)
+        return turn is not None and turn.cancel_requested_at is not None

@@ -1,0 +1,69 @@
+"""`DurableRunner`: a gateway's way to have turns played by workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolgate.distributed import dispatches, limits
+from toolgate.distributed.engine import Handout
+from toolgate.distributed.names import turns_queue, version, workspace_of
+from toolgate.errors import RequestRepeated, SessionNotFound
+from toolgate.runtime.redaction import mask, secrets_of
+from toolgate.sessions import transcript, turns
+
+if TYPE_CHECKING:
+    from toolgate.distributed.options import Options
+    from toolgate.sessions import Database, Turn
+    from toolgate.sessions.driver import Transaction
+    from toolgate.sessions.types import Message
+    from toolgate.settings import Settings
+
+
+class DurableRunner:
+    """Hands turns out. What was accepted is played to its end, whatever becomes of this process."""
+
+    def __init__(self, db: Database, url: str, options: Options, settings: Settings) -> None:
+        self._db = db
+        self._options = options
+        self._handout = Handout(url)
+        self._secrets = secrets_of(settings)
+
+    async def start(self) -> None:
+        """Make what has to be there."""
+        await self._handout.prepare(self._db)
+
+    async def submit(self, session_id: str, content: str, *, request_id: str) -> None:
+        """Begin a turn with what a person said; it is durable and in its queue when this returns."""
+        await self.begin(session_id, content, request_id=request_id)
+
+    async def begin(self, session_id: str, content: str, *, request_id: str | None = None) -> Turn:
+        """The same; returns the turn as it begins.
+
+        `SessionBusy` while a turn of the session runs, `LimitReached` (which is one) if there is too much to do,
+        `RequestRepeated`, `SessionNotFound`, `MessageTooLarge` and `StoreError` start nothing.
+        """
+        said = transcript.message("user", mask(content, self._secrets) if self._secrets else content, None, None)
+        return await self._db.write(lambda tx: self._submit(tx, session_id, said, request_id))
+
+    async def cancel(self, session_id: str) -> bool:
+        """End the turn of a session, wherever it is played; whether there was one."""
+        return await self._db.write(lambda tx: dispatches.cancel(tx, session_id))
+
+    async def aclose(self) -> None:
+        """Let go of everything; the turns go on."""
+        self._handout.close()
+
+    def _submit(self, transaction: Transaction, session_id: str, said: Message, request_id: str | None) -> Turn:
+        row = transaction.row("SELECT user_name, project FROM sessions WHERE id = ?1", session_id)
+        if row is None:
+            raise SessionNotFound(f"There is no session {session_id!r}.")
+        user, workspace = row[0], workspace_of(row[1])
+        known = None if request_id is None else turns.by_request(transaction, session_id, request_id)
+        if known is not None:
+            raise RequestRepeated(f"This request has started a turn before ({known.status}).", known.id)
+        limits.check(transaction, user, workspace, self._options)
+        queue = turns_queue(workspace)
+        place = dispatches.Place(user=user, workspace=workspace, queue=queue, version=version())
+        turn = dispatches.submit(transaction, session_id, said, place, request_id=request_id)
+        self._handout.enqueue(transaction, turn.id, session_id, queue=queue, share=user)
+        return turn

@@ -1,0 +1,169 @@
+"""`Worker`: takes turns from the queues of its workspaces and plays them, until it is told to end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from toolgate.distributed import dispatches, workers
+from toolgate.distributed.engine import Engine, Handout
+from toolgate.distributed.names import agents_queue, turns_queue, version
+from toolgate.distributed.options import Options
+from toolgate.distributed.playing import Means, Outcome, Player
+from toolgate.distributed.reaper import Reaper
+from toolgate.errors import ToolgateError
+from toolgate.log import logger
+from toolgate.protocol.ids import uuid7
+
+if TYPE_CHECKING:
+    from toolgate.agent import AgentLoop
+    from toolgate.distributed.workers import WorkerState
+    from toolgate.sessions import Database
+
+_PAUSE = 0.25
+"""Seconds before a session that someone else has is tried again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What the turns of one workspace are played with."""
+
+    db: Database
+    loop_of: Callable[[str], AgentLoop]
+    """The agent of one user."""
+
+
+class Worker:
+    """One process that plays turns, in the workspaces that it has a bench for."""
+
+    def __init__(
+        self,
+        db: Database,
+        url: str,
+        benches: Mapping[str, Bench],
+        options: Options,
+        *,
+        approval_timeout: float | None = None,
+    ) -> None:
+        self.id = uuid7()
+        self._db = db
+        self._benches = benches
+        self._options = options
+        self._approval_timeout = approval_timeout
+        self._handout = Handout(url)
+        self._engine = Engine(url, self.id, options)
+        self._reaper = Reaper(db, options, approval_timeout)
+        self._state: WorkerState = "ready"
+        self._players: dict[str, Player] = {}
+        self._running: set[asyncio.Task[None]] = set()
+        self._beating: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> int:
+        """Turns that are being played."""
+        return len(self._players)
+
+    async def start(self) -> None:
+        """Register, and take turns from now on."""
+        await self._handout.prepare(self._db)
+        await self._beat()
+        queues = [turns_queue(name) for name in self._benches], [agents_queue(name) for name in self._benches]
+        await self._engine.start(self._play, *queues)
+        self._beating = asyncio.get_running_loop().create_task(self._keep_beating())
+
+    async def drain(self) -> None:
+        """Take no more turns, finish those that run, and hand over what does not end in time."""
+        self._state = "draining"
+        self._engine.stop_taking()
+        await self._try_to_beat()
+        if self._running:
+            await asyncio.wait(self._running, timeout=self._options.drain)
+        for player in list(self._players.values()):
+            player.give_up(Outcome.handed_over)
+        if self._running:
+            await asyncio.wait(self._running)
+
+    async def stop(self) -> None:
+        """Drain, sign off and let go of everything."""
+        await self.drain()
+        if self._beating is not None:
+            self._beating.cancel()
+        await self._engine.stop()
+        try:
+            await self._db.write(lambda tx: workers.leave(tx, self.id))
+        except ToolgateError as error:
+            logger("distributed").warning("worker_not_signed_off", error=str(error))
+        self._handout.close()
+
+    async def _play(self, turn_id: str, session_id: str) -> None:
+        """The workflow: it returns when the turn has ended, was put aside, or is someone else's."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
+        try:
+            older = self._players.get(turn_id)
+            if older is not None:  # this worker was thought dead, and is given its own turn again
+                older.give_up(Outcome.lost)
+            again = True
+            while again:
+                again = await self._attempt(turn_id, session_id)
+                if again:
+                    await asyncio.sleep(_PAUSE)
+        finally:
+            self._running.discard(task)
+
+    async def _attempt(self, turn_id: str, session_id: str) -> bool:
+        """Try to play the turn; whether it has to be tried again."""
+        if turn_id in self._players:
+            return True
+        try:
+            taken = await self._db.write(
+                lambda tx: dispatches.take(tx, turn_id, session_id, self.id, self._options.lease)
+            )
+        except ToolgateError as error:
+            logger("distributed").warning("turn_not_taken", turn_id=turn_id, error=str(error))
+            return True
+        if isinstance(taken, bool):
+            return not taken
+        return await self._played(taken) is Outcome.lost
+
+    async def _played(self, taken: dispatches.Taken) -> Outcome:
+        bench = self._benches[taken.workspace]
+        means = Means(
+            db=bench.db,
+            loop=bench.loop_of(taken.user),
+            options=self._options,
+            approval_timeout=self._approval_timeout,
+            handout=self._handout,
+        )
+        player = self._players[taken.turn.id] = Player(means, taken)
+        try:
+            return await player.play()
+        finally:
+            del self._players[taken.turn.id]
+
+    async def _keep_beating(self) -> None:
+        while True:
+            await asyncio.sleep(self._options.lease / 4)
+            await self._try_to_beat()
+            await self._reaper.round()
+
+    async def _try_to_beat(self) -> None:
+        try:
+            async with asyncio.timeout(self._options.lease / 2):
+                await self._beat()
+        except (ToolgateError, TimeoutError) as error:
+            logger("distributed").warning("no_sign_of_life", error=str(error) or "the database does not answer")
+
+    async def _beat(self) -> None:
+        about = workers.About(
+            id=self.id,
+            version=version(),
+            workspaces=tuple(self._benches),
+            slots=self._options.slots,
+            running=len(self._players),
+            state=self._state,
+        )
+        await self._db.write(lambda tx: workers.beat(tx, about))

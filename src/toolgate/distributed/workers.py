@@ -1,0 +1,81 @@
+"""Who works: one row a worker, with its last sign of life by the database's clock."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from dataclasses import dataclass
+from typing import Literal
+
+from toolgate.distributed.engine import NOW
+from toolgate.sessions.driver import Transaction
+
+WorkerState = Literal["ready", "draining", "gone"]
+
+_KEPT = 86_400
+"""Seconds for which a worker that is gone is remembered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What a worker says of itself."""
+
+    id: str
+    version: str
+    workspaces: tuple[str, ...]
+    slots: int
+    running: int
+    state: WorkerState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerRow(About):
+    """A worker, as the others know it."""
+
+    name: str
+    age: float
+    """Seconds since it was started."""
+    silent: float
+    """Seconds since its last sign of life."""
+
+
+def this_name() -> str:
+    """This process, for people."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def beat(transaction: Transaction, worker: About) -> None:
+    """Give a sign of life; the first one is the registration, and one that was thought dead is back."""
+    transaction.run(
+        "INSERT INTO workers (id, name, version, workspaces, slots, running, state, started_at, seen_at) "
+        f"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, {NOW}, {NOW}) "
+        f"ON CONFLICT (id) DO UPDATE SET running = excluded.running, state = excluded.state, seen_at = {NOW}",
+        *(worker.id, this_name(), worker.version, json.dumps(list(worker.workspaces))),
+        *(worker.slots, worker.running, worker.state),
+    )
+
+
+def leave(transaction: Transaction, worker_id: str) -> None:
+    """Sign off."""
+    transaction.run("UPDATE workers SET state = 'gone', running = 0 WHERE id = ?1", worker_id)
+
+
+def bury(transaction: Transaction, timeout: float) -> list[str]:
+    """Note which workers have been silent for too long; forget those that are long gone."""
+    transaction.run(f"DELETE FROM workers WHERE state = 'gone' AND seen_at < {NOW} - {_KEPT}")
+    sql = f"UPDATE workers SET state = 'gone' WHERE state <> 'gone' AND seen_at < {NOW} - ?1 RETURNING id"
+    return [row[0] for row in transaction.rows(sql, timeout)]
+
+
+def everyone(transaction: Transaction) -> list[WorkerRow]:
+    """All workers that are remembered, those that work first."""
+    rows = transaction.rows(
+        "SELECT id, name, version, workspaces, slots, running, state, "
+        f"CAST({NOW} AS DOUBLE PRECISION) - started_at, CAST({NOW} AS DOUBLE PRECISION) - seen_at "
+        "FROM workers ORDER BY state = 'gone', started_at, id"
+    )
+    names = ("id", "name", "version", "workspaces", "slots", "running", "state", "age", "silent")
+    return [
+        WorkerRow(**{**dict(zip(names, row, strict=True)), "workspaces": tuple(json.loads(row[3]))}) for row in rows
+    ]

@@ -1,0 +1,170 @@
+"""Workers as real processes on a real PostgreSQL, and a client that hands turns out and watches them."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from toolgate.distributed.options import Options
+from toolgate.distributed.runner import DurableRunner
+from toolgate.sessions import Database, Event, SessionManager, Turn
+from toolgate.settings import SessionSettings, Settings
+
+LEASE = 2.0
+"""Seconds: short, so that takeovers do not take long; long enough for a busy machine."""
+PATIENCE = 50.0
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Process:
+    """A process that was started, and what it said."""
+
+    popen: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def signal(self, number: int) -> None:
+        if self.popen.poll() is None:
+            self.popen.send_signal(number)
+
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+        self.signal(signal.SIGCONT)
+        self.popen.wait(10)
+
+
+@dataclass
+class Cluster:
+    """A database, what runs on it, and the directory that everything leaves its traces in."""
+
+    url: str
+    base: Path
+    db: Database
+    sessions: SessionManager
+    runner: DurableRunner
+    environment: dict[str, str]
+    processes: list[Process] = field(default_factory=list)
+
+    def workspace(self, name: str = "main") -> Path:
+        path = self.base / name
+        path.mkdir(exist_ok=True)
+        return path
+
+    def start(self, words: Iterable[str], name: str, **environment: str) -> Process:
+        log = self.base / f"{name}{len(self.processes)}.log"
+        with log.open("wb") as output:
+            popen = subprocess.Popen(
+                [sys.executable, *words],
+                cwd=ROOT,
+                env={**self.environment, **environment},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        process = Process(popen, log)
+        self.processes.append(process)
+        return process
+
+    def worker(self, *names: str, **environment: str) -> Process:
+        """Start a worker for these workspaces."""
+        places = [f"{name}={self.workspace(name)}" for name in names or ("main",)]
+        return self.start(["-m", "tests.distributed.program", *places], "worker", **environment)
+
+    async def ready(self, *processes: Process) -> None:
+        """Wait until these workers work."""
+        for process in processes:
+            await until(lambda process=process: self._ready(process))
+
+    def _ready(self, process: Process) -> bool:
+        assert process.popen.poll() is None, process.output
+        return "plays turns" in process.output
+
+    async def session(self, user: str = "ada", project: str = "main") -> str:
+        return (await self.sessions.create(user=user, project=project)).id
+
+    async def begin(self, session_id: str, *steps: Any) -> Turn:
+        return await self.runner.begin(session_id, json.dumps(list(steps)))
+
+    async def ended(self, turn_id: str) -> Turn:
+        """The turn, once it has ended."""
+        found: list[Turn] = []
+
+        async def over() -> bool:
+            turn = await self.sessions.turn(turn_id)
+            if turn is not None and turn.status != "running":
+                found.append(turn)
+            return bool(found)
+
+        await until(over, what=f"the end of {turn_id}", logs=self.logs)
+        return found[0]
+
+    def logs(self) -> str:
+        return "\n".join(f"--- {process.log.name}\n{process.output[-3000:]}" for process in self.processes)
+
+    async def events(self, session_id: str) -> list[Event]:
+        return await self.sessions.events(session_id, limit=100_000)
+
+    def effects(self, name: str = "notes") -> list[str]:
+        path = self.base / "effects" / name
+        return path.read_text().split() if path.exists() else []
+
+
+async def until(condition: Callable[[], Any], *, what: str = "it", logs: Callable[[], str] | None = None) -> None:
+    """Wait for a condition, which may be a coroutine function."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        answer = condition()
+        if asyncio.iscoroutine(answer):
+            answer = await answer
+        if answer:
+            return
+        assert time.monotonic() < deadline, f"waited too long for {what}\n{logs() if logs else ''}"
+        await asyncio.sleep(0.05)
+
+
+OPTIONS = Options(lease=LEASE, turns_per_minute=0, grace=60.0, user_turns=4)
+
+
+@contextlib.asynccontextmanager
+async def cluster(url: str, base: Path, options: Options = OPTIONS, **environment: str) -> AsyncIterator[Cluster]:
+    """A cluster without workers, on a database that nobody else uses."""
+    (base / "effects").mkdir(exist_ok=True)
+    db = Database(url)
+    await db.migrate()
+    runner = DurableRunner(db, url, options, Settings.defaults())
+    await runner.start()
+    made = Cluster(
+        url=url,
+        base=base,
+        db=db,
+        sessions=SessionManager(db, SessionSettings()),
+        runner=runner,
+        environment={
+            **os.environ,
+            "TOOLGATE_DATABASE_URL": url,
+            "TOOLGATE_DISTRIBUTED_LEASE_SECONDS": str(options.lease),
+            "TOOLGATE_DISTRIBUTED_PARK_SECONDS": "0.5",
+            "TOOLGATE_LIMITS_USER_TURNS": str(options.user_turns),
+            "TEST_EFFECTS": str(base / "effects"),
+            "PYTHONPATH": str(ROOT),
+            **environment,
+        },
+    )
+    try:
+        yield made
+    finally:
+        for process in made.processes:
+            process.kill()
+        await runner.aclose()
+        await db.close()

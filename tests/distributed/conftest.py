@@ -1,0 +1,39 @@
+"""One PostgreSQL for all of these tests, and a database of its own for each."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.distributed.cluster import Cluster, cluster
+from tests.support.databases import postgres_server
+
+
+@pytest.fixture(scope="session")
+def server_url() -> Iterator[str]:
+    with postgres_server() as url:
+        yield url
+
+
+async def new_database(server_url: str) -> str:
+    """The address of a fresh database."""
+    import asyncpg  # type: ignore[import-untyped]
+
+    name = f"t{uuid.uuid4().hex[:12]}"
+    connection = await asyncpg.connect(server_url)
+    await connection.execute(f"CREATE DATABASE {name}")
+    await connection.close()
+    return server_url.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture
+async def own_url(server_url: str) -> str:
+    return await asyncio.shield(new_database(server_url))
+
+
+@pytest.fixture
+async def machines(own_url: str, tmp_path: Path) -> AsyncIterator[Cluster]:
+    async with cluster(own_url, tmp_path) as made:
+        yield made

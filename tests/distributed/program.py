@@ -1,0 +1,111 @@
+"""A worker with a model that does what the message says, and tools whose effects can be counted.
+
+    python -m tests.distributed.program NAME=DIR …
+
+The message is JSON: a list of steps, each a text or a list of calls `[name, arguments]`. The model has no memory of its
+own: how many answers it has given since the message says which step is next, so any process can go on.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from toolgate.cli.worker import work
+from toolgate.models.base import ModelItem, ModelRequest, ModelUsage
+from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.modes import ToolMode
+from toolgate.runtime.builtin import builtin_registry
+from toolgate.runtime.registry import ToolRegistry
+from toolgate.settings import Settings
+from toolgate.tools.function import tool
+
+PAUSE = float(os.environ.get("TEST_MODEL_PAUSE", "0.0"))
+"""Seconds that the model thinks before each answer."""
+
+
+class StepModel:
+    """Plays the steps that the message lists."""
+
+    name = "steps"
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
+        """The next step."""
+        place = max(n for n, message in enumerate(request.messages) if message["role"] == "user")
+        steps = json.loads(request.messages[place]["content"])
+        step = steps[sum(message["role"] == "assistant" for message in request.messages[place:])]
+        await asyncio.sleep(PAUSE)
+        if isinstance(step, str):
+            for piece in (step[: len(step) // 2], step[len(step) // 2 :]):
+                yield piece
+                await asyncio.sleep(PAUSE / 4)
+        else:
+            for number, (name, arguments) in enumerate(step):
+                yield ToolCall(id=f"call{number}", name=name, arguments=json.dumps(arguments))
+        yield ModelUsage(input_tokens=10, output_tokens=5)
+
+
+def _write(directory: str, name: str, line: str) -> None:
+    descriptor = os.open(Path(directory) / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(descriptor, f"{line}\n".encode())
+    finally:
+        os.close(descriptor)
+
+
+def registry(effects: str) -> ToolRegistry:
+    """The built-in tools, and some with effects that must happen at most once."""
+    made = builtin_registry()
+    both = frozenset(ToolMode)
+
+    async def note(key: str, seconds: float = 0.0) -> str:
+        """Write a line down; not to be repeated.
+
+        Args:
+            key: what to write
+            seconds: how long it takes, half of it before the line is written
+        """
+        await asyncio.sleep(seconds / 2)
+        _write(effects, "notes", key)
+        await asyncio.sleep(seconds / 2)
+        return key
+
+    async def look(key: str, seconds: float = 0.0) -> str:
+        """Look at something; may be repeated.
+
+        Args:
+            key: what to look at
+            seconds: how long it takes
+        """
+        _write(effects, "looks", key)
+        await asyncio.sleep(seconds)
+        return key
+
+    async def risky(key: Annotated[str, Field(description="what to write")]) -> str:
+        """Write a line down, if a person allows it."""
+        _write(effects, "notes", key)
+        return key
+
+    made.register(tool(name="note", modes=both)(note))
+    looking = tool(name="look", modes=both)(look)
+    looking.read_only = True
+    made.register(looking)
+    made.register(tool(name="risky", modes=both, requires_permission=True)(risky))
+    return made
+
+
+def main(words: list[str]) -> None:
+    """Work until a signal says to end."""
+    workspaces = {name: Path(path) for name, _, path in (word.partition("=") for word in words)}
+    say: Any = lambda text: print(text, flush=True)  # noqa: E731
+    made = registry(os.environ["TEST_EFFECTS"])
+    asyncio.run(work(Settings(), workspaces, say=say, model=StepModel(), registry=made))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
