@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests.support.privileges import public_directory, run_as
+from tests.support.privileges import public_directory, run_apart, run_as
 from toolgate.protocol.plan import Access
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult
@@ -75,6 +75,10 @@ class Shells:
     def run(self, script: Callable[[ShellSession], Awaitable[T]]) -> T:
         """What `script` returns, given a session."""
         return run_as(self.uid, lambda: asyncio.run(self._session(script)))
+
+    def run_apart(self, script: Callable[[ShellSession], Awaitable[T]]) -> T:
+        """The same in a process of its own."""
+        return run_apart(self.uid, lambda: asyncio.run(self._session(script)))
 
     async def _session(self, script: Callable[[ShellSession], Awaitable[T]]) -> T:
         host = {"PATH": os.environ["PATH"], "HOME": "/root", "X_API_TOKEN": CANARY, **self.environment}

@@ -125,8 +125,12 @@ class Walk:
         self._links = links
         self.fd = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=root_fd)
         """The last component that exists (`O_PATH`)."""
-        self.parent_fd = os.dup(self.fd)
-        """Its directory."""
+        try:
+            self.parent_fd = os.dup(self.fd)
+            """Its directory."""
+        except OSError:
+            os.close(self.fd)
+            raise
         self.is_directory = True
 
     def __enter__(self) -> "Walk":
