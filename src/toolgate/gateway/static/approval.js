@@ -101,7 +101,6 @@ export class Approval extends HTMLElement {
 
   #content(session, question) {
     const left = this.#queue.size - 1;
-    const rule = question.rule || "";
     return [
       h(
         "header",
@@ -111,17 +110,17 @@ export class Approval extends HTMLElement {
         h("p", { class: "deadline", role: "timer" }),
       ),
       h("h2", { id: "approval-summary", tabindex: "-1" }, visible(question.summary)),
-      h("p", { class: "tool" }, visible(question.tool_name)),
+      h("p", { class: "tool" }, h("code", {}, visible(question.tool_name)), question.reason ? visible(question.reason) : null),
       detail(question.detail || question.summary),
       this.#denial(),
-      this.#always(rule),
+      this.#always(question.rule ?? ""),
       h("p", { class: "problem", role: "alert", hidden: true }),
       h(
         "footer",
         { class: "choices" },
         this.#button("Allow once", "A", "primary allow", () => this.#answer(true)),
         this.#button("Deny", "D", "deny", () => this.#panel("denial")),
-        this.#button("Always…", "W", "always", () => this.#panel("rule")),
+        question.rule && this.#button("Always…", "W", "always", () => this.#panel("rule")),
         this.#button("Later", "Esc", "quiet later", () => this.#escape()),
       ),
     ];
@@ -131,13 +130,21 @@ export class Approval extends HTMLElement {
     return h("button", { type: "button", class: classes, "aria-keyshortcuts": key, onclick: act }, words, h("kbd", { "aria-hidden": "true" }, key));
   }
 
+  #submit(words, classes) {
+    return h("button", { type: "submit", class: classes }, words, h("kbd", { "aria-hidden": "true" }, "Enter"));
+  }
+
+  #back() {
+    return this.#button("Back", "Esc", "quiet", () => this.#escape());
+  }
+
   #denial() {
     const field = h("input", { id: "reason", maxlength: "2000", autocomplete: "off", placeholder: "What should be done instead?" });
     const form = h(
       "form",
       { class: "panel denial", hidden: true },
       h("label", { for: "reason" }, "Reason, which the model reads"),
-      h("div", { class: "row" }, field, h("button", { type: "submit", class: "danger" }, "Deny", h("kbd", { "aria-hidden": "true" }, "Enter"))),
+      h("div", { class: "row" }, field, this.#submit("Deny", "danger"), this.#back()),
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -151,8 +158,8 @@ export class Approval extends HTMLElement {
       "form",
       { class: "panel rule", hidden: true },
       h("p", {}, "For the rest of this session, this is allowed without asking again:"),
-      h("pre", { tabindex: "0", "aria-label": "The rule" }, visible(rule || "exactly this call, as it is shown above")),
-      h("div", { class: "row" }, h("button", { type: "submit", class: "primary" }, "Allow always", h("kbd", { "aria-hidden": "true" }, "Enter"))),
+      h("pre", { tabindex: "0", "aria-label": "The rule" }, visible(rule)),
+      h("div", { class: "row" }, this.#submit("Allow always", "primary"), this.#back()),
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -162,6 +169,8 @@ export class Approval extends HTMLElement {
   }
 
   #panel(name) {
+    if (name === "rule" && !this.#queue.get(this.#shown).question.rule) return;
+    this.#dialog.querySelector(".choices").hidden = true;
     for (const panel of this.#dialog.querySelectorAll(".panel")) panel.hidden = !panel.classList.contains(name);
     this.#dialog.querySelector(`.${name} :is(input, button)`).focus();
   }
@@ -170,6 +179,7 @@ export class Approval extends HTMLElement {
     const open = this.#dialog.querySelector(".panel:not([hidden])");
     if (open) {
       open.hidden = true;
+      this.#dialog.querySelector(".choices").hidden = false;
       this.#dialog.querySelector("h2").focus();
       return;
     }

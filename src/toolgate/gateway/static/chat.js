@@ -12,6 +12,8 @@ const ENDINGS = {
 
 /** The view of one session. */
 export class Transcript extends HTMLElement {
+  /** Whether the model is the offline one, which repeats what a call returned: then that is folded away. */
+  static offline = false;
   #open = null;
 
   user(text, unsent) {
@@ -26,7 +28,8 @@ export class Transcript extends HTMLElement {
     if (!this.#open) {
       this.#open = new Message();
       this.#open.dataset.open = "";
-      this.append(this.#open);
+      const repeats = Transcript.offline && this.lastElementChild instanceof Card;
+      this.append(repeats ? h("details", { class: "echo" }, h("summary", {}, "What a model would read"), this.#open) : this.#open);
     }
     this.#open.patch(patches);
   }
@@ -38,7 +41,7 @@ export class Transcript extends HTMLElement {
 
   /** Forget the message in the making: it comes again from its beginning. */
   dropOpen() {
-    this.#open?.remove();
+    (this.#open?.closest(".echo") ?? this.#open)?.remove();
     this.#open = null;
   }
 

@@ -31,7 +31,6 @@ const wire = new Wire(() => {
 });
 let current = null;
 let sessions = [];
-let offline = false;
 let wasOpen = false;
 
 const named = () => location.hash.match(/^#\/s\/([\w-]+)$/)?.[1] ?? null;
@@ -68,7 +67,7 @@ async function show(id) {
   current = null;
   if (id === null) {
     parts.mode.show(null);
-    parts.chat.show(welcome({ offline, mode: parts.sidebar.mode, onExample: (text) => parts.composer.fill(text) }));
+    parts.chat.show(welcome({ offline: Transcript.offline, mode: parts.sidebar.mode, onExample: (text) => parts.composer.fill(text) }));
     return update();
   }
   const view = new Transcript();
@@ -110,7 +109,7 @@ function listen(session, view) {
 function ready(session, view) {
   parts.mode.show(session.mode);
   if (!view.childElementCount && !session.replaying) {
-    view.append(welcome({ offline, mode: session.mode, onExample: (text) => parts.composer.fill(text) }));
+    view.append(welcome({ offline: Transcript.offline, mode: session.mode, onExample: (text) => parts.composer.fill(text) }));
   }
   update();
 }
@@ -141,7 +140,7 @@ async function connected() {
   const [tools] = await Promise.all([wire.ask("tools.list"), refresh()]);
   parts.mode.tools(tools.tools);
   parts.sidebar.modes(tools.enabled_modes.includes("coding"));
-  offline = tools.model === "offline";
+  Transcript.offline = tools.model === "offline";
   if (!current) await show(named());
   else await current.watch();
   update();

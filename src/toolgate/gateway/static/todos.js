@@ -1,6 +1,6 @@
 // The session's list of work, and its counters.
 import { h, icon } from "./dom.js";
-import { clock, number, visible } from "./text.js";
+import { clock, duration, number, visible } from "./text.js";
 
 const WORDS = { pending: "to do", in_progress: "in progress", completed: "done" };
 
@@ -32,6 +32,7 @@ export class Counters extends HTMLElement {
   #time = h("span", { class: "elapsed", role: "timer", "aria-label": "Time of this turn" });
   #tokens = h("span", { class: "tokens" });
   #ticker = 0;
+  #since = 0;
 
   connectedCallback() {
     this.append(this.#time, this.#tokens);
@@ -46,9 +47,12 @@ export class Counters extends HTMLElement {
   turn(turn) {
     clearInterval(this.#ticker);
     if (!turn) {
+      if (this.#since) this.#time.textContent = duration(Date.now() - this.#since);
+      this.#since = 0;
       delete this.#time.dataset.running;
       return;
     }
+    this.#since = turn.since;
     this.#time.dataset.running = "";
     const tick = () => (this.#time.textContent = clock(Date.now() - turn.since));
     tick();
@@ -56,6 +60,7 @@ export class Counters extends HTMLElement {
   }
 
   clear() {
+    this.#since = 0;
     this.turn(null);
     this.#time.textContent = this.#tokens.textContent = "";
   }
