@@ -14,8 +14,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _SECRET_NAMES = ("token", "auth", "bearer", "key", "code", "secret", "password")
 _CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types toolgate"
 )
 _HEADERS = tuple(
     (name.encode(), value.encode())
@@ -53,10 +54,11 @@ class Guard:
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         hosts, origins = _header(scope, b"host"), _header(scope, b"origin")
         secure = scope["scheme"] in ("https", "wss")
-        port = (scope.get("server") or (None, None))[1] or self._port
-        if len(hosts) != 1 or not self._is_own(hosts[0], port, secure):
+        served = (scope.get("server") or (None, None))[1]
+        ports = {self._port, served or self._port}
+        if len(hosts) != 1 or not self._is_own(hosts[0], ports, secure):
             return 421, "This gateway does not answer for that host."
-        if len(origins) > 1 or (origins and not self._is_own_page(origins[0], port, secure)):
+        if len(origins) > 1 or (origins and not self._is_own_page(origins[0], ports, secure)):
             return 403, "Requests from other pages are refused."
         if scope["query_string"]:
             names = [
@@ -67,23 +69,23 @@ class Guard:
                 return 400, "A token in an address ends up in logs: show it in a header."
         return None
 
-    def _is_own(self, host: str, port: int, secure: bool) -> bool:
+    def _is_own(self, host: str, ports: set[int], secure: bool) -> bool:
         host = host.lower()
         default = 443 if secure else 80
         if host in self._allowed:
             return True
         name, written = _split(host)
-        if written == port or (written is None and port == default):
+        if written in ports or (written is None and default in ports):
             return name in _LOOPBACK or name in self._allowed
         return False
 
-    def _is_own_page(self, origin: str, port: int, secure: bool) -> bool:
+    def _is_own_page(self, origin: str, ports: set[int], secure: bool) -> bool:
         scheme, colon, host = origin.lower().partition("://")
         if not colon or scheme not in ("http", "https"):
             return False
         if host in self._allowed:
             return True
-        return (scheme == "https") is secure and self._is_own(host, port, secure)
+        return (scheme == "https") is secure and self._is_own(host, ports, secure)
 
 
 def _split(host: str) -> tuple[str, int | None]:
