@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
 
 from toolgate.models import failures
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop, ModelUsage, StopReason
 from toolgate.models.fragments import Fragments
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+from toolgate.models.sdk import SdkModel
 
 DEFAULT_MODEL = "gpt-5.5"
 _REASONS: dict[str, StopReason] = {"length": "length", "content_filter": "refusal", "tool_calls": "tool_calls"}
 
 
-class OpenAIModel:
+class OpenAIModel(SdkModel):
     """Streams from OpenAI or a compatible server (`base_url`). The SDK is loaded on first use and never retries."""
+
+    package = "openai"
+    client = "AsyncOpenAI"
+    key_name = "OPENAI_API_KEY"
 
     def __init__(
         self,
@@ -30,17 +32,14 @@ class OpenAIModel:
         max_output_tokens: int | None = None,
     ) -> None:
         """`api_key` and `base_url` default to `OPENAI_API_KEY` and `OPENAI_BASE_URL`."""
-        self.name = model
-        self._options: dict[str, Any] = {"api_key": api_key, "base_url": base_url, "timeout": timeout}
+        super().__init__(model, api_key=api_key, base_url=base_url, timeout=timeout)
         self._limit = {} if max_output_tokens is None else {"max_completion_tokens": max_output_tokens}
-        self._client: AsyncOpenAI | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
         """Ask, and pass on the answer as it is written."""
-        client = self._connected()
         calls, reason, usage = Fragments(), "", None
         answered = refused = False
-        async with contextlib.aclosing(_chunks(client, self._arguments(request))) as chunks:
+        async with contextlib.aclosing(self._events(self._arguments(request))) as chunks:
             async for chunk in chunks:
                 usage = chunk.usage or usage  # some servers count in every chunk: the last one is the sum
                 for choice in (chunk.choices or [])[:1]:
@@ -61,24 +60,14 @@ class OpenAIModel:
             yield ModelUsage(input_tokens=usage.prompt_tokens or 0, output_tokens=usage.completion_tokens or 0)
         yield ModelStop(reason="refusal" if refused else _REASONS.get(reason, "stop"))
 
-    async def aclose(self) -> None:
-        """Let go of the connections."""
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+    async def _begin(self, connection: Any, arguments: dict[str, Any]) -> Any:
+        return await connection.chat.completions.create(**arguments)
 
-    def _connected(self) -> AsyncOpenAI:
-        if self._client is None:
-            try:
-                from openai import AsyncOpenAI, OpenAIError
-            except ModuleNotFoundError as error:
-                raise failures.missing("openai", "openai") from error
-            options = {key: value for key, value in self._options.items() if value is not None}
-            try:
-                self._client = AsyncOpenAI(max_retries=0, **options)
-            except OpenAIError as error:
-                raise failures.from_status(401, str(error), {}, key_name="OPENAI_API_KEY") from error
-        return self._client
+    def _ready(self, connection: Any) -> None:
+        connection.chat.completions  # noqa: B018 - the SDK loads it when it is looked at
+
+    def _errors(self, sdk: Any) -> type[Exception]:
+        return sdk.OpenAIError  # type: ignore[no-any-return]  # the SDK is loaded by name
 
     def _arguments(self, request: ModelRequest) -> dict[str, Any]:
         arguments = {
@@ -100,27 +89,3 @@ def _add(calls: Fragments, parts: Iterable[Any]) -> None:
 def _sendable(message: dict[str, Any]) -> dict[str, Any]:
     """An assistant message that only calls says `null`, as the API documents it; an empty text is refused by some."""
     return {**message, "content": None} if message.get("tool_calls") and not message.get("content") else message
-
-
-async def _chunks(client: AsyncOpenAI, arguments: dict[str, Any]) -> AsyncGenerator[Any, None]:
-    """The SDK's stream, with its errors in our words."""
-    import json
-
-    import httpx2
-    import openai
-
-    try:
-        stream = await client.chat.completions.create(**arguments)
-        async with stream:
-            async for chunk in stream:
-                yield chunk
-    except openai.APIStatusError as error:
-        raise failures.from_status(
-            error.status_code, error.message, error.response.headers, key_name="OPENAI_API_KEY"
-        ) from error
-    except (openai.APIConnectionError, httpx2.HTTPError) as error:
-        timed_out = isinstance(error, openai.APITimeoutError | httpx2.TimeoutException)
-        raise failures.unreachable(client.base_url.host, timed_out=timed_out) from error
-    except (openai.APIError, json.JSONDecodeError) as error:  # an error event in the stream, or no JSON in it
-        said = error.message if isinstance(error, openai.APIError) else "what is no JSON"
-        raise failures.nonsense(f"an error in its stream: {said[:300]}") from error
