@@ -53,7 +53,7 @@ class Channel:
                     watcher.event(event, await self._id_of(event))
                 if not batch and self._reader is None:
                     self._begin(watcher.seq)
-            if watcher.outbox.closed:
+            if watcher.outbox.closed or (isinstance(watcher, TurnWatcher) and watcher.over):
                 return
             self._watchers.append(watcher)
             base, text = self._feed.so_far(self.session_id)

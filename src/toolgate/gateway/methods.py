@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from toolgate.errors import SessionNotFound
+from toolgate.errors import RequestRepeated, SessionNotFound
 from toolgate.gateway.projection import frame_id, plain_frame, request_key, response
 from toolgate.gateway.watcher import TurnWatcher, Watcher
 from toolgate.protocol import requests
 from toolgate.protocol.approval import Approval
-from toolgate.protocol.ids import uuid7
 from toolgate.protocol.modes import ToolMode
 
 if TYPE_CHECKING:
@@ -78,20 +77,27 @@ class Methods:
 
     async def _send(self, request: Request, params: requests.ChatSend) -> None:
         session = await self._owned(params.session_id)
-        key = request_key(params.request_id or uuid7(), request.id)
+        key = request_key(params.request_id, request.id)
         watcher = None
         if session.id not in self._connection.watchers:
             after = await self._service.sessions.last_seq(session.id)
-            watcher = TurnWatcher(session.id, self._outbox, after, key)
-            self._turns = {known for known in self._turns if not known.over} | {watcher}
-            await self._service.channels.of(session.id).join(watcher)
+            watcher = await self._watch_turn(session.id, after, key)
         try:
             await self._service.turns_of(self._user).submit(session.id, params.content, request_id=key)
-        except BaseException:
+        except BaseException as error:
             if watcher is not None:
                 self._turns.discard(watcher)
                 self._service.channels.of(session.id).leave(watcher)
-            raise
+            if not isinstance(error, RequestRepeated):
+                raise
+            if watcher is not None:  # it has begun before: whoever sends it again has missed what came of it
+                await self._watch_turn(session.id, 0, key)
+
+    async def _watch_turn(self, session_id: str, after_seq: int, key: str) -> TurnWatcher:
+        watcher = TurnWatcher(session_id, self._outbox, after_seq, key)
+        self._turns = {known for known in self._turns if not known.over} | {watcher}
+        await self._service.channels.of(session_id).join(watcher)
+        return watcher
 
     async def _history(self, _request: Request, params: requests.ChatHistory) -> dict[str, Any]:
         session = await self._owned(params.session_id)
@@ -202,6 +208,7 @@ class Methods:
             )
         return {
             "tools": tools,
+            "model": self._service.model,
             "modes": [mode.value for mode in ToolMode],
             "enabled_modes": [mode.value for mode in ToolMode if enabled or mode is ToolMode.chat_safe],
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Hashable, MutableMapping
 from typing import Any
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -28,7 +28,7 @@ class Pieces:
 
     __slots__ = ("_build", "parts", "size", "writer")
 
-    def __init__(self, writer: object, build: Callable[[str], str], text: str) -> None:
+    def __init__(self, writer: Hashable, build: Callable[[str], str], text: str) -> None:
         self.writer = writer
         self._build = build
         self.parts = [text]
@@ -59,9 +59,9 @@ class Outbox:
         return self._closing is not None
 
     @property
-    def waiting(self) -> int:
-        """Frames that wait."""
-        return len(self._items)
+    def size(self) -> int:
+        """Characters that wait."""
+        return self._size
 
     def put(self, frame: str) -> None:
         """Queue a frame. If too much waits already, the connection is closed: nothing is lost, it is in the log."""
@@ -74,7 +74,7 @@ class Outbox:
         self._size += len(frame)
         self._wake()
 
-    def put_text(self, writer: object, build: Callable[[str], str], text: str) -> bool:
+    def put_text(self, writer: Hashable, build: Callable[[str], str], text: str) -> bool:
         """Queue a piece of text, together with the one before where many wait; False if there is no room for it."""
         if self._closing is not None or self._size > MOST_TEXT:
             return False
@@ -85,7 +85,7 @@ class Outbox:
             self._wake()
             return True
         last = self._items[-1]
-        if type(last) is Pieces and last.writer is writer and last.size < _LARGEST_PIECE:
+        if type(last) is Pieces and last.writer == writer and last.size < _LARGEST_PIECE:
             last.parts.append(text)
             last.size += len(text)
         else:

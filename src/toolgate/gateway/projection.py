@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from json.encoder import encode_basestring
 from typing import Any
 
+from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import encode, is_unicode, scrub
 from toolgate.protocol.ports import LoggedEvent
 
@@ -73,13 +74,19 @@ def chunk(id_json: str, text: str, tags: str = "") -> str:
     return f'{{"type":"stream_chunk","id":{id_json},"data":{{"content":{quoted(text)},"done":false}}{tags}}}'
 
 
-def request_key(key: str, request_id: str | int) -> str:
-    """How a turn remembers the request that began it: a name that is unique, and the id that its frames carry."""
-    return f"{key}/{as_json(request_id)}"
+def request_key(key: str | None, request_id: str | int) -> str:
+    """How a turn remembers the request that began it: a name that is unique, and the id that its frames carry.
+
+    A client that names its requests itself may send one again under another id: then the name is what counts, and what
+    the frames carry.
+    """
+    return f"{uuid7()}/{as_json(request_id)}" if key is None else f"={key}"
 
 
 def frame_id(request_key: str | None, turn_id: str | None) -> str:
     """The `id` of a turn's frames, as JSON: that of the request that began it, else the turn's own."""
+    if request_key is not None and request_key.startswith("="):
+        return quoted(request_key[1:])
     _, slash, request_id = (request_key or "").partition("/")
     if slash:
         try:

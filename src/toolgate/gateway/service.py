@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.gateway.access import Access
 from toolgate.gateway.channel import Channels
 from toolgate.gateway.live import Live
+from toolgate.gateway.page_watcher import DetailWatcher, RenderedWatcher
 from toolgate.gateway.turns import LocalFeed, LocalTurns
 from toolgate.gateway.watcher import Watcher
 from toolgate.protocol.ports import EventFeed, LoggedEvent, TurnRunner
@@ -51,6 +52,8 @@ class Service:
         self.coding_enabled = coding_enabled
         self.channels = Channels(feed, self._request_of)
         self.connections: set[Connection] = set()
+        self.model = ""
+        """The name of the model that answers, where it is known."""
         self._make_turns = turns
         self._turns: dict[str, TurnRunner] = {}
 
@@ -68,7 +71,9 @@ class Service:
 
     def watcher(self, session_id: str, outbox: Outbox, after_seq: int, wanted: SessionSubscribe) -> Watcher:
         """A view of a session as it was asked for."""
-        return Watcher(session_id, outbox, after_seq, details=wanted.details)
+        if wanted.details:
+            return (RenderedWatcher if wanted.render else DetailWatcher)(session_id, outbox, after_seq)
+        return Watcher(session_id, outbox, after_seq)
 
     async def summary(self, session_id: str) -> dict[str, Any]:
         """What a session has done so far."""
@@ -138,7 +143,7 @@ def local_service(stack: Stack, access: Access) -> Service:
     def turns(user: str) -> TurnRunner:
         return LocalTurns(stack.loop_of(user), live, stack.database.feed.track, most)
 
-    return Service(
+    service = Service(
         stack.settings.gateway,
         access,
         stack.sessions,
@@ -148,3 +153,5 @@ def local_service(stack: Stack, access: Access) -> Service:
         stack.project,
         coding_enabled=stack.settings.session.coding_enabled,
     )
+    service.model = str(getattr(stack.model, "name", ""))
+    return service

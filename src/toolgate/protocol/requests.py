@@ -40,7 +40,8 @@ class ChatSend(_OfSession):
 
     content: str = Field(max_length=LONGEST_CONTENT)
     request_id: str | None = Field(default=None, min_length=1, max_length=100)
-    """The client's own name for this message: sent again with it, the message starts no second turn."""
+    """The client's own name for this message, which the turn's frames carry as their `id`: sent again with it, the
+    message starts no second turn."""
 
 
 class ChatHistory(_OfSession):
