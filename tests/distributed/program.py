@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -102,9 +102,13 @@ def registry(effects: str) -> ToolRegistry:
 def main(words: list[str]) -> None:
     """Work until a signal says to end."""
     workspaces = {name: Path(path) for name, _, path in (word.partition("=") for word in words)}
-    say: Any = lambda text: print(text, flush=True)  # noqa: E731
     made = registry(os.environ["TEST_EFFECTS"])
-    asyncio.run(work(Settings(), workspaces, say=say, model=StepModel(), registry=made))
+    asyncio.run(work(Settings(), workspaces, say=_say, model=StepModel(), registry=made))
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
