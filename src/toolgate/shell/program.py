@@ -25,6 +25,7 @@ _PASSED = frozenset(
 _COMPLAINTS = 4096
 _CHUNK = 65_536
 _PATIENCE = 5.0
+_MOMENT = 0.5
 
 
 def program_environment(host: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
@@ -104,6 +105,7 @@ class Program:
                     await self.ends_within(_PATIENCE)
         finally:
             self._kill()
+            await asyncio.wait([self._listening], timeout=_MOMENT)  # its last words
             self._listening.cancel()
             with suppress(asyncio.CancelledError):
                 await self._listening

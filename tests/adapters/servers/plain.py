@@ -93,13 +93,13 @@ async def wait(path: str, seconds: float) -> str:
 
 
 @server.tool()
-async def grow(context: Context[Any, Any], name: str) -> str:
+async def grow(context: Context[Any, Any], tool: str) -> str:
     """Offer one more tool."""
 
     def grown() -> str:
-        return name
+        return tool
 
-    server.add_tool(grown, name=name, description="A new one.")
+    server.add_tool(grown, name=tool, description="A new one.")
     await context.notify_tools_changed()
     await context.session.send_tool_list_changed()
     return "grown"

@@ -121,13 +121,14 @@ class Link:
                     await self._list(client)
                 stack.push_async_callback(_cancelled, asyncio.create_task(self._listen(client)))
                 await self._serve(client, transport)
-            self.trouble = transport.trouble or "the connection was closed"
+            self._down(transport, "the connection was closed")
         except Exception as error:  # noqa: BLE001 - whatever a foreign server makes fail, this goes on with the next try
-            self.trouble = transport.trouble or reason_of(error, self.config.gate.start_timeout)
-            if transport.noise:
-                self.trouble = f"{self.trouble}; {transport.noise}"
-        finally:
-            self.complaints = transport.complaints
+            self._down(transport, reason_of(error, self.config.gate.start_timeout))
+
+    def _down(self, transport: StdioTransport | HttpTransport, reason: str) -> None:
+        """Note why a connection is no more."""
+        self.trouble = "; ".join(filter(None, (transport.trouble or reason, transport.noise)))
+        self.complaints = transport.complaints
 
     def _transport(self) -> StdioTransport | HttpTransport:
         if self.config.url:

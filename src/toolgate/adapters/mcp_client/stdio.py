@@ -50,6 +50,7 @@ class StdioTransport:
         self._program: Program | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._trouble = ""
+        self._closed = False
         self._noise = 0
         self.lost = asyncio.Event()
         """Set when nothing more will come."""
@@ -71,6 +72,7 @@ class StdioTransport:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._trouble, self._closed = self.trouble, True  # from now on it ends because it is told to
         for end in self._ends:
             end.close()
         for task in self._tasks:
@@ -82,7 +84,7 @@ class StdioTransport:
     @property
     def trouble(self) -> str:
         """Why the connection ended, as far as the program tells; empty while it lives."""
-        code = self._program.exit_code if self._program is not None else None
+        code = self._program.exit_code if self._program is not None and not self._closed else None
         return self._trouble if code is None else f"its program ended with exit code {code}"
 
     @property

@@ -1,0 +1,91 @@
+"""Client roots: a client may narrow the project that it works on, and never widen it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from pydantic import ValidationError
+
+from toolgate.errors import ToolError
+from toolgate.log import logger
+from toolgate.runtime.policy_source import PROJECT_POLICY
+from toolgate.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+_SECONDS = 5.0
+"""How long a client may take to say which roots it has."""
+
+
+async def client_roots(ctx: ServerRequestContext[Any, Any]) -> list[str]:
+    """The directories that the client works in, as it names them; none where it cannot be asked or does not answer."""
+    session = ctx.session
+    offered = session.client_capabilities
+    if offered is None or offered.roots is None or not session.can_send_request:
+        return []
+    try:
+        found = await session.send_request(
+            types.ListRootsRequest(),
+            types.ListRootsResult,
+            request_read_timeout_seconds=_SECONDS,
+            metadata=ServerMessageMetadata(related_request_id=ctx.request_id),
+        )
+    except (MCPError, ValidationError) as error:
+        logger("mcp").warning("client_roots_unknown", error=type(error).__name__)
+        return []
+    return [path for root in found.roots if (path := _path(str(root.uri)))]
+
+
+def narrowed(workspace: Workspace, roots: list[str]) -> Workspace | None:
+    """The workspace of the first root that lies beneath the operator's; None to stay with that.
+
+    A root above or beside the operator's changes nothing. Nor does any root where the operator's project has a policy:
+    its rules are about the whole project and may not be lost on the way down.
+    """
+    for root in roots:
+        relative = _beneath(workspace, root)
+        if relative is None:
+            continue
+        if relative == "." or _has_policy(workspace):
+            return None
+        try:
+            fd = workspace.open_dir(relative)
+        except ToolError as error:
+            logger("mcp").warning("client_root_ignored", error=error.code.value)
+            continue
+        try:
+            return Workspace(f"/proc/self/fd/{fd}")
+        finally:
+            os.close(fd)
+    return None
+
+
+def _beneath(workspace: Workspace, root: str) -> str | None:
+    """Where a root lies in the workspace, links resolved; None if it does not, or where tools may not write."""
+    try:
+        place = workspace.locate(root)
+    except ToolError:
+        return None
+    relative = "/".join(place.parts) or "."
+    return None if workspace.is_protected(relative) else relative
+
+
+def _has_policy(workspace: Workspace) -> bool:
+    try:
+        return workspace.stat(PROJECT_POLICY) is not None
+    except ToolError:
+        return True
+
+
+def _path(uri: str) -> str | None:
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        return None
+    path = unquote(parts.path)
+    return path if path.startswith("/") and "\0" not in path else None
