@@ -12,6 +12,7 @@ COMMANDS = {
     "chat": "talk to the agent at the terminal, or --print one answer",
     "sessions": "list, show and export conversations",
     "servers": "show the MCP servers, what they offer, and why a tool of theirs is not visible",
+    "mcp": "serve the tools to an agent that speaks MCP",
     "call": "call a tool, the way a model does",
     "sh": "sit in the agent's shell and type what a model would type",
     "schema": "print the JSON Schema of the envelope",

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from toolgate.adapters.mcp_server.keeping import CallLog
 from toolgate.adapters.mcp_server.roots import client_roots, narrowed
 from toolgate.log import logger
 from toolgate.protocol.modes import ToolMode
@@ -51,6 +52,8 @@ class Seat:
         narrow, self.narrow = self.narrow, None
         if context is not None:
             await context.aclose()
+            if isinstance(context.recorder, CallLog):
+                await context.recorder.close()
         if narrow is not None:
             narrow.close()
 
@@ -153,5 +156,5 @@ class Desk:
 
 
 def _key(ctx: ServerRequestContext[Any, Any]) -> str:
-    """Who it is: a session of HTTP, or everybody who has none (the one client of stdio, and clients without sessions)."""
+    """Who it is: a session of HTTP; or who has none: the client of stdio, and over HTTP those without sessions."""
     return ctx.request.headers.get("mcp-session-id", "") if ctx.request is not None else ""

@@ -18,11 +18,11 @@ def described(tool: Tool[Any]) -> dict[str, Any]:
         "description": definition.description,
         "inputSchema": definition.parameters,
         "outputSchema": _envelope(),
-        "annotations": annotations(tool),
+        "annotations": hints(tool),
     }
 
 
-def annotations(tool: Tool[Any]) -> dict[str, bool]:
+def hints(tool: Tool[Any]) -> dict[str, bool]:
     """The hints that MCP knows, from the tool's own flags.
 
     What is not read-only is destructive if it needs permission, or if it is code that does not say that it may be

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.metadata
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ import mcp_types as types
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
-import toolgate
 from toolgate.adapters.mcp_server.calls import Calls
 from toolgate.adapters.mcp_server.desk import Desk
 from toolgate.adapters.mcp_server.listing import described
@@ -93,7 +93,7 @@ def build_server(desk: Desk) -> Server[Any]:
 
     server = _Server(
         "toolgate",
-        version=toolgate.__version__,
+        version=importlib.metadata.version("toolgate"),
         title="Toolgate",
         instructions=load_text(__file__),
         lifespan=lifespan,

@@ -10,7 +10,7 @@ import contextlib
 import os
 import select
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -39,8 +39,8 @@ async def serve_stdio(desk: Desk, *, stdin: int = 0, stdout: int = 1) -> None:
 
 
 @contextlib.contextmanager
-def claimed_stdio() -> Any:
-    """Descriptors that only this transport knows: whatever else writes to stdout ends up in stderr, and stdin is empty."""
+def claimed_stdio() -> Iterator[tuple[int, int]]:
+    """Descriptors of the wire that nothing else knows: for everybody else stdin is empty and stdout is stderr."""
     stdin, stdout = os.dup(0), os.dup(1)
     empty, writer = os.pipe()
     os.close(writer)
@@ -151,13 +151,13 @@ class _Wire:
 async def _readable(fd: int) -> bytes:
     """What is there, as soon as something is; empty at the end."""
     loop = asyncio.get_running_loop()
-    ready: asyncio.Future[None] = loop.create_future()
+    ready = asyncio.Event()
     try:
-        loop.add_reader(fd, lambda: ready.done() or ready.set_result(None))
+        loop.add_reader(fd, ready.set)
     except PermissionError:  # a file: there is nothing to wait for
         return os.read(fd, _CHUNK)
     try:
-        await ready
+        await ready.wait()
         return os.read(fd, _CHUNK)
     except OSError:
         return b""
@@ -172,10 +172,10 @@ async def _written(fd: int, data: bytes) -> None:
             view = view[os.write(fd, view) :]
         except BlockingIOError:
             loop = asyncio.get_running_loop()
-            ready: asyncio.Future[None] = loop.create_future()
-            loop.add_writer(fd, lambda ready=ready: ready.done() or ready.set_result(None))
+            ready = asyncio.Event()
+            loop.add_writer(fd, ready.set)
             try:
-                await ready
+                await ready.wait()
             finally:
                 loop.remove_writer(fd)
 
