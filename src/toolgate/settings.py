@@ -5,7 +5,8 @@ environment and, for what that does not say, the config file; `Settings.defaults
 """
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
@@ -97,6 +98,10 @@ class GatewaySettings(BaseSettings):
 
     token: SecretStr | None = None
     """The bearer token that clients must show."""
+    tokens: SecretStr | None = None
+    """Users and their tokens, `alice:TOKEN,bob:TOKEN`; each sees sessions of their own."""
+    token_file: Path | None = None
+    """A file with a token, or with `user:token` lines, in place of both; read again at SIGHUP."""
     host: str = Field(default="127.0.0.1", min_length=1)
     """Address to listen on."""
     port: int = Field(default=8765, ge=0, le=65_535)
@@ -111,6 +116,14 @@ class GatewaySettings(BaseSettings):
     """Size of the largest frame that a client may send."""
     max_requests_per_second: int = Field(default=100, ge=1, le=1_000_000)
     """Requests of one client that are read in a second; one that sends more has to wait."""
+    tls_cert: Path | None = None
+    """The certificate (chain) to serve with, as PEM; needs `tls_key`."""
+    tls_key: Path | None = None
+    """The certificate's private key, as PEM."""
+    insecure_http: bool = False
+    """Whether another address than this machine's own may be served without TLS."""
+    shutdown_seconds: float = Field(default=30.0, ge=0.0, le=3600.0)
+    """Seconds that running turns have to end when the gateway is told to."""
 
     @field_validator("token")
     @classmethod
@@ -129,9 +142,37 @@ class GatewaySettings(BaseSettings):
             return tuple(name.strip() for name in value.split(",") if name.strip())
         return tuple(value) if isinstance(value, list) else value
 
+    @field_validator("tokens")
+    @classmethod
+    def _tokens_have_users(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            users_and_tokens(value.get_secret_value().split(","))
+        return value
+
     def tokens_by_user(self) -> dict[str, str]:
         """The token of every user; whoever has no name is the one user of a gateway with one token."""
-        return {} if self.token is None else {"": self.token.get_secret_value()}
+        alone = {} if self.token is None else {"": self.token.get_secret_value()}
+        if self.tokens is None:
+            return alone
+        return alone | users_and_tokens(self.tokens.get_secret_value().split(","))
+
+
+_USER_AND_TOKEN = re.compile(r"(?P<user>[A-Za-z0-9._@-]{1,64}):(?P<token>[!-~]+)")
+
+
+def users_and_tokens(entries: Iterable[str]) -> dict[str, str]:
+    """User → token, of entries like `alice:TOKEN`; `ValueError` says what is wrong without saying a token."""
+    found: dict[str, str] = {}
+    for entry in filter(None, (entry.strip() for entry in entries)):
+        match = _USER_AND_TOKEN.fullmatch(entry)
+        if match is None:
+            raise ValueError(
+                "must be user:token, the token in visible ASCII characters. Write something like alice:TOKEN"
+            )
+        if match["user"] in found or match["token"] in found.values():
+            raise ValueError(f"the user {match['user']} or the token is there twice. Give everybody one of their own")
+        found[match["user"]] = match["token"]
+    return found
 
 
 class ShellSettings(BaseSettings):

@@ -117,6 +117,19 @@ def read_config_file(environ: Mapping[str, str]) -> ConfigFile | None:
     return ConfigFile(path=path, values=_parsed(path, text), private=not mode & 0o077, text=text)
 
 
+def read_token_file(path: Path) -> str:
+    """The text of a file with tokens; `ConfigError` unless nobody but its owner may read it."""
+    advice = "Mend it, or set TOOLGATE_GATEWAY_TOKEN_FILE to another file"
+    try:
+        text, mode = _read(path)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ConfigError([f"{path}: cannot be read: {reason}. {advice}"]) from None
+    if mode & 0o077:
+        raise ConfigError([f"{path}: has tokens in it, and others may read it. Say chmod 600 {path}"])
+    return text
+
+
 def _parsed(path: Path, text: str) -> dict[str, Any]:
     import tomllib
 

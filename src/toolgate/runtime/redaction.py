@@ -53,6 +53,7 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
     for area in settings.__dict__.values():
         fields = area.__dict__.values() if isinstance(area, BaseModel) else (area,)
         found.extend(value.get_secret_value() for value in fields if isinstance(value, SecretStr))
+    found.extend(settings.gateway.tokens_by_user().values())
     return tuple(secret for secret in found if len(secret) >= 6)
 
 
