@@ -70,7 +70,8 @@ class Gateway:
         self._thread.start()
         until = time.monotonic() + 30
         while not self._server.started:
-            assert self._thread.is_alive() and time.monotonic() < until, "the gateway did not start"
+            assert self._thread.is_alive(), "the gateway did not start"
+            assert time.monotonic() < until, "the gateway did not start in time"
             time.sleep(0.01)
 
     def stop(self) -> None:
@@ -162,7 +163,7 @@ class Person:
 
     async def asked(self) -> Any:
         """The question, once keys count."""
-        dialog = self.page.locator("dialog.approval")
+        dialog = self.page.locator("dialog.approval[open]")
         await expect(dialog).to_have_attribute("data-armed", "true", timeout=PATIENCE)
         return dialog
 

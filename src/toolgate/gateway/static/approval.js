@@ -8,6 +8,11 @@ const ARMED_AFTER = 500;
 /** While a person types, the question waits. */
 const TYPING = 900;
 
+/** Why it is asked, unless it is only that the tool always asks. */
+function reason({ reason = "", tool_name }) {
+  return reason === `${tool_name} needs permission` ? null : visible(reason);
+}
+
 export class Approval extends HTMLElement {
   #queue = new Map();
   #aside = new Set();
@@ -96,6 +101,7 @@ export class Approval extends HTMLElement {
     clearInterval(this.#ticker);
     clearTimeout(this.#timer);
     this.#shown = null;
+    delete this.#dialog.dataset.armed;
     if (this.#dialog.open) this.#dialog.close();
   }
 
@@ -110,7 +116,7 @@ export class Approval extends HTMLElement {
         h("p", { class: "deadline", role: "timer" }),
       ),
       h("h2", { id: "approval-summary", tabindex: "-1" }, visible(question.summary)),
-      h("p", { class: "tool" }, h("code", {}, visible(question.tool_name)), question.reason ? visible(question.reason) : null),
+      h("p", { class: "tool" }, h("code", {}, visible(question.tool_name)), reason(question)),
       detail(question.detail || question.summary),
       this.#denial(),
       this.#always(question.rule ?? ""),

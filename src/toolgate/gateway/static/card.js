@@ -18,6 +18,11 @@ const WORDS = {
 const ICONS = { proposed: "running", waiting: "waiting", running: "running" };
 const REFUSALS = new Set(["APPROVAL_DENIED", "ACCESS_DENIED", "MODE_DENIED"]);
 
+/** A match as grep prints it, a note as it was kept. */
+function match(one) {
+  return one.file === undefined ? String(one.content ?? JSON.stringify(one)) : `${one.file}:${one.line}: ${one.text}`;
+}
+
 export class Card extends HTMLElement {
   #call;
   #session;
@@ -55,7 +60,7 @@ export class Card extends HTMLElement {
     parts.body.append(this.#arguments());
     this.setAttribute("role", "article");
     this.setAttribute("aria-label", `Tool call ${call.tool_name}`);
-    this.append(parts.toggle, parts.verdict, parts.live, parts.nested, parts.body, parts.more);
+    this.append(parts.toggle, parts.verdict, parts.nested, parts.live, parts.body, parts.more);
     this.#become("proposed");
     return this;
   }
@@ -93,6 +98,7 @@ export class Card extends HTMLElement {
     this.#finish(cancelled ? "cancelled" : refused ? "denied" : result.status, result.time_ms);
     if (result.status === "error") this.#explain(result.message, "");
     this.#produce(result);
+    if (quiet) for (const agent of this.#parts.nested.children) agent.open = false;
     this.#envelope(result);
     if (!quiet) announce(`${this.#call.tool_name}: ${WORDS[this.dataset.state]}`);
   }
@@ -116,7 +122,7 @@ export class Card extends HTMLElement {
       view = Card.transcript();
       this.#nested.set(session_id, view);
       this.#parts.nested.append(
-        h("section", { class: "agent", "aria-label": `Sub-agent ${agent}` }, h("h3", {}, visible(agent), h("span", {}, visible(description))), view),
+        h("details", { class: "agent", open: true }, h("summary", {}, `Sub-agent ${visible(agent)}`, h("span", {}, visible(description))), view),
       );
     }
     return view;
@@ -151,9 +157,10 @@ export class Card extends HTMLElement {
   #produce(result) {
     const data = result.data ?? {};
     if (typeof data.diff === "string" && isDiff(data.diff)) this.#parts.live.replaceChildren(diff(data.diff));
-    else if (!this.#output && this.#shown(data, result)) {
-      const text = clipped(visible(this.#shown(data, result)), MOST_TEXT);
-      this.#parts.live.replaceChildren(h("pre", { class: "text", tabindex: "0", "aria-label": "Output" }, text));
+    else if (!this.#output) {
+      const shown = this.#shown(data, result).filter(([, text]) => text);
+      const spans = shown.map(([kind, text]) => h("span", { class: kind }, clipped(visible(text), MOST_TEXT)));
+      if (spans.length) this.#parts.live.replaceChildren(h("pre", { tabindex: "0", "aria-label": "Output" }, ...spans));
     }
     if (result.full_output) {
       const address = new URL(result.full_output, location.href);
@@ -163,10 +170,16 @@ export class Card extends HTMLElement {
     }
   }
 
+  /** Pairs of a class and a text. */
   #shown(data, result) {
-    if (result.status === "error" || Array.isArray(data.items)) return "";
-    if (typeof data.stdout === "string") return [data.stdout, data.stderr].filter(Boolean).join("\n");
-    return data.preview ?? data.content ?? data.result?.toString?.() ?? result.text;
+    if (result.status === "error" || Array.isArray(data.items) || this.#nested.size) return [];
+    if (typeof data.preview === "string") return [["", data.preview]];
+    if (typeof data.stdout === "string") return [["stdout", data.stdout], ["stderr", data.stderr]];
+    if (Array.isArray(data.matches)) return [["", data.matches.map(match).join("\n") || result.text]];
+    if (Array.isArray(data.entries ?? data.paths)) {
+      return [["", (data.paths ?? data.entries.map((entry) => entry.path)).join("\n") || result.text]];
+    }
+    return [["", typeof data.content === "string" ? data.content : result.text]];
   }
 
   #arguments() {

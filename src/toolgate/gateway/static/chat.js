@@ -67,6 +67,7 @@ Card.transcript = () => new Transcript();
 /** The scroller. It stays at the end while the person is there. */
 export class Chat extends HTMLElement {
   #stuck = true;
+  #top = 0;
   #watcher = new ResizeObserver(() => this.#follow());
   #latest = document.querySelector(".latest");
 
@@ -92,12 +93,19 @@ export class Chat extends HTMLElement {
 
   #follow() {
     if (this.#stuck) this.scrollTop = this.scrollHeight;
+    this.#top = this.scrollTop;
     this.#latest.hidden = this.#stuck;
+    this.dataset.stuck = this.#stuck;
   }
 
+  /** Only going up leaves the end: the page itself only ever goes down. */
   #scrolled() {
-    this.#stuck = this.scrollHeight - this.scrollTop - this.clientHeight < 60;
-    this.#latest.hidden = this.#stuck;
+    const atEnd = this.scrollHeight - this.scrollTop - this.clientHeight < 40;
+    const stuck = atEnd || (this.#stuck && this.scrollTop >= this.#top);
+    this.#top = this.scrollTop;
+    if (stuck === this.#stuck) return;
+    this.#stuck = stuck;
+    this.#follow();
   }
 }
 customElements.define("tg-chat", Chat);

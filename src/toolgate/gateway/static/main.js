@@ -43,7 +43,7 @@ function banner(text) {
 function update() {
   const running = Boolean(current && (current.turn || current.unsent));
   parts.composer.become({ ready: wire.state === "open", running });
-  parts.counters.turn(current?.turn ?? null);
+  parts.counters.turn(current?.turn ?? null, current?.replaying);
 }
 
 async function refresh() {

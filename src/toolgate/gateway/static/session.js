@@ -1,5 +1,10 @@
 // One session as it is watched: frames in, each durable one once, and calls on a view out.
 
+/** When an id was made, in milliseconds: a UUID of version 7 begins with it. */
+function madeAt(id) {
+  return Number.parseInt(String(id).replaceAll("-", "").slice(0, 12), 16) || Date.now();
+}
+
 /** What a view of a session is told; `Transcript` in chat.js is one. */
 export class Session extends EventTarget {
   #wire;
@@ -115,7 +120,7 @@ export class Session extends EventTarget {
   }
 
   _turn_started(_data, frame) {
-    this.turn = { id: frame.turn_id, since: Date.now() };
+    this.turn = { id: frame.turn_id, since: Math.min(Date.now(), madeAt(frame.turn_id)) };
     this.#tell("turn");
   }
 

@@ -54,6 +54,7 @@ export function time(seconds) {
 /** One line about a call's arguments: what matters most of them. */
 export function brief(args) {
   if (typeof args === "string") return clipped(visible(args).replace(/\s+/g, " "), 200);
+  if (Array.isArray(args.items)) return `${args.items.length} items`;
   const main = args.command ?? args.path ?? args.pattern ?? args.query ?? args.description ?? args.content;
   const shown = typeof main === "string" ? main : Object.keys(args).length ? JSON.stringify(args) : "";
   return clipped(visible(shown).replace(/\s+/g, " ").trim(), 200);

@@ -44,10 +44,11 @@ export class Counters extends HTMLElement {
     this.#tokens.title = any ? "Tokens of this session, as the model's provider counted them" : "";
   }
 
-  turn(turn) {
+  /** The turn that runs, or null; `quiet` if nobody was there when it ended. */
+  turn(turn, quiet = false) {
     clearInterval(this.#ticker);
     if (!turn) {
-      if (this.#since) this.#time.textContent = duration(Date.now() - this.#since);
+      this.#time.textContent = this.#since && !quiet ? duration(Date.now() - this.#since) : "";
       this.#since = 0;
       delete this.#time.dataset.running;
       return;
