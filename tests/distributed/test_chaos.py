@@ -104,7 +104,10 @@ async def test_every_turn_ends_and_nothing_is_lost_or_done_twice(machines: Clust
         try:
             async with asyncio.timeout(100 if SIZE == 1 else 1500):
                 talks = await asyncio.gather(
-                    *(_talk(machines, session, number, random.Random(seed + number)) for number, session in enumerate(sessions))
+                    *(
+                        _talk(machines, session, number, random.Random(seed + number))
+                        for number, session in enumerate(sessions)
+                    )
                 )
         except TimeoutError:
             pytest.fail(f"seed {seed}: turns do not end\n{machines.logs()}")

@@ -2,11 +2,12 @@
 
 import asyncio
 import signal
+from typing import Any
 
 import pytest
 
 from tests.distributed.cluster import LEASE, Cluster, Process, until
-from toolgate.sessions import Turn
+from toolgate.sessions import Event, Turn
 
 pytestmark = [pytest.mark.distributed, pytest.mark.timeout(120)]
 
@@ -26,8 +27,8 @@ async def _who(machines: Cluster, turn: Turn, processes: list[Process]) -> Proce
     return next(process for process in processes if found[0].endswith(f":{process.popen.pid}"))
 
 
-def _kinds(events: list[object], kind: str) -> list[dict[str, object]]:
-    return [event.payload for event in events if event.kind == kind]  # type: ignore[attr-defined]
+def _kinds(events: list[Event], kind: str) -> list[dict[str, Any]]:
+    return [event.payload for event in events if event.kind == kind]
 
 
 async def test_a_call_that_had_started_is_not_repeated_and_the_model_is_told(machines: Cluster) -> None:

@@ -8,6 +8,8 @@ from toolgate import __version__
 
 COMMANDS = {
     "serve": "serve the gateway: the web page and its socket",
+    "worker": "play the turns that gateways hand out, on this machine",
+    "status": "show how workers and queues stand",
     "tools": "show which tool may be used in which mode",
     "chat": "talk to the agent at the terminal, or --print one answer",
     "sessions": "list, show and export conversations",

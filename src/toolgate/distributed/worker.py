@@ -13,6 +13,8 @@ from toolgate.distributed.names import agents_queue, turns_queue, version
 from toolgate.distributed.options import Options
 from toolgate.distributed.playing import Means, Outcome, Player
 from toolgate.distributed.reaper import Reaper
+from toolgate.distributed.showing import as_metrics
+from toolgate.distributed.status import look
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.ids import uuid7
@@ -59,11 +61,30 @@ class Worker:
         self._players: dict[str, Player] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._beating: asyncio.Task[None] | None = None
+        self._heard = 0.0
+        """When the database last answered."""
 
     @property
     def running(self) -> int:
         """Turns that are being played."""
         return len(self._players)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it takes turns: it was not told to end, and the database knows that it is alive."""
+        return self.condition == "ready"
+
+    @property
+    def condition(self) -> str:
+        """`ready`, or why it is not."""
+        if self._state == "ready" and asyncio.get_running_loop().time() - self._heard > self._options.lease:
+            return "the database has not answered for longer than the lease"
+        return self._state
+
+    async def metrics(self) -> str:
+        """How things stand, in Prometheus' text format."""
+        status = await self._db.read(lambda tx: look(tx, lease=self._options.lease))
+        return f"{as_metrics(status)}toolgate_worker_turns {self.running}\n"
 
     async def start(self) -> None:
         """Register, and take turns from now on."""
@@ -167,3 +188,4 @@ class Worker:
             state=self._state,
         )
         await self._db.write(lambda tx: workers.beat(tx, about))
+        self._heard = asyncio.get_running_loop().time()

@@ -1,0 +1,55 @@
+"""A worker's health for whoever runs it: `/health/live`, `/health/ready` and `/metrics` on a port of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from toolgate.errors import ToolgateError
+
+if TYPE_CHECKING:
+    from toolgate.distributed.worker import Worker
+
+_LONGEST = 8192
+_SECONDS = 5.0
+
+
+@contextlib.asynccontextmanager
+async def answering(worker: Worker, host: str, port: int) -> AsyncIterator[tuple[str, int]]:
+    """Answer for as long as the block lasts; yields where."""
+    server = await asyncio.start_server(lambda reader, writer: _answer(worker, reader, writer), host, port)
+    try:
+        where = server.sockets[0].getsockname()
+        yield where[0], where[1]
+    finally:
+        server.close()
+
+
+async def _answer(worker: Worker, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        async with asyncio.timeout(_SECONDS):
+            head = await reader.readuntil(b"\r\n\r\n")
+            method, _, rest = head[:_LONGEST].decode("latin-1").partition(" ")
+            code, body = await _found(worker, rest.partition(" ")[0]) if method == "GET" else (405, "GET only\n")
+            reason = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}[code]
+            writer.write(
+                f"HTTP/1.1 {code} {reason}\r\ncontent-type: text/plain; charset=utf-8\r\n"
+                f"content-length: {len(body.encode())}\r\nconnection: close\r\n\r\n{body}".encode()
+            )
+            await writer.drain()
+    writer.close()
+
+
+async def _found(worker: Worker, path: str) -> tuple[int, str]:
+    if path == "/health/live":
+        return 200, "ok\n"
+    if path == "/health/ready":
+        return (200, "ok\n") if worker.is_ready else (503, f"{worker.condition}\n")
+    if path == "/metrics":
+        try:
+            return 200, await worker.metrics()
+        except ToolgateError as error:
+            return 503, f"{error}\n"
+    return 404, "There are /health/live, /health/ready and /metrics.\n"

@@ -1,0 +1,173 @@
+"""How things stand: turns, queues, workers and how far behind they are, from one look at the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+from toolgate.distributed import workers
+from toolgate.distributed.engine import NOW
+from toolgate.distributed.names import version
+
+if TYPE_CHECKING:
+    from toolgate.sessions.driver import Transaction
+
+_FROZEN = ConfigDict(frozen=True, extra="forbid")
+_LATELY = 3600
+"""Seconds that "lately" is."""
+
+
+class QueueStatus(BaseModel):
+    """One queue: the turns or the sub-agents of a workspace."""
+
+    model_config = _FROZEN
+
+    queue: str
+    workspace: str
+    waiting: int
+    running: int
+    parked: int
+    """Turns that wait for a person."""
+    oldest_wait: float
+    """Seconds that the one that waits longest has waited for a worker."""
+
+
+class WorkerStatus(BaseModel):
+    """One worker."""
+
+    model_config = _FROZEN
+
+    id: str
+    name: str
+    version: str
+    workspaces: tuple[str, ...]
+    slots: int
+    running: int
+    state: str
+    silent: float
+    """Seconds since its last sign of life."""
+    age: float
+
+
+class TurnStatus(BaseModel):
+    """Turns that were handed out, by what became of them."""
+
+    model_config = _FROZEN
+
+    waiting: int = 0
+    running: int = 0
+    parked: int = 0
+    done: int = 0
+    """In the last hour, as the next two."""
+    failed: int = 0
+    resumed: int = 0
+    """Those that more than one worker had to play."""
+
+
+class LagStatus(BaseModel):
+    """How far behind the workers are, in seconds."""
+
+    model_config = _FROZEN
+
+    oldest_wait: float = 0.0
+    """What the turn that waits longest has waited."""
+    usual_wait: float = 0.0
+    """What half of the turns of the last hour waited at the most."""
+    longest_wait: float = 0.0
+    """What nineteen in twenty of them waited at the most."""
+
+
+class Status(BaseModel):
+    """Everything at a glance."""
+
+    model_config = _FROZEN
+
+    version: str
+    """What turns of this program are marked with; see docs/scale.md."""
+    turns: TurnStatus
+    queues: tuple[QueueStatus, ...]
+    workers: tuple[WorkerStatus, ...]
+    lag: LagStatus
+    problems: tuple[str, ...]
+    """What somebody should look at, in words."""
+
+
+def look(transaction: Transaction, *, lease: float) -> Status:
+    """How things stand. `lease` is the silence after which a worker is dead."""
+    queues = _queues(transaction)
+    everyone = [
+        WorkerStatus(**{name: getattr(row, name) for name in WorkerStatus.model_fields})
+        for row in workers.everyone(transaction)
+    ]
+    done, failed, resumed, usual, longest = _lately(transaction)
+    return Status(
+        version=version(),
+        turns=TurnStatus(
+            waiting=sum(queue.waiting for queue in queues),
+            running=sum(queue.running for queue in queues),
+            parked=sum(queue.parked for queue in queues),
+            done=done,
+            failed=failed,
+            resumed=resumed,
+        ),
+        queues=queues,
+        workers=tuple(everyone),
+        lag=LagStatus(
+            oldest_wait=max((queue.oldest_wait for queue in queues), default=0.0),
+            usual_wait=usual,
+            longest_wait=longest,
+        ),
+        problems=tuple(_problems(queues, everyone, lease)),
+    )
+
+
+def _queues(transaction: Transaction) -> tuple[QueueStatus, ...]:
+    rows = transaction.rows(
+        "SELECT queue, MIN(workspace), "
+        "COUNT(*) FILTER (WHERE state = 'queued'), COUNT(*) FILTER (WHERE state = 'running'), "
+        "COUNT(*) FILTER (WHERE state = 'parked'), "
+        f"COALESCE(CAST({NOW} AS DOUBLE PRECISION) - MIN(submitted_at) FILTER (WHERE state = 'queued'), 0) "
+        "FROM dispatches WHERE state <> 'ended' GROUP BY queue ORDER BY queue"
+    )
+    names = ("queue", "workspace", "waiting", "running", "parked", "oldest_wait")
+    return tuple(QueueStatus(**dict(zip(names, row, strict=True))) for row in rows)
+
+
+def _lately(transaction: Transaction) -> tuple[int, int, int, float, float]:
+    wait = "d.claimed_at - d.submitted_at"
+    first = "FILTER (WHERE t.attempt = 1)"
+    row = transaction.row(
+        "SELECT COUNT(*) FILTER (WHERE t.status = 'done'), COUNT(*) FILTER (WHERE t.status <> 'done'), "
+        "COUNT(*) FILTER (WHERE t.attempt > 1), "
+        f"COALESCE(percentile_cont(0.5) WITHIN GROUP (ORDER BY {wait}) {first}, 0), "
+        f"COALESCE(percentile_cont(0.95) WITHIN GROUP (ORDER BY {wait}) {first}, 0) "
+        "FROM dispatches d JOIN turns t ON t.id = d.turn_id "
+        f"WHERE d.state = 'ended' AND d.ended_at > {NOW} - {_LATELY}"
+    )
+    assert row is not None
+    return int(row[0]), int(row[1]), int(row[2]), float(row[3]), float(row[4])
+
+
+def _problems(queues: Sequence[QueueStatus], everyone: Sequence[WorkerStatus], lease: float) -> list[str]:
+    alive = [worker for worker in everyone if worker.state != "gone" and worker.silent <= lease]
+    served = {name for worker in alive if worker.state == "ready" for name in worker.workspaces}
+    found = [
+        f"{queue.waiting} turns wait for the workspace {queue.workspace!r}, which no worker serves"
+        for queue in queues
+        if queue.waiting and queue.workspace not in served
+    ]
+    found += [
+        f"worker {worker.name} has been silent for {worker.silent:.0f} s"
+        for worker in everyone
+        if worker.state != "gone" and worker.silent > lease
+    ]
+    if not alive:
+        found.append("no worker is alive: start one with `toolgate worker`")
+    versions = {worker.version for worker in alive}
+    if len(versions) > 1:
+        found.append(
+            f"workers of {len(versions)} versions are alive ({', '.join(sorted(versions))}): an upgrade goes on"
+        )
+    return found
