@@ -49,6 +49,10 @@ class DurableRunner:
         """End the turn of a session, wherever it is played; whether there was one."""
         return await self._db.write(lambda tx: dispatches.cancel(tx, session_id))
 
+    async def drain(self, _seconds: float) -> int:
+        """There is nothing to wait for: turns go on without this process."""
+        return 0
+
     async def aclose(self) -> None:
         """Let go of everything; the turns go on."""
         self._handout.close()

@@ -46,10 +46,18 @@ class Watcher:
                 frame = detail_frame(event, self.session_id, id_json)
             if frame is not None:
                 self.put(frame)
+        if event.kind == "turn_resumed":
+            self._again(event.seq)
         if event.kind == "turn_finished":
             self._sent, self._stored = 0, event.seq
             for frame in ending_frames(event, self.session_id, id_json):
                 self.put(frame)
+
+    def _again(self, seq: int) -> None:
+        """Another process goes on with the turn: what the last one was saying is lost, and said again."""
+        if self._sent:
+            self.outbox.put(self._build("\n\n"))
+        self._sent, self._stored = 0, seq
 
     def enter(self, turn_id: str | None, id_json: str) -> None:
         """What comes next belongs to this turn."""

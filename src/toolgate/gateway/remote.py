@@ -1,0 +1,95 @@
+"""The gateway without turns of its own: workers play them; and a page that says how they stand."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+
+from toolgate.errors import ToolgateError
+from toolgate.gateway.service import Service, local_service
+
+if TYPE_CHECKING:
+    from toolgate.compose import Stack
+    from toolgate.gateway.access import Access
+
+
+@contextlib.asynccontextmanager
+async def service_of(stack: Stack, access: Access) -> AsyncIterator[Service]:
+    """The service that the settings ask for, for as long as the block lasts."""
+    if stack.settings.distributed.role == "local":
+        yield local_service(stack, access)
+        return
+    from toolgate.distributed.feed import DurableFeed
+    from toolgate.distributed.options import Options
+    from toolgate.distributed.runner import DurableRunner
+
+    settings, database = stack.settings, stack.database
+    runner = DurableRunner(database, settings.database.address, Options.of(settings), settings)
+    async with contextlib.AsyncExitStack() as closing:
+        closing.push_async_callback(runner.aclose)
+        await runner.start()
+        if settings.distributed.role == "both":
+            await closing.enter_async_context(_worker(stack))
+        service = Service(
+            settings.gateway,
+            access,
+            stack.sessions,
+            stack.registry,
+            DurableFeed(database, stack.sessions),
+            lambda _user: runner,
+            stack.project,
+            coding_enabled=settings.session.coding_enabled,
+        )
+        service.model = str(getattr(stack.model, "name", ""))
+        yield service
+
+
+@contextlib.asynccontextmanager
+async def _worker(stack: Stack) -> AsyncIterator[None]:
+    """This process plays turns, too."""
+    from toolgate.distributed.options import Options
+    from toolgate.distributed.worker import Bench, Worker
+
+    settings = stack.settings
+    worker = Worker(
+        stack.database,
+        settings.database.address,
+        {stack.project: Bench(db=stack.database, loop_of=stack.loop_of)},
+        Options.of(settings),
+        approval_timeout=settings.agent.approval_timeout,
+    )
+    await worker.start()
+    try:
+        yield
+    finally:
+        await worker.stop()
+
+
+async def status_page(request: Request) -> Response:
+    """`GET /status`: how workers and queues stand, for people; `?format=json` and `?format=metrics` for programs."""
+    from toolgate.distributed.showing import as_metrics, as_page
+    from toolgate.distributed.status import look
+
+    state, headers = request.app.state, {"cache-control": "no-store"}
+    if state.service is None or state.entry.identify(request.scope) is None:
+        return JSONResponse({"error": "Show a token."}, status_code=401, headers=headers)
+    database, settings = getattr(state, "database", None), state.settings
+    if settings.distributed.role == "local" or database is None:
+        return JSONResponse({"error": "This gateway plays its turns itself."}, status_code=404, headers=headers)
+    try:
+        status = await database.read(lambda tx: look(tx, lease=settings.distributed.lease_seconds))
+    except ToolgateError as error:
+        return JSONResponse({"error": str(error)}, status_code=503, headers=headers)
+    form = request.query_params.get("format", "")
+    if form == "json":
+        return JSONResponse(status.model_dump(mode="json"), headers=headers)
+    if form == "metrics":
+        return PlainTextResponse(as_metrics(status), headers=headers)
+    return HTMLResponse(as_page(status), headers={**headers, "content-security-policy": _POLICY})
+
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
