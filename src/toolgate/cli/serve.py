@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolgate.cli.parser import add_root
@@ -17,6 +18,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, help="port to listen on; 0 takes a free one (default: 8765)")
     parser.add_argument("--coding", action="store_true", help="let sessions be created in coding mode")
     parser.add_argument("--model", metavar="NAME", help="offline, openai:NAME, anthropic:NAME, or a bare name")
+    parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate chain to serve with, PEM")
+    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="the certificate's private key, PEM")
+    parser.add_argument(
+        "--insecure-http", action="store_true", help="serve another address than this machine's own without TLS"
+    )
     parser.add_argument("--no-open", action="store_true", help="do not open a browser")
 
 
@@ -32,7 +38,10 @@ def _settings(args: argparse.Namespace) -> "Settings":
     from toolgate.settings import Settings
 
     settings = Settings()
-    gateway = {name: value for name in ("host", "port") if (value := getattr(args, name)) is not None}
+    said = ("host", "port", "tls_cert", "tls_key")
+    gateway = {name: value for name in said if (value := getattr(args, name)) is not None}
+    if args.insecure_http:
+        gateway["insecure_http"] = True
     if gateway:
         changed = type(settings.gateway).model_validate({**settings.gateway.model_dump(), **gateway})
         settings = settings.model_copy(update={"gateway": changed})

@@ -49,6 +49,11 @@ class Access:
         }
         self._codes = {code: found for code, found in self._codes.items() if found[0] in self._users}
 
+    @property
+    def users(self) -> list[str]:
+        """Everybody who has a token."""
+        return list(self._users.values())
+
     def holds(self, identity: Identity) -> bool:
         """Whether the token still counts that someone came in with."""
         return self._users.get(identity.key) == identity.user

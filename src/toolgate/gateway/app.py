@@ -21,7 +21,9 @@ from toolgate.gateway.access import Access
 from toolgate.gateway.assets import Assets
 from toolgate.gateway.entry import Entry
 from toolgate.gateway.guard import Guard, Receive, Scope, Send
-from toolgate.gateway.service import Service, local_service
+from toolgate.gateway.remote import service_of, status_page
+from toolgate.gateway.service import Service
+from toolgate.gateway.tokens import tokens_of
 from toolgate.gateway.turns import StoredAnswers
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def create_app(settings: Settings, model: ModelClient | None = None, registry: T
     runs.
     """
     settings = _completed(settings)
-    tokens = settings.gateway.tokens_by_user()
+    tokens = tokens_of(settings)
     app = Starlette(
         routes=_routes(),
         middleware=[Middleware(Guard, port=settings.gateway.port, allowed_hosts=settings.gateway.allowed_hosts)],
@@ -56,9 +58,12 @@ def create_app(settings: Settings, model: ModelClient | None = None, registry: T
 def _completed(settings: Settings) -> Settings:
     """With a token and a deadline for questions, whatever was set."""
     gateway, agent = settings.gateway, settings.agent
-    if not gateway.tokens_by_user():
+    if gateway.token_file is not None:  # so that they are masked, as all tokens are
+        known = ",".join(f"{user or 'nobody'}:{token}" for user, token in tokens_of(settings).items())
+        gateway = gateway.model_copy(update={"tokens": SecretStr(known)})
+    elif not gateway.tokens_by_user():
         gateway = gateway.model_copy(update={"token": SecretStr(secrets.token_urlsafe(32))})
-    if agent.approval_timeout is None:
+    if agent.approval_timeout is None and settings.distributed.role == "local":  # workers wait for days
         agent = agent.model_copy(update={"approval_timeout": APPROVAL_SECONDS})
     return settings.model_copy(update={"gateway": gateway, "agent": agent})
 
@@ -68,9 +73,11 @@ async def _running(
     app: Starlette, settings: Settings, model: ModelClient | None, registry: ToolRegistry | None
 ) -> AsyncIterator[None]:
     approver = StoredAnswers()
-    async with assemble(settings, model=model, registry=registry, approver=approver, live_output=True) as stack:
+    project = None if settings.distributed.role == "local" else settings.distributed.workspace
+    assembled = assemble(settings, model=model, registry=registry, approver=approver, live_output=True, project=project)
+    async with assembled as stack, service_of(stack, app.state.access) as service:
         approver.sessions = stack.sessions
-        service = app.state.service = local_service(stack, app.state.access)
+        app.state.service, app.state.database = service, stack.database
         app.state.entry = Entry(service)
         watching = asyncio.get_running_loop().create_task(service.watch(), name="toolgate-gateway-watch")
         try:
@@ -88,6 +95,7 @@ def _routes() -> list[Route | WebSocketRoute]:
         Route("/", _page, methods=["GET"]),
         Route("/static/{path:path}", _page, methods=["GET"]),
         Route("/auth", _auth, methods=["GET", "POST", "DELETE"]),
+        Route("/status", status_page, methods=["GET"]),
         Route("/health/live", _live, methods=["GET"]),
         Route("/health/ready", _ready, methods=["GET"]),
     ]

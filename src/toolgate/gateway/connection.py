@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -47,7 +47,15 @@ _CODES: tuple[tuple[type[ToolgateError], str], ...] = (
 class Connection:
     """A socket whose other end is known."""
 
-    def __init__(self, service: Service, identity: Identity, receive: Receive, send: Send) -> None:
+    def __init__(
+        self,
+        service: Service,
+        identity: Identity,
+        receive: Receive,
+        send: Send,
+        hang_up: Callable[[], None] | None = None,
+    ) -> None:
+        """`hang_up` ends the connection without waiting for the other end, where the server can do that."""
         self.service = service
         self.identity = identity
         self.outbox = Outbox(send)
@@ -58,11 +66,10 @@ class Connection:
         self._rate = float(service.settings.max_requests_per_second)
         self._left = 2 * self._rate
         self._looked = time.monotonic()
-        self._task: asyncio.Task[Any] | None = None
+        self._hang_up = hang_up
 
     async def run(self) -> None:
         """Serve the client until one of both has enough."""
-        self._task = asyncio.current_task()
         writing = asyncio.get_running_loop().create_task(self.outbox.run(), name="toolgate-outbox")
         try:
             while (message := await self._receive())["type"] == "websocket.receive":
@@ -79,8 +86,8 @@ class Connection:
     def abort(self) -> None:
         """Hang up at once: whoever does not read does not hear of the end either."""
         self.outbox.close(1011, "")
-        if self._task is not None:
-            self._task.cancel()
+        if self._hang_up is not None:
+            self._hang_up()
 
     async def _pace(self) -> None:
         """Read no faster than the limit; a client that sends more has to wait."""

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from toolgate.gateway.access import COOKIE_SECONDS, FIRST_FRAME, SUBPROTOCOL, Identity
 from toolgate.gateway.connection import Connection
-from toolgate.gateway.guard import Receive, Scope, Send, refuse
+from toolgate.gateway.guard import ABORT, Receive, Scope, Send, refuse
 from toolgate.gateway.projection import error
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _FIRST_FRAME_SECONDS = 5.0
 _MOST_UNKNOWN = 64
 """Clients at a time that have not shown their token yet."""
 _LARGEST_BODY = 4096
+_BODY_SECONDS = 10.0
 
 
 class Entry:
@@ -59,7 +60,7 @@ class Entry:
         await self._welcome(scope, receive, send, identity, accepted=False)
 
     async def _welcome(self, scope: Scope, receive: Receive, send: Send, identity: Identity, *, accepted: bool) -> None:
-        connection = Connection(self._service, identity, receive, send)
+        connection = Connection(self._service, identity, receive, send, scope.get("extensions", {}).get(ABORT))
         if not self._service.admit(connection):
             if accepted:
                 await send({"type": "websocket.close", "code": 1013, "reason": "too many connections"})
@@ -104,12 +105,16 @@ class Entry:
         """`POST /auth`: a one-time code or a token for the page's cookie."""
         if "origin" not in request.headers or request.headers.get("content-type") != "application/json":
             return JSONResponse({"error": "Only the gateway's own page may ask for this."}, status_code=403)
-        body = b""
-        async for piece in request.stream():
-            body += piece
-            if len(body) > _LARGEST_BODY:
-                return JSONResponse({"error": "Too long."}, status_code=413)
-        given = _parsed(body)
+        body = bytearray()
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                async for piece in request.stream():
+                    body += piece
+                    if len(body) > _LARGEST_BODY:
+                        return JSONResponse({"error": "Too long."}, status_code=413)
+        except TimeoutError:
+            return JSONResponse({"error": "Too slow."}, status_code=408)
+        given = _parsed(bytes(body))
         access, identity = self._service.access, None
         if isinstance(given.get("code"), str):
             identity = access.by_code(given["code"])

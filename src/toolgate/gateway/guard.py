@@ -11,6 +11,8 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+ABORT = "toolgate.abort"
+"""The extension of a socket's scope that hangs up without waiting for the other end."""
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _SECRET_NAMES = ("token", "auth", "bearer", "key", "code", "secret", "password")
 _CSP = (

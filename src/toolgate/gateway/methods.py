@@ -77,6 +77,8 @@ class Methods:
 
     async def _send(self, request: Request, params: requests.ChatSend) -> None:
         session = await self._owned(params.session_id)
+        if self._service.draining:
+            raise Refused("SESSION_BUSY", "The gateway is ending; send it again in a moment.")
         key = request_key(params.request_id, request.id)
         watcher = None
         if session.id not in self._connection.watchers:

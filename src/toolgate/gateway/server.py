@@ -1,42 +1,167 @@
-"""Running the gateway: a socket, uvicorn on it, and the address that opens the page."""
+"""Running the gateway: a socket, uvicorn on it, the address that opens the page, and an end in good order."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import ipaddress
+import signal
 import socket
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
+import uvicorn
+
+from toolgate.errors import ConfigError, ToolgateError
 from toolgate.gateway.app import create_app
+from toolgate.gateway.logs import logging_to_stderr
+from toolgate.gateway.protocols import PatientProtocol, SocketProtocol
+from toolgate.gateway.tokens import tokens_of
+from toolgate.log import logger
 
 if TYPE_CHECKING:
-    from toolgate.settings import Settings
+    from starlette.applications import Starlette
+
+    from toolgate.settings import GatewaySettings, Settings
+
+_BACKLOG = 2048
 
 
 def serve(settings: Settings, *, say: Callable[[str], None], browser: bool = False) -> int:
     """Serve until a signal says to end; the exit code."""
-    import uvicorn
+    check_address(settings.gateway)
+    with contextlib.closing(_listening(settings.gateway)) as listening:
+        port = listening.getsockname()[1]
+        gateway = settings.gateway.model_copy(update={"port": port})
+        app = create_app(settings.model_copy(update={"gateway": gateway}))
+        _more_descriptors()
+        with logging_to_stderr(app.state.settings):
+            server = GatewayServer(app)
+            address = _address(app, port)
+            server.when_started = lambda: _announce(app, address, say, browser=browser)
+            server.run(sockets=[listening])
+    return 0 if server.started else 1
 
-    listening = socket.create_server((settings.gateway.host, settings.gateway.port), backlog=1024)
-    host, port = listening.getsockname()[:2]
-    gateway = settings.gateway.model_copy(update={"port": port})
-    app = create_app(settings.model_copy(update={"gateway": gateway}))
-    users = settings.gateway.tokens_by_user() or {"": ""}
-    for user in users:
-        say(f"Toolgate{f' for {user}' if user else ''}: http://{host}:{port}/#{app.state.access.code_for(user)}")
-    say("The address works once, for an hour. Ctrl-C ends the gateway.")
+
+def check_address(settings: GatewaySettings) -> None:
+    """Refuse to be reachable from elsewhere without encryption, unless that was asked for in so many words."""
+    if (settings.tls_cert is None) != (settings.tls_key is None):
+        raise ConfigError(["TLS needs both: set TOOLGATE_GATEWAY_TLS_CERT and TOOLGATE_GATEWAY_TLS_KEY"])
+    if is_loopback(settings.host) or settings.tls_cert is not None or settings.insecure_http:
+        return
+    raise ConfigError(
+        [
+            f"{settings.host}: tokens and everything else could be read on the way. Serve with --tls-cert and "
+            "--tls-key, or stay on 127.0.0.1 behind a proxy that encrypts, or say --insecure-http"
+        ]
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches it."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listening(settings: GatewaySettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise ConfigError([f"{settings.host}:{settings.port}: {error.strerror}. Say --port 0 for a free one"]) from None
+
+
+def _address(app: Starlette, port: int) -> str:
+    settings = app.state.settings.gateway
+    scheme = "https" if settings.tls_cert is not None else "http"
+    host = settings.host if is_loopback(settings.host) else next(iter(settings.allowed_hosts), "localhost")
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def _announce(app: Starlette, address: str, say: Callable[[str], None], *, browser: bool) -> None:
+    access = app.state.access
+    for user in access.users:
+        say(f"Toolgate{f' for {user}' if user else ''}: {address}#{access.code_for(user)}")
+    say("The address works once, within an hour. Ctrl-C ends the gateway.")
     if browser:
         import webbrowser
 
-        webbrowser.open(f"http://{host}:{port}/#{app.state.access.code_for(next(iter(users)))}")
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        ws="websockets-sansio",
-        ws_max_size=settings.gateway.max_frame_bytes,
-        ws_per_message_deflate=False,
-        server_header=False,
-        timeout_graceful_shutdown=10,
-    )
-    uvicorn.Server(config).run(sockets=[listening])
-    return 0
+        webbrowser.open(f"{address}#{access.code_for(next(iter(access.users)))}")
+
+
+def _more_descriptors() -> None:
+    """As many connections as the system lets this process have."""
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):  # then it stays as it was
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+class GatewayServer(uvicorn.Server):
+    """uvicorn, which lets turns end before it does."""
+
+    def __init__(self, app: Starlette, **options: Any) -> None:
+        self._app = app
+        gateway = app.state.settings.gateway
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=PatientProtocol,
+                ws=SocketProtocol,
+                ws_max_size=gateway.max_frame_bytes,
+                ws_per_message_deflate=False,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=5,
+                ssl_certfile=gateway.tls_cert,
+                ssl_keyfile=gateway.tls_key,
+                **options,
+            )
+        )
+        self.when_started: Callable[[], None] = lambda: None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say where it is as soon as it answers."""
+        await super().startup(sockets)
+        if self.started:
+            self.when_started()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As uvicorn does; besides, SIGHUP reads the tokens again."""
+        with super().capture_signals():
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGHUP, self._reload)
+            try:
+                yield
+            finally:
+                loop.remove_signal_handler(signal.SIGHUP)
+
+    def _reload(self) -> None:
+        try:
+            tokens = tokens_of(self._app.state.settings)
+        except ToolgateError as error:
+            logger("gateway").error("tokens_not_reloaded", reason=str(error))
+            return
+        self._app.state.access.replace(tokens)
+        if self._app.state.service is not None:
+            self._app.state.service.withdraw_expired()
+        logger("gateway").info("tokens_reloaded", users=len(tokens))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop accepting, let turns end for a while, then end."""
+        for server in self.servers:
+            server.close()
+        service = self._app.state.service
+        if service is not None:
+            draining = asyncio.ensure_future(service.drain())
+            while not draining.done() and not self.force_exit:
+                await asyncio.wait({draining}, timeout=0.2)
+            draining.cancel()
+        await super().shutdown(sockets)

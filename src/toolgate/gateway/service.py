@@ -12,6 +12,7 @@ from toolgate.gateway.live import Live
 from toolgate.gateway.page_watcher import DetailWatcher, RenderedWatcher
 from toolgate.gateway.turns import LocalFeed, LocalTurns
 from toolgate.gateway.watcher import Watcher
+from toolgate.log import logger
 from toolgate.protocol.ports import EventFeed, LoggedEvent, TurnRunner
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Service:
         self.coding_enabled = coding_enabled
         self.channels = Channels(feed, self._request_of)
         self.connections: set[Connection] = set()
+        self.draining = False
+        """Whether no more turns are begun."""
         self.model = ""
         """The name of the model that answers, where it is known."""
         self._make_turns = turns
@@ -118,6 +121,15 @@ class Service:
         for connection in list(self.connections):
             if not self.access.holds(connection.identity):
                 connection.outbox.close(4401, _EXPIRED)
+
+    async def drain(self) -> None:
+        """Begin no more turns, and give those that run the time that the settings say."""
+        self.draining = True
+        logger("gateway").info("gateway_ending", connections=len(self.connections))
+        waiting = [runner.drain(self.settings.shutdown_seconds) for runner in self.runners]
+        left = sum(await asyncio.gather(*waiting))
+        if left:
+            logger("gateway").warning("turns_cut_off", turns=left)
 
     async def watch(self) -> None:
         """Give up clients that do not read."""

@@ -170,6 +170,10 @@ class TurnRunner(Protocol):
         """Ask the turn that runs in a session to end, whoever runs it; whether there was one."""
         ...
 
+    async def drain(self, seconds: float) -> int:
+        """Wait for turns that end with this process, for so long at the most; how many are left."""
+        ...
+
 
 @runtime_checkable
 class BlobStore(Protocol):

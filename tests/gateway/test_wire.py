@@ -1,0 +1,289 @@
+"""The protocol, from the outside: a real server, a real socket."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gateway.kit import call, check, gateway, is_done, is_type, settings_for, text_of, types
+
+from toolgate.testing import ScriptedModel
+
+
+async def test_a_turn_is_calls_results_text_and_one_end(tmp_path: Path) -> None:
+    model = ScriptedModel([["Look: ", call("current_time")], ["It ", "is late."]])
+    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
+        session = await client.session()
+        frames = await client.turn(session, "What time is it?")
+        assert types(frames) == ["stream_chunk", "tool_call", "tool_result", *["stream_chunk"] * 3]
+        assert {frame["id"] for frame in frames} == {"r2"}
+        assert frames[1]["data"] == {"call_id": "c1", "tool_name": "current_time", "arguments": {}}
+        assert (frames[2]["data"]["call_id"], frames[2]["data"]["status"]) == ("c1", "success")
+        assert frames[1]["seq"] < frames[2]["seq"]
+        assert [is_done(frame) for frame in frames] == [False] * 5 + [True]
+        assert text_of(frames) == "Look: It is late."
+        assert await client.silent()
+
+
+async def test_a_denied_call_is_a_middle_event_of_six_fields(tmp_path: Path) -> None:
+    model = ScriptedModel([[call("read_file", '{"path": "x"}')], "Then not."])
+    async with gateway(settings_for(tmp_path, coding=False), model) as running, running.client() as client:
+        frames = await client.turn(await client.session())
+        assert types(frames) == ["tool_call", "tool_denied", "stream_chunk", "stream_chunk"]
+        assert set(frames[1]["data"]) == {"tool_name", "call_id", "mode", "error_code", "message", "next_action"}
+        assert frames[1]["data"]["error_code"] == "MODE_DENIED"
+        assert all(frames[1]["data"].values())
+        assert text_of(frames[2:]) == "Then not."
+
+
+async def test_session_create_answers_id_and_mode(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path)) as running, running.client() as client:
+        assert set(await client.data("session.create")) == {"session_id", "mode"}
+        assert (await client.data("session.create", mode="coding"))["mode"] == "coding"
+
+
+async def test_a_mode_that_is_not_enabled_is_an_error_of_its_own(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path, coding=False)) as running, running.client() as client:
+        frame = await client.ask("session.create", mode="coding")
+        assert (frame["type"], frame["data"]["code"]) == ("error", "MODE_NOT_ENABLED")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "answered"),
+    [
+        ("nonsense", "PARSE_ERROR", None),
+        ("[]", "PARSE_ERROR", None),
+        ("null", "PARSE_ERROR", None),
+        ("{}", "PARSE_ERROR", None),
+        ('{"type": "request", "method": "tools.list"}', "PARSE_ERROR", None),
+        ('{"type": "request", "id": null, "method": "tools.list"}', "PARSE_ERROR", None),
+        ('{"type": "request", "id": "", "method": "tools.list"}', "PARSE_ERROR", None),
+        ('{"type": "request", "id": true, "method": "tools.list"}', "PARSE_ERROR", None),
+        ('{"type": "request", "id": 1.5, "method": "tools.list"}', "PARSE_ERROR", None),
+        ('{"type": "request", "id": {"a": 1}, "method": "tools.list"}', "PARSE_ERROR", None),
+        ('{"type": "reply", "id": "a", "method": "tools.list"}', "PARSE_ERROR", "a"),
+        ('{"type": "request", "id": "a"}', "PARSE_ERROR", "a"),
+        ('{"type": "request", "id": "a", "method": "tools.list", "more": 1}', "PARSE_ERROR", "a"),
+        ('{"type": "request", "id": "a", "method": "tools.list", "params": []}', "PARSE_ERROR", "a"),
+        ('{"type": "request", "id": "a", "method": "session.set_mode"}', "METHOD_NOT_FOUND", "a"),
+        ('{"type": "request", "id": 7, "method": "chat.send"}', "INVALID_PARAMS", 7),
+        ('{"type": "request", "id": "a", "method": "tools.list", "params": {"x": 1}}', "INVALID_PARAMS", "a"),
+        (
+            '{"type": "request", "id": "a", "method": "chat.send", "params": {"session_id": 5, "content": "x"}}',
+            "INVALID_PARAMS",
+            "a",
+        ),
+        (
+            '{"type": "request", "id": "a", "method": "chat.send", "params": {"session_id": "nobody", "content": "x"}}',
+            "INVALID_PARAMS",
+            "a",
+        ),
+        (
+            '{"type": "request", "id": "a", "method": "session.create", "params": {"mode": "root"}}',
+            "INVALID_PARAMS",
+            "a",
+        ),
+    ],
+)
+async def test_malformed_input_gets_one_error_and_the_connection_lives(
+    tmp_path: Path, text: str, code: str, answered: Any
+) -> None:
+    async with gateway(settings_for(tmp_path)) as running, running.client() as client:
+        await client.raw(text)
+        frame = await client.receive()
+        assert (frame["type"], frame["id"], frame["data"]["code"]) == ("error", answered, code)
+        assert frame["data"]["message"]
+        assert (await client.data("session.create"))["mode"] == "chat_safe"
+
+
+async def test_ids_come_back_as_they_were(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path), ScriptedModel(["Hi."] * 3)) as running, running.client() as client:
+        session = await client.session()
+        for given in (17, "17", 'ü/"\\ \n'):
+            params = {"session_id": session, "content": "x"}
+            await client.raw(json.dumps({"type": "request", "id": given, "method": "chat.send", "params": params}))
+            assert {json.dumps(frame["id"]) for frame in await client.until(is_done)} == {json.dumps(given)}
+
+
+async def test_a_second_turn_at_the_same_time_gets_only_its_error(tmp_path: Path) -> None:
+    model = ScriptedModel([[call("Bash", '{"command": "sleep 30"}')], "no"])
+    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
+        session = await client.session("coding")
+        await client.send("chat.send", session_id=session, content="one")
+        await client.until(is_type("tool_call"))
+        frame = await client.ask("chat.send", session_id=session, content="two")
+        assert (frame["type"], frame["data"]["code"]) == ("error", "SESSION_BUSY")
+        assert (await client.data("chat.cancel", session_id=session))["cancelled"] is True
+        frames = await client.until(is_done)
+        assert types(frames) == ["tool_result", "stream_chunk"]
+        assert frames[0]["data"]["code"] == "CANCELLED"
+
+
+async def test_cancelling_nothing_is_said(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path)) as running, running.client() as client:
+        session = await client.session()
+        assert await client.data("chat.cancel", session_id=session) == {"session_id": session, "cancelled": False}
+
+
+async def test_a_failed_turn_is_an_error_and_then_the_last_chunk(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path), ScriptedModel([])) as running, running.client() as client:
+        frames = await client.turn(await client.session())
+        assert types(frames) == ["error", "stream_chunk"]
+        assert frames[0]["data"]["code"] == "INTERNAL_ERROR"
+        assert {frame["id"] for frame in frames} == {"r2"}
+
+
+async def test_who_watches_sees_the_same_frames(tmp_path: Path) -> None:
+    model = ScriptedModel([["a", "b", call("current_time")], "c"])
+    async with gateway(settings_for(tmp_path), model) as running:
+        async with running.client() as client, running.client() as watcher:
+            session = await client.session()
+            answer = await watcher.data("session.subscribe", session_id=session, after_seq=0)
+            assert answer["session_id"] == session
+            frames = await client.turn(session)
+            seen = await watcher.until(is_done)
+            assert [frame for frame in seen if "seq" in frame] == [frame for frame in frames if "seq" in frame]
+            assert text_of(seen) == text_of(frames) == "abc"
+            assert await watcher.silent()
+
+
+async def test_who_comes_back_gets_what_was_missed_in_order(tmp_path: Path) -> None:
+    model = ScriptedModel([["a ", call("current_time")], ["b ", call("current_time", call_id="c2")], "c"])
+    async with gateway(settings_for(tmp_path), model) as running:
+        async with running.client() as client:
+            session = await client.session()
+            frames = await client.turn(session)
+        for cut in range(len(frames)):
+            last = max((frame["seq"] for frame in frames[: cut + 1] if "seq" in frame), default=0)
+            async with running.client() as client:
+                await client.data("session.subscribe", session_id=session, after_seq=last)
+                rest = await client.until(is_done)
+                missed = [frame for frame in frames if frame.get("seq", 0) > last]
+                assert [frame for frame in rest if "seq" in frame] == missed
+                assert sum(map(is_done, rest)) == 1
+                assert await client.silent(0.05)
+
+
+async def test_a_subscription_beyond_the_end_sees_what_comes_next(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path), ScriptedModel(["a", "b"])) as running, running.client() as client:
+        session = await client.session()
+        await client.turn(session)
+        await client.data("session.subscribe", session_id=session, after_seq=10**9)
+        assert await client.silent(0.1)
+        assert text_of(await client.turn(session)) == "b"
+
+
+async def test_joining_in_the_middle_of_a_message_gives_all_of_it_once(tmp_path: Path) -> None:
+    go = asyncio.Event()
+
+    class Slow:
+        async def stream(self, request: Any) -> Any:
+            yield "one "
+            await go.wait()
+            yield "two"
+
+    async with gateway(settings_for(tmp_path), Slow()) as running:
+        async with running.client() as client, running.client() as late:
+            session = await client.session()
+            await client.send("chat.send", session_id=session, content="x")
+            await client.until(is_type("stream_chunk"))
+            await late.data("session.subscribe", session_id=session, after_seq=0)
+            first = await late.receive()
+            assert first["data"] == {"content": "one ", "done": False}
+            go.set()
+            assert text_of([first, *await late.until(is_done)]) == "one two"
+            assert await late.silent(0.1)
+
+
+async def test_history_list_get_rename_and_search(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path), ScriptedModel(["An answer.", "x"])) as running:
+        async with running.client() as client:
+            first, second = await client.session(), await client.session()
+            await client.turn(first, "About Apples\nand more")
+            await client.turn(second, "Pears")
+            assert (await client.data("chat.history", session_id=first))["messages"] == [
+                {"role": "user", "content": "About Apples\nand more"},
+                {"role": "assistant", "content": "An answer."},
+            ]
+            listed = (await client.data("session.list"))["sessions"]
+            assert [(item["session_id"], item["title"]) for item in listed] == [
+                (second, "Pears"),
+                (first, "About Apples"),
+            ]
+            found = (await client.data("session.list", search="APPLES about"))["sessions"]
+            assert [item["session_id"] for item in found] == [first]
+            await client.data("session.rename", session_id=first, title="Fruit")
+            got = await client.data("session.get", session_id=first)
+            assert (got["title"], got["running"], got["turns"]) == ("Fruit", False, 1)
+            assert got["todos"] == []
+
+
+async def test_tools_are_listed_with_their_modes(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path, coding=False)) as running, running.client() as client:
+        listed = await client.data("tools.list")
+        tools = {tool["name"]: tool for tool in listed["tools"]}
+        assert tools["read_file"]["modes"] == ["coding"]
+        assert tools["current_time"]["modes"] == ["chat_safe", "coding"]
+        assert listed["enabled_modes"] == ["chat_safe"]
+
+
+async def test_a_named_request_that_is_sent_twice_starts_one_turn(tmp_path: Path) -> None:
+    model = ScriptedModel([["a", call("current_time")], "b", "never"])
+    async with gateway(settings_for(tmp_path), model) as running:
+        async with running.client() as client:
+            session = await client.session()
+            await client.send("chat.send", session_id=session, content="x", request_id="mine")
+            frames = await client.until(is_done)
+            assert {frame["id"] for frame in frames} == {"mine"}
+        async with running.client() as client:
+            await client.send("chat.send", session_id=session, content="x", request_id="mine")
+            again = await client.until(is_done)
+            assert [frame for frame in again if "seq" in frame] == [frame for frame in frames if "seq" in frame]
+            assert text_of(again) == "ab"
+            assert len((await client.data("chat.history", session_id=session))["messages"]) == 3
+
+
+async def test_details_say_everything_and_nothing_twice(tmp_path: Path) -> None:
+    todo = call("todo", '{"items": [{"content": "x", "status": "pending"}]}')
+    model = ScriptedModel([["a", todo], "b"])
+    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
+        session = await client.session()
+        await client.data("session.subscribe", session_id=session, details=True)
+        frames = await client.turn(session)
+        assert types(frames) == [
+            *["turn_started", "user_message", "stream_chunk", "text_end", "tool_call", "tool_started", "todos"],
+            *["tool_result", "stream_chunk", "text_end", "turn_finished", "stream_chunk"],
+        ]
+        assert {frame["session_id"] for frame in frames} == {session}
+        assert len({frame["turn_id"] for frame in frames} - {None}) == 1
+        seqs = [frame["seq"] for frame in frames if "seq" in frame]
+        assert seqs == sorted(set(seqs))
+        for frame in frames:
+            check(frame)
+
+
+async def test_the_page_gets_text_as_sanitised_html(tmp_path: Path) -> None:
+    model = ScriptedModel([["**bold** ", "<img src=x onerror=alert(1)>", call("current_time")], "two"])
+    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
+        session = await client.session()
+        await client.data("session.subscribe", session_id=session, details=True, render=True)
+        frames = await client.turn(session)
+        html = json.dumps([frame["data"] for frame in frames if frame["type"] == "markdown"])
+        assert "<strong>bold</strong>" in html
+        assert "<img" not in html
+        assert "two" in html
+        assert text_of(frames) == ""
+        assert types(frames).index("text_end") < types(frames).index("tool_call")
+
+
+async def test_what_a_command_prints_comes_while_it_runs(tmp_path: Path) -> None:
+    model = ScriptedModel([[call("Bash", '{"command": "echo one; sleep 0.3; echo two"}')], "ok"])
+    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
+        session = await client.session("coding")
+        await client.data("session.subscribe", session_id=session, details=True)
+        frames = await client.turn(session)
+        printed = [frame["data"] for frame in frames if frame["type"] == "tool_output"]
+        assert "".join(piece["text"] for piece in printed) == "one\ntwo\n"
+        kinds = types(frames)
+        assert kinds.index("tool_call") < kinds.index("tool_output") < kinds.index("tool_result")
