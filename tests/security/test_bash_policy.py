@@ -144,9 +144,38 @@ NOT_ALLOWED = {
     "c13": [". ./s", "source s", "builtin eval", "exec ls"],
     "c14": ["echo cm0geA==|base64 -d|sh"],
     "c15": ["bash <<EOF\nls\nEOF", "cat <<< x | sh", "cat <<EOF > new\nx\nEOF"],
+    "c03": ["test -v 'a[$(rm x)]'", "[ -v 'a[`rm x`]' ]", "compgen -C 'rm x'", "history -s rm x; fc -s"],
     "c16": ['echo "a', "ls \0", "ls (", "if true", "echo `ls"],
     "background": ["touch new", "make"],
 }
+
+
+EVALUATED = [
+    ("y='a[$(rm x)]'", "echo $((y))"),
+    ("y='a[$(rm x)]'", "[[ y -eq 1 ]]"),
+    ("y='a[$(rm x)]'", 'test -v "$y"'),
+    ("y='a[$(rm x)]'", "echo ${!y}"),
+    ("read y <<< 'a[`rm x`]'", "let y"),
+    ("declare -i n; export n", "n='a[$(rm x)]'"),
+    ("f() { (( $1 )); }", "f 'a[$(rm x)]'"),
+]
+
+
+@pytest.mark.parametrize(("first", "then"), EVALUATED)
+async def test_c03_what_bash_evaluates_counts_also_when_an_earlier_command_set_it(
+    tmp_path: Path, first: str, then: str
+) -> None:
+    policy = '[[rule]]\ntool = "Bash"\nwords = ["rm"]\ndecision = "deny"\n'
+    box = Guarded(tmp_path, policy)
+    await box.context.shell.execute(first)  # as if it had been allowed
+    before = sorted(path.name for path in box.root.iterdir())
+
+    result = await box.result("Bash", command=then)
+
+    assert result.response.error is not None
+    assert result.response.error.code == "APPROVAL_DENIED"
+    assert sorted(path.name for path in box.root.iterdir()) == before
+    await box.context.aclose()
 
 
 @pytest.mark.parametrize("row", NOT_ALLOWED)

@@ -21,7 +21,8 @@ PIECES = [
     "$((", "<<<", " <<<", "!", "*", "~", ",", "f() ", "function f ", "do ", "for i in a; ", "; done", "while ",
     "[ ", " ]", "let ", "a[", "]", "$", "\\\n", "'E'", '"E"', "cat ", "2>&1", ">/dev/null", '$"', "coproc ",
     "until ", "command ", "builtin ", "exec ", "trap ", "EXIT", "declare ", "export ", "@(", "?(", "|&", ";;&",
-    "&>", "x+=", "local ", "\r", "\x0b", "\u00a0",
+    "&>", "x+=", "local ", "\r", "\x0b", "\u00a0", "'a[$(MARK)]'", "x='a[$(MARK)]';", "((x))", "$((x))", "test -v ",
+    "[[ x -eq 1 ]]", "${!x}", "declare -i ", "declare -n ", "a[x]", "${a[x]}", "${x:", "unset ", "read ", "printf -v ",
 ]  # fmt: skip
 KNOWN = [
     "a <<<$\nMARK",
@@ -92,6 +93,12 @@ KNOWN = [
     "trap MARK EXIT",
     "x='$(MARK)'; echo ${x@P}",
     "PS4='$(MARK)'; set -x; :",
+]
+
+
+KNOWN += [
+    line.replace("⏎", "\n")
+    for line in (Path(__file__).parents[2] / "data" / "evaluations.txt").read_text("utf-8").splitlines()
 ]
 
 

@@ -40,6 +40,16 @@ def analyse(command: str, around: Surroundings | None = None) -> CommandPlan:
         scope.found.unclear(f"it is longer than {MAX_TEXT} characters")
         return scope.found.plan(command)
     walk(scope, command)
+    _check_evaluated(scope)
     if len(command) - sum(map(len, scope.found.heredocs)) > MAX_CODE:
         scope.found.unclear(f"it has more than {MAX_CODE} characters of code")
     return scope.found.plan(command)
+
+
+def _check_evaluated(scope: Scope) -> None:
+    """Bash runs the code in a value like `a[$(rm x)]` where it takes the value for a number or a name."""
+    found, around = scope.found, scope.around
+    if (found.evaluates and (found.holds_code or around.holds_code())) or (
+        found.holds_code and found.assignments and around.evaluates()
+    ):
+        found.unclear("bash may evaluate text that contains code, as a number or as a name")

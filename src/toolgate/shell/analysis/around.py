@@ -14,7 +14,7 @@ from toolgate.shell.line import read_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from toolgate.shell.state import ShellState
+    from toolgate.shell.state import ShellState, Variable
     from toolgate.workspace import Workspace
 
 _DEFINITION = re.compile(r"^([^\s()$`'\"\\]+) \(\) *$", re.MULTILINE)
@@ -40,7 +40,13 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
             for name, value in state.aliases.items()
         },
         shadows=_shadows(workspace, environment.get("PATH", ""), root, directory),
+        holds_code=lambda: any(_is_code(variable) for variable in state.variables.values()),
+        evaluates=lambda: any("i" in variable.flags or "n" in variable.flags for variable in state.variables.values()),
     )
+
+
+def _is_code(variable: Variable) -> bool:
+    return variable.literal is not None and (b"$(" in variable.literal or b"`" in variable.literal)
 
 
 def definitions(source: str) -> Mapping[str, str]:

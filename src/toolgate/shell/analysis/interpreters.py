@@ -107,6 +107,8 @@ def _from_stdin(scope: Scope, name: str, use: Callable[[str], None]) -> None:
 
 def evaluate(scope: Scope, words: Sequence[Word]) -> None:
     """`eval`: its words, joined, are code."""
+    if [word.text for word in words[1:2]] == ["--"]:
+        words = words[1:]
     if all(word.known for word in words[1:]):
         scope.found.changes = True
     else:

@@ -19,6 +19,10 @@ def _unshadowed(_: str) -> None:
     return None
 
 
+def _no() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """The state of the shell and of the root that a command line is judged in."""
@@ -39,6 +43,10 @@ class Surroundings:
     """The shell's aliases: name to replacement."""
     shadows: Callable[[str], str | None] = _unshadowed
     """The file inside the root that `PATH` finds first for a command word, if there is one."""
+    holds_code: Callable[[], bool] = _no
+    """Whether a variable's value would run something if bash were to evaluate it."""
+    evaluates: Callable[[], bool] = _no
+    """Whether a variable evaluates what is assigned to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

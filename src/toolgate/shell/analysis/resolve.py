@@ -23,6 +23,8 @@ def resolve(scope: Scope, lexeme: Lexeme) -> Word:
         quoted = quoted or part.kind == "quoted"
         text += value
         bare += value if part.kind == "bare" else "x" * len(value)
+    if "$(" in text or "`" in text:
+        scope.found.holds_code = True
     if bare.startswith("~"):
         home = scope.around.home
         text = home + text[1:] if home and bare[1:2] in ("", "/") else text
@@ -53,8 +55,16 @@ def _value(scope: Scope, part: Part) -> str:
         assign(scope, part.text, Word(UNRESOLVED, False), None)
     elif part.kind == "unclear":
         scope.found.unclear(part.text)
+    else:
+        scope.found.evaluates = True
+        scope.found.holds_code |= any(is_code(inner) for inner in part.parts)
     resolve_parts(scope, part.parts)
     return UNRESOLVED
+
+
+def is_code(part: Part) -> bool:
+    """Whether quoted text would run something if bash were to evaluate it; a lone `$` may stand before a bracket."""
+    return part.kind == "quoted" and (part.text.endswith("$") or "$(" in part.text or "`" in part.text)
 
 
 def _run(scope: Scope, part: Part) -> str:

@@ -37,6 +37,10 @@ class Findings:
         self.scripts: dict[str, None] = {}
         self.heredocs: list[str] = []
         self.changes = False
+        self.holds_code = False
+        """Whether there is quoted text that would run something if bash were to evaluate it."""
+        self.evaluates = False
+        """Whether bash evaluates values somewhere: as arithmetic, as a subscript, as a name."""
 
     def danger(self, reason: str) -> None:
         """A reason to ask."""

@@ -147,6 +147,7 @@ def _pieces(text: str) -> list[str]:
 
 def _names(scope: Scope, words: Sequence[Word]) -> None:
     """`read`, `mapfile`, `printf -v`, `let` …: words that are variables, or even code in a subscript."""
+    scope.found.evaluates |= words[0].text != "printf" or any(word.text.startswith("-v") for word in words)
     for at, word in enumerate(words[1:], 1):
         if _HIDDEN.search(word.text) and words[0].text not in ("printf", "echo"):
             scope.found.unclear(f"'{words[0].text}' evaluates '{word.raw or word.text}'")
@@ -169,6 +170,7 @@ def _named(scope: Scope, word: Word) -> None:
 
 def _declares(scope: Scope, words: Sequence[Word]) -> None:
     """`export`, `declare` …: values are noted where they are read; here only code in a subscript and functions."""
+    scope.found.evaluates = True
     for word in words[1:]:
         name = word.text.partition("=")[0]
         if "[" in name and _HIDDEN.search(name):
@@ -177,6 +179,24 @@ def _declares(scope: Scope, words: Sequence[Word]) -> None:
             scope.found.unclear(f"'{words[0].text}' sets a variable that is only known when it runs")
 
 
+def _test(scope: Scope, words: Sequence[Word]) -> None:
+    """`test` and `[`: the name behind `-v` may have a subscript."""
+    scope.found.evaluates |= any(word.text in ("-v", "-R") or not word.known for word in words)
+
+
+def _completes(scope: Scope, words: Sequence[Word]) -> None:
+    """`compgen`: some of its options run commands."""
+    if any(word.text.startswith("-") and not _LISTS.fullmatch(word.text) for word in words[1:]):
+        scope.found.unclear("'compgen' may run a command")
+
+
+def _history(scope: Scope, words: Sequence[Word]) -> None:
+    """`fc`: runs what was typed before."""
+    if not any(word.text.startswith("-l") for word in words[1:2]):
+        scope.found.unclear("'fc' runs what the history holds")
+
+
+_LISTS = re.compile(r"-[abcdefgjksuv]+|-A|-[PSXG]")
 _Handler = Callable[[Scope, Sequence[Word]], None]
 _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(interpreters.SHELLS, interpreters.shell),
@@ -186,6 +206,9 @@ _HANDLERS: dict[str, _Handler] = {
     "ln": files.link,
     **dict.fromkeys(("read", "mapfile", "readarray", "let", "printf", "unset", "getopts", "wait"), _names),
     **dict.fromkeys(("export", "declare", "typeset", "local", "readonly"), _declares),
+    **dict.fromkeys(("test", "["), _test),
+    **dict.fromkeys(("compgen", "complete"), _completes),
+    "fc": _history,
     "eval": interpreters.evaluate,
     ".": interpreters.source,
     "source": interpreters.source,

@@ -17,6 +17,8 @@ _REDEFINES = re.compile(
     r"|GIT_TEMPLATE_DIR|PERL5OPT|PERL5DB|RUBYOPT|PYTHONSTARTUP|PYTHONWARNINGS|PYTHONHOME|LESSOPEN|LESSCLOSE"
 )
 """Variables that make an ordinary command run something else."""
+_NUMBERS = re.compile(r"RANDOM|SRANDOM|OPTIND|HISTCMD|SECONDS|LINENO|FUNCNEST|BASHPID|EPOCH\w+")
+"""Variables for which bash evaluates what is assigned."""
 
 
 def assign(scope: Scope, name: str, value: Word, words: Sequence[Word] | None) -> None:
@@ -25,6 +27,8 @@ def assign(scope: Scope, name: str, value: Word, words: Sequence[Word] | None) -
     found.assignments.append(Assignment(name=name, value=value.text))
     if words is not None or not name.islower():
         found.commands[("=", name, value.text)] = None
+    if _NUMBERS.fullmatch(name):
+        found.evaluates = True
     if name == UNRESOLVED:
         found.unclear("it sets a variable whose name is only known when it runs")
     elif name == "PATH":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from toolgate.shell.analysis.resolve import resolve, resolve_parts
+from toolgate.shell.analysis.resolve import is_code, resolve, resolve_parts
 from toolgate.shell.analysis.scope import Scope, Stdin
 from toolgate.shell.analysis.variables import assign
 from toolgate.shell.syntax import (
@@ -93,6 +93,7 @@ def _command(scope: Scope, command: Simple | Compound) -> None:
 
 def _compound(scope: Scope, compound: Compound) -> None:
     outside = scope.save()
+    scope.found.evaluates |= compound.kind == "expression"
     resolve_parts(scope, compound.parts)
     for lexeme in compound.words:
         resolve(scope, lexeme)
@@ -128,6 +129,7 @@ def _simple(scope: Scope, command: Simple) -> None:
 
 def _assigned(scope: Scope, assigned: Assign, words: list[Word] | None) -> Word:
     values = [resolve(scope, lexeme) for lexeme in assigned.value]
+    scope.found.evaluates |= not assigned.known
     value = values[0] if assigned.known else Word(UNRESOLVED, False, True)
     assign(scope, assigned.name, value._replace(raw=assigned.raw.partition("=")[2]), words)
     return value
@@ -143,6 +145,8 @@ def _redirects(scope: Scope, redirects: Iterable[Redirect]) -> Stdin | None:
             body = redirect.heredoc.body or ""
             scope.found.heredocs.append(body)
             resolve_parts(scope, redirect.heredoc.parts)
+            scope.found.holds_code |= redirect.heredoc.quoted and ("$(" in body or "`" in body)
+            scope.found.holds_code |= any(map(is_code, redirect.heredoc.parts))
             stdin = Stdin("text", heredoc_value(body, redirect.heredoc.quoted))
         else:
             stdin = _opened(scope, redirect) or stdin

@@ -78,9 +78,9 @@ class CompoundReader(RedirectReader):
         self.blank()
         if self.text.startswith("((", self.at):
             self.at += 2
-            parts = self.arithmetic_body()
+            expression = Part("expression", parts=self.arithmetic_body())
             self.separator()
-            return Compound("branches", (self.do_group(),), parts=parts)
+            return Compound("branches", (self.do_group(),), parts=(expression,))
         name = _NAME.match(self.text, self.at)
         if name is None:
             raise UnparsableError("the variable of a loop is missing")
