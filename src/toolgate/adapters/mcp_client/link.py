@@ -26,15 +26,18 @@ PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 _STEADY = 60.0
 _RELIST = 1.0
 _MOMENT = 0.05
+_LOST_CANCEL = 15.0
 
 
 class Link:
-    """Whoever makes one runs `run` in a task, and cancels that task to close it."""
+    """Whoever makes one calls `open`, and later `close`."""
 
     def __init__(self, config: ServerConfig, environ: Mapping[str, str], changed: Callable[[Link], object]) -> None:
         self.config = config
         self._environ = environ
         self._changed = changed
+        self._task: asyncio.Task[None] | None = None
+        self._closing = False
         self._client: Client | None = None
         self._lost = asyncio.Event()
         self._stale = asyncio.Event()
@@ -62,12 +65,26 @@ class Link:
         """Wait until it is up, or has failed once."""
         await self._tried_once.wait()
 
-    async def run(self) -> None:
-        """Connect, and connect again, until this is cancelled."""
+    def open(self) -> None:
+        """Begin to connect."""
+        self._task = asyncio.create_task(self._run(), name=f"mcp:{self.config.name}")
+
+    async def close(self) -> None:
+        """End the connection, and the server's program with everything that it has started."""
+        self._closing = True
+        while self._task is not None and not self._task.done():
+            self._task.cancel()
+            # libraries below may lose a cancellation that meets an error of their own: then it is cancelled again
+            await asyncio.wait([self._task], timeout=_LOST_CANCEL)
+
+    async def _run(self) -> None:
+        """Connect, and connect again."""
         loop = asyncio.get_running_loop()
         while True:
             began = loop.time()
             await self._session()
+            if self._closing:
+                return
             self._failures = 1 if loop.time() - began > _STEADY else self._failures + 1
             pause = PAUSES[min(self._failures, len(PAUSES)) - 1]
             self._next_try = loop.time() + pause

@@ -7,7 +7,6 @@ import contextlib
 import functools
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from toolgate.adapters.mcp_client.approvals import Approvals
 from toolgate.adapters.mcp_client.config import Configured, ServerConfig
@@ -146,17 +145,11 @@ async def connect(
     for name, reason in configured.refused.items():
         logger("mcp").warning("mcp_server_refused", server=name, reason=reason)
     found.links = [Link(config, environ or {}, found.sync) for config in configured.servers]
-    tasks = [asyncio.create_task(link.run(), name=f"mcp:{link.config.name}") for link in found.links]
     try:
-        await _all(link.started() for link in found.links)
+        for link in found.links:
+            link.open()
+        await asyncio.gather(*(link.started() for link in found.links))
         yield found
     finally:
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await asyncio.gather(*(link.close() for link in found.links))
         found.clear()
-
-
-async def _all(waits: Iterable[Any]) -> None:
-    await asyncio.gather(*waits)

@@ -20,5 +20,6 @@ def answer(result: ToolResult) -> dict[str, Any]:
         "content": [{"type": "text", "text": result.output}],
         "structuredContent": result.response.to_dict(),
         "isError": result.is_error,
+        "resultType": "complete",
         "_meta": meta,
     }

@@ -34,7 +34,7 @@ class _Handlers:
 
     async def list_tools(self, ctx: ServerRequestContext[Any, Any], params: Any) -> dict[str, Any]:
         self.desk.seat(ctx)
-        return {"tools": self._listing()}
+        return {"tools": self._listing(), "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
     async def set_level(self, ctx: ServerRequestContext[Any, Any], params: types.SetLevelRequestParams) -> None:
         self.desk.seat(ctx).level = params.level

@@ -1,0 +1,194 @@
+"""The config file of servers: the formats of others, what is refused and why, and names."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolgate import ToolMode
+from toolgate.adapters.mcp_client import Configured, ServerConfig, parse_servers, read_servers
+from toolgate.adapters.mcp_client.names import exposed_name
+from toolgate.errors import ConfigError
+
+ENVIRON = {"HOME": "/home/ada", "TOKEN": "abc"}
+
+
+def servers_in(document: dict[str, Any], **environ: str) -> Configured:
+    return parse_servers(json.dumps(document), ENVIRON | environ, "/project")
+
+
+def only(entry: dict[str, Any]) -> ServerConfig:
+    (server,) = servers_in({"mcpServers": {"docs": entry}}).servers
+    return server
+
+
+def test_a_program_and_an_address() -> None:
+    found = servers_in(
+        {
+            "mcpServers": {
+                "files": {"command": "npx", "args": ["-y", "server"], "env": {"A": "1"}, "cwd": "/data"},
+                "docs": {"type": "http", "url": "https://example.com/mcp", "headers": {"X": "Bearer ${TOKEN}"}},
+            }
+        }
+    ).servers
+
+    files, docs = found
+    assert (files.command, files.args, files.cwd) == ("npx", ("-y", "server"), "/data")
+    assert files.env["A"].get_secret_value() == "1"
+    assert (docs.url, docs.headers["X"].get_secret_value()) == ("https://example.com/mcp", "Bearer abc")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"mcpServers": {"docs": {"command": "x"}}},
+        {"servers": {"docs": {"type": "stdio", "command": "x"}}, "inputs": []},
+        {"mcp": {"servers": {"docs": {"command": "x"}}}, "editor.fontSize": 12},
+        {"mcpServers": {"docs": {"command": "x", "autoApprove": ["all"], "alwaysAllow": ["all"]}}},
+    ],
+    ids=["common", "vscode", "vscode-settings", "keys of others"],
+)
+def test_the_formats_of_others(document: dict[str, Any]) -> None:
+    (server,) = servers_in(document).servers
+
+    assert (server.name, server.command, server.gate.tools) == ("docs", "x", {})
+
+
+@pytest.mark.parametrize("key", ["url", "httpUrl", "serverUrl"])
+def test_every_spelling_of_an_address(key: str) -> None:
+    assert only({key: "http://127.0.0.1:1/mcp"}).url == "http://127.0.0.1:1/mcp"
+
+
+@pytest.mark.parametrize(
+    ("written", "filled"),
+    [
+        ("${TOKEN}", "abc"),
+        ("${env:TOKEN}", "abc"),
+        ("${NOPE:-other}", "other"),
+        ("${TOKEN:-other}", "abc"),
+        ("${workspaceFolder}/x", "/project/x"),
+        ("${userHome}/x", "/home/ada/x"),
+        ("$TOKEN", "$TOKEN"),
+    ],
+)
+def test_variables_are_filled_in(written: str, filled: str) -> None:
+    assert only({"command": "x", "args": [written]}).args == (filled,)
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ({"command": "x", "env": {"A": "${NOPE}"}}, "needs the variable NOPE"),
+        ({"url": "https://x", "headers": {"A": "${input:key}"}}, "${input:key} cannot be filled in"),
+        ({"type": "sse", "url": "https://x"}, "SSE transport"),
+        ({"type": "ws", "url": "https://x"}, "'ws' is not known"),
+        ({"command": "x", "envFile": ".env"}, "envFile"),
+        ({"command": "x", "url": "https://x"}, "either a command or a url"),
+        ({}, "either a command or a url"),
+        ({"command": "x", "disabled": True}, "switched off"),
+        ({"command": "x", "enabled": False}, "switched off"),
+    ],
+)
+def test_a_server_that_cannot_be_used_is_left_out_with_the_reason(entry: dict[str, Any], reason: str) -> None:
+    found = servers_in({"mcpServers": {"docs": entry, "good": {"command": "y"}}})
+
+    assert [server.name for server in found.servers] == ["good"]
+    assert reason in found.refused["docs"]
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        ('{"mcpServers": {"docs": {"command": "x", "toolgate": {"tool": {}}}}}', "toolgate.tool: Extra inputs"),
+        (
+            '{"mcpServers": {"docs": {"command": "x", "toolgate": {"tools": {"a": {"modes": ["codng"]}}}}}}',
+            "toolgate.tools.a.modes",
+        ),
+        ('{"mcpServers": {"docs": {"command": "x", "toolgate": {"tools": {"a": {}}}}}}', "a.modes: Field required"),
+        ('{"mcpServers": {"docs": {"command": "x", "args": "y"}}}', "args"),
+        ('{"mcpServers": {"docs": {"url": "ftp://x"}}}', "url"),
+        ('{"mcpServers": {"docs": {"command": "x"}, "docs": {"command": "y"}}}', "duplicate key 'docs'"),
+        ('{"mcpServers": {"docs": 7}}', "is not an object"),
+        ('{"somethingElse": 1}', "has no servers"),
+        ("{", "is not JSON"),
+        ("[]", "expected a JSON object"),
+    ],
+)
+def test_a_mistake_of_the_operator_stops_the_start(document: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_servers(document, ENVIRON)
+
+    assert problem in " ".join(caught.value.problems)
+
+
+def test_a_secret_is_in_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = only({"command": "x", "env": {"KEY": "hunter22"}})
+
+    assert "hunter22" not in repr(server)
+    with pytest.raises(ConfigError) as caught:
+        servers_in({"mcpServers": {"docs": {"command": "x", "env": {"KEY": ["hunter22"]}}}})
+    assert "hunter22" not in str(caught.value.problems)
+
+
+def test_a_file_that_is_not_there_has_no_servers(tmp_path: Path) -> None:
+    assert read_servers(tmp_path / "none.json", os.environ) == Configured()
+    assert read_servers(None, os.environ) == Configured()
+
+
+def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="not a regular file"):
+        read_servers(tmp_path, os.environ)
+
+
+def test_the_longest_pattern_counts_and_the_name_before_it() -> None:
+    gate = only(
+        {
+            "command": "x",
+            "toolgate": {
+                "tools": {
+                    "*": {"modes": ["chat_safe"]},
+                    "get_*": {"modes": ["coding"]},
+                    "get_all": {"modes": []},
+                    "*.x": {"modes": ["chat_safe", "coding"]},
+                }
+            },
+        }
+    ).gate
+
+    granted = {name: gate.grant(name) for name in ("other", "get_one", "get_all", "a.x", "aXx")}
+    assert {name: grant.modes for name, grant in granted.items() if grant is not None} == {
+        "other": {ToolMode.chat_safe},
+        "get_one": {ToolMode.coding},
+        "get_all": frozenset(),
+        "a.x": {ToolMode.chat_safe, ToolMode.coding},
+        "aXx": {ToolMode.chat_safe},
+    }
+
+
+def test_plain_names_are_readable() -> None:
+    assert exposed_name("docs", "search-all_now") == "docs__search-all_now"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("a", "b__c"), ("a__b", "c")),
+        (("a", "_b"), ("a_", "b")),
+        (("docs", "a.b"), ("docs", "a/b")),
+        (("docs", "a.b"), ("docs", "a_b")),
+        (("d.s", "x"), ("d/s", "x")),
+        (("docs", "x" * 100), ("docs", "x" * 101)),
+    ],
+)
+def test_different_tools_have_different_names(one: tuple[str, str], other: tuple[str, str]) -> None:
+    assert exposed_name(*one) != exposed_name(*other)
+
+
+@given(st.text(max_size=80), st.text(max_size=300))
+def test_every_name_is_one_that_providers_take(server: str, tool: str) -> None:
+    assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", exposed_name(server, tool))
