@@ -110,11 +110,13 @@ class _Clients:
     def context(self, workspace: "Workspace") -> "ToolContext":
         """A context of its own on `workspace`; it costs nothing until it is used."""
         from toolgate.adapters.mcp_server.keeping import CallLog, Notes
+        from toolgate.protocol.ids import uuid7
         from toolgate.tools.context import ToolContext
 
         return ToolContext(
             workspace=workspace,
             mode=self._mode,
+            session_id=uuid7(),
             settings=self._settings,
             memory=Notes(self._keeping, str(workspace.root)) if _has_database() else None,
             recorder=CallLog(self._keeping, str(workspace.root)) if self._record else None,
