@@ -83,3 +83,8 @@ def _size() -> os.terminal_size:
 def width(line: str) -> int:
     """Columns that a line with colours takes."""
     return cell_len(_COLOURS.sub("", line))
+
+
+def is_blank(line: str) -> bool:
+    """Whether nothing can be seen in a line with colours."""
+    return not _COLOURS.sub("", line).strip()

@@ -88,7 +88,8 @@ class Card:
             return self._denied(canvas)
         assert self.result is not None
         mark, colour, how = self._ending()
-        head: list[Piece] = [(mark, colour), " ", (visible(self.name, keep=""), "bold"), " ", telling(self.arguments)]
+        about = telling(self.arguments)
+        head: list[Piece] = [(mark, colour), " ", (visible(self.name, keep=""), "bold"), f" {about}" if about else ""]
         tail = f"  {how} · #{self.number}"
         fitting = clipped(head, canvas.columns - 1 - len(tail))
         return [canvas.line(*fitting, (tail, "dim")), *self._body(canvas)]
@@ -97,7 +98,7 @@ class Card:
         """Glyph, colour, and how it ended in a few words."""
         assert self.result is not None
         response = self.result.response
-        took = duration(float(response.stats.get("time_ms", 0)) / 1000)
+        took = duration(max(0.0, float(response.stats.get("time_ms", 0)) / 1000 - self.paused))
         data, error = response.data, response.error
         if error is not None:
             if error.code.value == "CANCELLED":
@@ -116,10 +117,11 @@ class Card:
     def _body(self, canvas: Canvas) -> list[str]:
         assert self.result is not None
         error = self.result.response.error
+        if self.asked and (error.code.value in _DENIED if error is not None else "diff" in self.result.response.data):
+            return []  # it was shown with the question, and the answer stands below it
         if error is not None:
-            return canvas.cut(
-                [prose(self.result.message)], "red" if error.code.value not in _DENIED else "yellow", "  "
-            )
+            colour = "yellow" if error.code.value in _DENIED else "red"
+            return canvas.lines(_indented(prose(self.result.message), colour))[:_BODY]
         diff = self.result.response.data.get("diff")
         if isinstance(diff, str) and diff.strip():
             return self._cut(canvas, visible(diff).rstrip("\n").split("\n"), _DIFF, diff=True)
@@ -128,6 +130,9 @@ class Card:
     def _output(self) -> list[str]:
         """Everything that the model reads, made safe to show."""
         assert self.result is not None
+        data = self.result.response.data
+        if data.get("exit_code") == 0 and not (data.get("stdout") or data.get("stderr")):
+            return []
         text = overwritten(self.result.output).rstrip("\n")
         return text.split("\n") if text.strip() else []
 

@@ -95,7 +95,6 @@ def _bindings(expand: Callable[[], None]) -> KeyBindings:
             buffer.validate_and_handle()
 
     @keys.add("escape", "enter")
-    @keys.add("c-j")
     def _another_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich import markdown
 from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
+from toolgate.cli.chat_canvas import is_blank
 from toolgate.cli.visible import prose
 
 if TYPE_CHECKING:
@@ -64,10 +65,12 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
 
 
-def rendered(text: str) -> Any:
-    """Markdown for the console; text that is too long to understand is shown as it is."""
-    shown = prose(text)
-    return _Markdown(shown) if len(shown) <= _LARGEST else Text(shown)
+def drawn(canvas: Canvas, text: str) -> list[str]:
+    """Markdown as lines, without blank ones around it; text that is too long to understand is shown as it is."""
+    shown = prose(text.strip("\n"))
+    lines = canvas.lines(_Markdown(shown) if len(shown) <= _LARGEST else Text(shown))
+    full = [number for number, line in enumerate(lines) if not is_blank(line)]
+    return lines[full[0] : full[-1] + 1] if full else []
 
 
 class MarkdownStream:
@@ -102,12 +105,12 @@ class MarkdownStream:
             return []
         text, columns, lines = self._drawn
         if text != self._text or columns != self._canvas.columns:
-            lines = self._canvas.lines(rendered(self._text.strip("\n")))
+            lines = drawn(self._canvas, self._text)
             self._drawn = self._text, self._canvas.columns, lines
         return ["", *lines] if self._begun else lines
 
     def _block(self, text: str) -> list[str]:
-        lines = self._canvas.lines(rendered(text.strip("\n")))
+        lines = drawn(self._canvas, text)
         before = [""] if self._begun else []
         self._begun = True
         return [*before, *lines]

@@ -77,15 +77,27 @@ class Questions:
         keys: asyncio.Queue[str] = asyncio.Queue()
         keyboard.on_key = keys.put_nowait
         while True:
-            self._say(("Allow? ", "bold yellow"), *_choices(cut=cut))
+            self._say(("Allow? ", "bold yellow"), *_choices(cut=cut, always=bool(request.rule)))
             key = await self._alone(keys)
             if key in _ALL and cut:
                 self.print(self._painted(detail))
                 cut = False
             elif key in _DENY:
                 return Approval(allowed=False, message=await self._reason(keys))
-            elif key in _ALLOW + _ALWAYS:
-                return Approval(allowed=True, remember=key in _ALWAYS)
+            elif key in _ALLOW:
+                return Approval(allowed=True)
+            elif key in _ALWAYS and request.rule and await self._is_sure(request.rule, keys):
+                return Approval(allowed=True, remember=True)
+
+    async def _is_sure(self, rule: str, keys: asyncio.Queue[str]) -> bool:
+        """The rule is shown before it is stored."""
+        self.print(self._painted(visible(rule, keep=""), style="dim"))
+        self._say(
+            ("Allow exactly this for the rest of the session? ", "bold yellow"),
+            ("A", "bold"),
+            " yes   any other key: back",
+        )
+        return await self._alone(keys) in _ALWAYS
 
     async def _alone(self, keys: asyncio.Queue[str]) -> str:
         """The next key that is pressed by itself: someone who is writing something else has not answered."""
@@ -126,20 +138,25 @@ class Questions:
         head = self._canvas.line(
             ("?", "bold yellow"), " ", (f"{name}{who} asks: ", "bold yellow"), visible(request.summary, keep="")
         )
-        self.print([head, *self._painted(detail)])
+        said = visible(request.reason, keep="")
+        because = self._painted(f"because: {said}", style="dim") if said and said not in detail else []
+        self.print([head, *self._painted(detail), *because])
 
-    def _painted(self, detail: str) -> list[str]:
+    def _painted(self, detail: str, style: str = "") -> list[str]:
         """Every line whole, wrapped where the terminal ends: what is approved must be seen."""
         from rich.padding import Padding
         from rich.text import Text
 
-        text = Text("\n").join(Text(line.expandtabs(8), style=diff_colour(line)) for line in detail.split("\n"))
+        text = Text("\n").join(
+            Text(line.expandtabs(8), style=style or diff_colour(line)) for line in detail.split("\n")
+        )
         return self._canvas.lines(Padding(text, (0, 0, 0, 2)), wide=True) if detail else []
 
 
-def _choices(*, cut: bool) -> list[Piece]:
+def _choices(*, cut: bool, always: bool) -> list[Piece]:
     shown: list[Piece] = []
-    labels = [(_ALLOW, "allow"), (_ALWAYS, "always, exactly this"), (_DENY, "deny")]
-    for key, label in [*labels, *([(_ALL, "view all")] if cut else [])]:
+    labels = {_ALLOW: "allow", _ALWAYS: "always, exactly this", _DENY: "deny", _ALL: "view all"}
+    offered = {_ALLOW: True, _ALWAYS: always, _DENY: True, _ALL: cut}
+    for key, label in ((key, label) for key, label in labels.items() if offered[key]):
         shown += [(key[0], "bold"), (f" {label}   ", "")]
     return shown

@@ -7,8 +7,10 @@ from typing import TextIO
 
 from toolgate.cli.chat_canvas import Canvas, width
 
-_BEGIN, _END = "\x1b[?2026h\x1b[?25l", "\x1b[?2026l"
-"""Terminals that know it show what is between at once; and the cursor does not run about."""
+_BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
+"""Terminals that know these show what is between at once."""
+_HIDDEN, _SHOWN = "\x1b[?25l", "\x1b[?25h"
+"""The cursor; where rows are live, it would only run about."""
 
 
 class Region:
@@ -19,26 +21,27 @@ class Region:
         self._canvas = canvas
         self._lines: list[str] = []
 
-    def print(self, lines: Sequence[str]) -> None:
-        """Print lines for good, above the live rows."""
+    def print(self, lines: Sequence[str], live: Sequence[str] | None = None) -> None:
+        """Print lines for good, above the live rows; `live` replaces those in the same moment."""
         if lines:
-            self._draw("".join(f"{line}\n" for line in lines), self._lines)
+            self._draw("".join(f"{line}\n" for line in lines), self._lines if live is None else self._fitting(live))
 
     def show(self, lines: Sequence[str]) -> None:
         """Replace the live rows; of more than the terminal has, the last ones."""
-        fitting = list(lines)[-(self._canvas.rows - 1) :]
+        fitting = self._fitting(lines)
         if fitting != self._lines:
             self._draw("", fitting)
 
     def clear(self) -> None:
         """Leave no live row, and the cursor where it was found."""
-        if self._lines:
-            self._draw("", [])
-        self._out.write("\x1b[?25h")
-        self._out.flush()
+        self._draw("", [])
+
+    def _fitting(self, lines: Sequence[str]) -> list[str]:
+        return list(lines)[-(self._canvas.rows - 1) :]
 
     def _draw(self, above: str, lines: list[str]) -> None:
-        self._out.write(_BEGIN + self._erased() + above + "\n".join(lines) + _END)
+        cursor = _HIDDEN if lines else _SHOWN
+        self._out.write(_BEGIN + cursor + self._erased() + above + "\n".join(lines) + _END)
         self._lines = lines
         self._out.flush()
 

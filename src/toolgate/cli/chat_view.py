@@ -45,6 +45,7 @@ class View:
         self._conversation = conversation
         self._text: MarkdownStream | None = None
         self._open: dict[str, Card] = {}
+        self._asked: dict[str, tuple[Card | None, float]] = {}
         self._kind = ""
         self._began = 0.0
         self._changed = asyncio.Event()
@@ -106,7 +107,7 @@ class View:
         elif isinstance(event, ToolDenied):
             self._end_call(event.call_id, denied=event)
         elif isinstance(event, ApprovalRequested):
-            self._region.print([])
+            self._asked[event.request.id] = (self._open.get(event.request.call_id), time.monotonic())
             self._questions.reached(event.request.id)
         elif isinstance(event, ApprovalResolved):
             self._answered(event)
@@ -135,6 +136,10 @@ class View:
         self._print("card", card.lines(self._canvas))
 
     def _answered(self, event: ApprovalResolved) -> None:
+        card, since = self._asked.pop(event.request_id, (None, 0.0))
+        if card is not None:
+            card.asked = True
+            card.paused += time.monotonic() - since
         words = f": {prose(event.message)}" if event.message else ""
         line = ("✓ allowed", "green") if event.allowed else (f"⊘ denied{words}", "yellow")
         self._print("question", [self._canvas.line("  ", line)])
@@ -171,9 +176,9 @@ class View:
         return text.startswith(output[:1000]) or (last.denied is not None and text.startswith("{"))
 
     def _finish_text(self) -> None:
-        if self._text is not None:
-            self._print("text", self._text.close())
-            self._text = None
+        text, self._text = self._text, None
+        if text is not None:
+            self._print("text", text.close())
 
     def _draw(self) -> None:
         if self._text is not None:
@@ -201,7 +206,7 @@ class View:
             return
         together = self._kind == kind or not self._kind
         self._kind = kind
-        self._region.print(lines if together else ["", *lines])
+        self._region.print(lines if together else ["", *lines], self._live())
 
 
 def _failure(event: TurnFailed) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from toolgate.cli.chat_markdown import rendered
+from toolgate.cli.chat_markdown import drawn
 from toolgate.cli.visible import prose, visible
 from toolgate.errors import ToolError
 from toolgate.protocol.modes import ToolMode
@@ -105,7 +105,7 @@ async def recalled(canvas: Canvas, conversation: Conversation) -> list[str]:
         if message.role == "user":
             lines += ["", *(canvas.line(("❯ ", "cyan"), row) for row in prose(message.content).split("\n"))]
         else:
-            lines += ["", *canvas.lines(rendered(message.content))]
+            lines += ["", *drawn(canvas, message.content)]
     if turns and turns[-1].status not in ("done", "running"):
         lines += ["", canvas.line((f"The last turn is {turns[-1].status}.", "yellow"))]
     return lines

@@ -1,0 +1,495 @@
+"""`toolgate chat` at a real terminal, with a scripted model on loopback and without any."""
+
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.terminal import Terminal
+from tests.support.scripted_server import ScriptedServer, Step, serving
+
+Chat = Callable[..., Terminal]
+
+
+def bash(command: str) -> dict[str, Any]:
+    return {"call": "Bash", "arguments": {"command": command}}
+
+
+@pytest.fixture
+def chat(project: Path, tmp_path: Path) -> Iterator[Chat]:
+    """Begin a chat; it has ended when the test has."""
+    begun: list[Terminal] = []
+
+    def begin(*words: str, model: ScriptedServer | None = None, columns: int = 100) -> Terminal:
+        environment = {"XDG_DATA_HOME": str(tmp_path / "data"), **(model.environment if model else {})}
+        terminal = Terminal(["chat", *words], project, environment, columns)
+        begun.append(terminal)
+        terminal.until("❯ ")
+        return terminal
+
+    yield begin
+    for terminal in begun:
+        terminal.close()
+
+
+@pytest.fixture
+def model() -> Iterator[Callable[..., ScriptedServer]]:
+    """A model that answers with these turns."""
+    opened: list[Any] = []
+
+    def serve(*turns: Sequence[Step]) -> ScriptedServer:
+        manager = serving(turns)
+        opened.append(manager)
+        return manager.__enter__()
+
+    yield serve
+    for manager in opened:
+        manager.__exit__(None, None, None)
+
+
+Model = Callable[..., ScriptedServer]
+
+
+def test_without_a_model_one_is_told_what_to_do_and_what_to_try(chat: Chat) -> None:
+    terminal = chat("--coding")
+
+    shown = terminal.text
+    assert "No language model is configured" in shown
+    assert "OPENAI_API_KEY" in shown
+    assert "ANTHROPIC_API_KEY" in shown
+    assert "read_file path=README.md" in shown
+    terminal.type("read_file path=a.txt\r")
+    shown = terminal.until("context ")
+    assert "✓ read_file a.txt" in shown
+    assert shown.count("1  one") == 1, "what the call returned is not said again"
+
+
+def test_what_can_be_tried_in_chat_safe_works_there(chat: Chat) -> None:
+    terminal = chat()
+    assert "current_time timezone=Europe/Paris" in terminal.text
+    assert "Bash ls" not in terminal.text
+    terminal.type("current_time timezone=Europe/Paris\r")
+    assert "✓ current_time Europe/Paris" in terminal.until("context ")
+    terminal.until("❯ ")
+    terminal.type("Bash ls\r")
+    shown = terminal.until("context ")
+
+    assert "⊘ Bash ls" in shown
+    assert "Tool 'Bash' is not allowed in chat_safe mode" in shown
+    assert '{"ok"' not in shown
+
+
+def test_markdown_streams_and_every_line_is_printed_once(chat: Chat, model: Model) -> None:
+    text = "# Title\n\nFirst **bold** paragraph.\n\n- one\n- two\n\n```python\nx = 1\n```\n\nLast words."
+    pieces: list[Step] = [step for start in range(0, len(text), 5) for step in (text[start : start + 5], 0.02)]
+    terminal = chat("--coding", "--model", "m", model=model(pieces))
+
+    terminal.type("go\r")
+    terminal.until("tokens in")
+
+    shown = screen_of(terminal)
+    begin = shown.index("Title")
+    assert shown[begin : begin + 11] == [
+        "Title",
+        "",
+        "First bold paragraph.",
+        "",
+        " • one",
+        " • two",
+        "",
+        "  x = 1",
+        "",
+        "Last words.",
+        "",
+    ]
+    assert shown.count("Title") == 1
+
+
+def test_a_call_is_a_card_that_can_be_expanded(chat: Chat, model: Model) -> None:
+    terminal = chat("--coding", "--model", "m", model=model(["I look.", bash("seq 1 30")], ["Done."]))
+
+    terminal.type("go\r")
+    shown = terminal.until("tokens in")
+    assert re.search(r"✓ Bash seq 1 30  exit 0 · [\d.]+ m?s · #1", shown)
+    assert "… 25 more lines · /show 1" in shown
+    assert "│ 29" not in shown.partition("✓")[2]
+    terminal.until("❯ ")
+    terminal.type("/show 1\r")
+    terminal.until("  29\n  30\n")
+    terminal.until("❯ ")
+    terminal.type("\x0f")
+    terminal.until("  29\n  30\n")
+
+
+def test_output_is_live(chat: Chat, model: Model) -> None:
+    terminal = chat("--coding", "--model", "m", model=model([bash("echo begun; sleep 60")]))
+
+    terminal.type("go\r")
+
+    terminal.until("│ begun")
+    terminal.until("s · Ctrl-C cancels")
+
+
+@pytest.mark.parametrize("how", ["key", "signal"])
+def test_ctrl_c_during_a_command_ends_the_turn_and_not_the_program(chat: Chat, model: Model, how: str) -> None:
+    terminal = chat("--coding", "--model", "m", model=model([bash("echo begun; sleep 60")], ["Still here."]))
+    terminal.type("go\r")
+    terminal.until("│ begun")
+
+    began = time.monotonic()
+    if how == "key":
+        terminal.type("\x03")
+    else:
+        terminal.process.send_signal(signal.SIGINT)
+
+    terminal.until("◌ Bash echo begun; sleep 60  cancelled")
+    terminal.until("◌ cancelled · what was done so far is kept")
+    assert time.monotonic() - began < 20
+    terminal.until("❯ ")
+    terminal.type("and now?\r")
+    terminal.until("Still here.")
+
+
+def test_ctrl_c_while_the_model_writes_keeps_what_it_wrote(chat: Chat, model: Model) -> None:
+    server = model(["Once upon a time", 0.1, " there was", *([0.2, " ."] * 200)], ["Again."])
+    terminal = chat("--model", "m", model=server)
+    terminal.type("go\r")
+    terminal.until("there was")
+
+    terminal.type("\x03")
+
+    terminal.until("◌ cancelled")
+    assert server.left.wait(20)
+    terminal.until("❯ ")
+    terminal.type("once more\r")
+    terminal.until("Again.")
+    said = server.requests[-1]["messages"]
+    assert [message["role"] for message in said] == ["system", "user", "assistant", "user"]
+    assert said[2]["content"].startswith("Once upon a time there was")
+
+
+def test_ctrl_c_during_a_question_withdraws_it(chat: Chat, model: Model, project: Path) -> None:
+    terminal = chat("--coding", "--model", "m", model=model([bash("rm a.txt")], ["Fine."]))
+    terminal.type("go\r")
+    terminal.until("Allow? ")
+
+    terminal.type("\x03")
+
+    terminal.until("◌ cancelled")
+    assert (project / "a.txt").exists()
+    terminal.until("❯ ")
+    terminal.type("well?\r")
+    terminal.until("Fine.")
+
+
+def test_a_question_shows_the_exact_command_and_a_key_answers_it(chat: Chat, model: Model, project: Path) -> None:
+    terminal = chat("--coding", "--model", "m", model=model([bash("rm a.txt")], ["Gone."]))
+    terminal.type("go\r")
+    asked = terminal.until("Allow? ")
+    assert "? Bash asks: Run: rm a.txt\n  rm a.txt\n" in asked
+    assert "because: 'rm': it removes files" in asked
+
+    terminal.press("a")
+
+    terminal.until("✓ allowed")
+    terminal.until("Gone.")
+    assert not (project / "a.txt").exists()
+
+
+def test_a_denial_has_a_reason_that_reaches_the_model(chat: Chat, model: Model, project: Path) -> None:
+    server = model([bash("rm a.txt")], ["As you wish."])
+    terminal = chat("--coding", "--model", "m", model=server)
+    terminal.type("go\r")
+    terminal.until("Allow? ")
+
+    terminal.press("d")
+    terminal.until("Why not? ")
+    terminal.type("it is preciouss\x7f\r")
+
+    terminal.until("⊘ denied: it is precious")
+    terminal.until("As you wish.")
+    assert (project / "a.txt").exists()
+    assert "it is precious." in server.requests[-1]["messages"][-1]["content"]
+
+
+def test_someone_who_is_writing_has_not_answered(chat: Chat, model: Model, project: Path) -> None:
+    terminal = chat("--coding", "--model", "m", model=model([bash("rm a.txt")], ["Gone."]))
+    terminal.type("go\r")
+    terminal.until("Allow? ")
+
+    terminal.type("and also say hello")
+    time.sleep(1.5)
+
+    assert (project / "a.txt").exists()
+    terminal.press("d")
+    terminal.until("Why not? ")
+    terminal.type("\r")
+    terminal.until("⊘ denied")
+    assert "and also say hello" in terminal.until("and also say hello"), "it waits in the next prompt"
+
+
+def test_always_shows_its_rule_and_lasts_for_the_session(chat: Chat, model: Model, project: Path) -> None:
+    turns = [[bash("rm -f a.txt")], ["Gone."], [bash("rm -f a.txt")], ["Gone again."]]
+    terminal = chat("--coding", "--model", "m", model=model(*turns))
+    terminal.type("go\r")
+    terminal.until("Allow? ")
+    terminal.press("A")
+    assert "session: allow exactly Bash" in terminal.until("for the rest of the session?")
+    terminal.press("A")
+    terminal.until("Gone.")
+    terminal.until("❯ ")
+
+    terminal.type("again\r")
+
+    assert "Allow?" not in terminal.until("Gone again.")
+
+
+def test_a_change_is_shown_as_a_diff_once(chat: Chat, model: Model, project: Path) -> None:
+    edit = {"call": "edit_file", "arguments": {"path": "a.txt", "old_string": "one", "new_string": "eins"}}
+    read = {"call": "read_file", "arguments": {"path": "a.txt"}}
+    terminal = chat("--coding", "--model", "m", model=model([read], [edit], ["Changed."]))
+    terminal.type("go\r")
+    asked = terminal.until("Allow? ")
+    assert "  -one\n  +eins\n" in asked
+    assert "\x1b[31m-one" in terminal.raw
+    assert "\x1b[32m+eins" in terminal.raw
+
+    terminal.press("a")
+
+    after = terminal.until("Changed.")
+    assert "+eins" not in after.partition("✓ allowed")[2]
+    terminal.until("❯ ")
+    terminal.type("/undo\r")
+    terminal.until("restored  a.txt")
+    assert (project / "a.txt").read_text() == "one\ntwo\n"
+
+
+def test_nothing_that_a_model_or_a_tool_says_controls_the_terminal(chat: Chat, model: Model) -> None:
+    evil = "\x1b]0;title\x07\x1b[2J\x1b[31mred\x1b[0m \u202ereversed\u202c ⚠\ufe0f \x9b31m"
+    turns = [[evil, bash("printf '\\033]0;owned\\007\\033[2Jclean \\u202e'")], ["ok"]]
+    terminal = chat("--coding", "--model", "m", model=model(*turns))
+
+    terminal.type("go\r")
+    shown = terminal.until("tokens in")
+
+    assert "red \\u202ereversed\\u202c ⚠ \\x9b31m" in shown
+    assert "│ clean \\u202e" in shown
+    for forbidden in ("\x1b]0;", "\x07", "\x9b", "\u202e"):
+        assert forbidden not in terminal.raw
+    drawn = terminal.raw.partition("go")[2].partition("tokens in")[0]
+    assert "\x1b[2J" not in drawn
+
+
+def test_ctrl_c_at_the_prompt_forgets_the_line_and_twice_leaves(chat: Chat) -> None:
+    terminal = chat()
+    terminal.type("half a tho\x03")
+    terminal.until("❯ ")
+    terminal.type("\x03")
+    terminal.until("Ctrl-C again, or Ctrl-D, leaves.")
+    terminal.until("❯ ")
+    terminal.type("\x03")
+
+    assert terminal.ended() == 0
+
+
+def test_ctrl_d_leaves_and_says_how_to_go_on(chat: Chat, model: Model, project: Path) -> None:
+    server = model(["Hello."], ["You said: remember me."])
+    terminal = chat("--model", "m", model=server)
+    terminal.type("remember me\r")
+    terminal.until("tokens in")
+    terminal.until("❯ ")
+    terminal.type("\x04")
+    session = terminal.until("goes on here").split()[-4]
+    assert terminal.ended() == 0
+
+    again = chat("--model", "m", "--resume", session[:13], model=server)
+    assert "❯ remember me" in again.text
+    assert "Hello." in again.text
+    again.type("what did I say?\r")
+    again.until("You said")
+    assert [message["content"] for message in server.requests[-1]["messages"][1:]] == [
+        "remember me",
+        "Hello.",
+        "what did I say?",
+    ]
+
+
+def test_messages_of_earlier_runs_are_in_the_history(chat: Chat, model: Model) -> None:
+    server = model(["One."], ["Two."])
+    first = chat("--model", "m", model=server)
+    first.type("a message of yore\r")
+    first.until("tokens in")
+    first.until("❯ ")
+    first.type("\x04")
+    first.ended()
+
+    second = chat("--model", "m", model=server)
+    second.type("\x1b[A")
+    second.until("a message of yore")
+    second.type("\r")
+    second.until("Two.")
+
+    assert server.requests[-1]["messages"][-1]["content"] == "a message of yore"
+
+
+@pytest.mark.parametrize("keys", ["one\x1b\rtwo", "\x1b[200~one\ntwo\x1b[201~"], ids=["alt-enter", "paste"])
+def test_a_message_may_have_several_lines(chat: Chat, model: Model, keys: str) -> None:
+    server = model(["Two lines."])
+    terminal = chat("--model", "m", model=server)
+
+    terminal.type(keys)
+    time.sleep(0.3)
+    assert not server.requests
+    terminal.type("\r")
+    terminal.until("Two lines.")
+
+    assert server.requests[-1]["messages"][-1]["content"] == "one\ntwo"
+
+
+def test_slash_commands(chat: Chat, model: Model) -> None:
+    terminal = chat("--coding", "--model", "m", model=model(["Hi."], ["Ho."]))
+    terminal.type("/help\r")
+    shown = terminal.until("Ctrl-D leaves")
+    for name in ("/help", "/new", "/sessions", "/resume", "/show", "/tools", "/mode", "/undo", "/quit"):
+        assert f"  {name}" in shown
+    terminal.type("/tools\r")
+    assert re.search(r"write_file +Create .*\(asks\)", terminal.until("todo"))
+    terminal.type("/mode\r")
+    terminal.until("A session keeps")
+    terminal.type("/nope\r")
+    terminal.until("There is no /nope.")
+    terminal.type("/show 9\r")
+    terminal.until("no call was made yet")
+    terminal.type("first words\r")
+    terminal.until("tokens in")
+    terminal.type("/new chat_safe\r")
+    terminal.until("begins a new session in chat_safe")
+    terminal.type("/sessions\r")
+    assert "first words" in terminal.until("first words")
+    terminal.type("/resume 1\r")
+    assert "coding · 1 turns" in terminal.until("Hi.")
+    terminal.type("/quit\r")
+    assert terminal.ended() == 0
+
+
+def test_a_path_is_a_message_and_no_command(chat: Chat, model: Model) -> None:
+    server = model(["A path."])
+    terminal = chat("--model", "m", model=server)
+
+    terminal.type("/etc/passwd is a file\r")
+    terminal.until("A path.")
+
+    assert server.requests[-1]["messages"][-1]["content"] == "/etc/passwd is a file"
+
+
+def test_a_failure_of_the_model_is_said_and_the_chat_goes_on(chat: Chat, model: Model) -> None:
+    terminal = chat("--model", "m", model=model([{"status": 401}], ["Better now."]))
+
+    terminal.type("go\r")
+    terminal.until("✗ MODEL_AUTH")
+    terminal.until("OPENAI_API_KEY")
+    terminal.until("❯ ")
+
+    terminal.type("go\r")
+    terminal.until("Better now.")
+
+
+@pytest.mark.parametrize("columns", [30, 60])
+def test_narrow_terminals_and_wide_characters(chat: Chat, model: Model, columns: int) -> None:
+    text = "你好，世界！" * 12 + "\n\n| 名 | 值 |\n|---|---|\n| 甲 | 乙 |\n"
+    pieces: list[Step] = [step for start in range(0, len(text), 3) for step in (text[start : start + 3], 0.01)]
+    terminal = chat("--coding", "--model", "m", model=model(pieces, ["ok"]), columns=columns)
+
+    terminal.type("go\r")
+    terminal.until("tokens in" if columns > 40 else "tokens")
+
+    shown = screen_of(terminal)
+    assert "".join(shown).count("你好，世界！") + "".join(shown).count("你好") >= 12
+    assert sum(line.count("甲") for line in shown) == 1
+
+
+def test_a_terminal_that_changes_its_size_is_drawn_anew(chat: Chat, model: Model) -> None:
+    words = " ".join(f"word{number}" for number in range(60))
+    terminal = chat("--coding", "--model", "m", model=model([words, bash("sleep 2")], ["The end."]))
+    terminal.type("go\r")
+    terminal.until("Bash sleep 2")
+
+    terminal.resize(50, 30)
+    terminal.process.send_signal(signal.SIGWINCH)
+    terminal.until("The end.")
+
+    terminal.until("❯ ")
+    assert terminal.process.poll() is None
+
+
+def test_it_leaves_the_terminal_as_it_found_it(chat: Chat, model: Model) -> None:
+    import termios
+
+    terminal = chat("--coding", "--model", "m", model=model(["Hello."]))
+    terminal.type("go\r")
+    terminal.until("tokens in")
+    terminal.until("❯ ")
+    terminal.type("/quit\r")
+    terminal.ended()
+
+    flags = termios.tcgetattr(terminal.fd)[3]
+    assert flags & termios.ECHO
+    assert flags & termios.ICANON
+    assert terminal.raw.rfind("\x1b[?25h") > terminal.raw.rfind("\x1b[?25l")
+
+
+def test_a_session_that_was_interrupted_says_so(chat: Chat, model: Model) -> None:
+    server = model([bash("echo begun; sleep 60")], ["Recovered."])
+    first = chat("--coding", "--model", "m", model=server)
+    first.type("go\r")
+    first.until("│ begun")
+    os.killpg(first.process.pid, signal.SIGKILL)
+    first.process.wait()
+
+    again = chat("--coding", "--model", "m", "--continue", model=server)
+    again.type("go on\r")
+    again.until("Recovered.")
+
+    assert "interrupted" in json.dumps(server.requests[-1]["messages"])
+
+
+def screen_of(terminal: Terminal) -> list[str]:
+    """What a terminal shows at the end, everything that scrolled away included."""
+    rows, row, column = [""], 0, 0
+    for token in re.findall(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b.|[^\x1b]", terminal.raw, re.DOTALL):
+        if token == "\n":
+            row += 1
+            if row == len(rows):
+                rows.append("")
+        elif token == "\r":
+            column = 0
+        elif token.startswith("\x1b["):
+            row, column, rows = _controlled(token, rows, row, column)
+        elif not token.startswith("\x1b"):
+            rows[row] = rows[row][:column].ljust(column) + token + rows[row][column + 1 :]
+            column += 1
+    return [line.rstrip() for line in rows]
+
+
+def _controlled(token: str, rows: list[str], row: int, column: int) -> tuple[int, int, list[str]]:
+    count = int(re.sub(r"\D", "", token) or 1)
+    if token.endswith("A"):
+        row = max(0, row - count)
+    elif token.endswith("B"):
+        row += count
+        rows = rows + [""] * max(0, row + 1 - len(rows))
+    elif token.endswith("C"):
+        column += count
+    elif token.endswith("D"):
+        column = max(0, column - count)
+    elif token.endswith("J"):
+        rows = [*rows[:row], rows[row][:column]]
+    elif token.endswith("K"):
+        rows[row] = rows[row][:column]
+    return row, column, rows
