@@ -91,23 +91,23 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
     if lease is None:
         return False
     row = transaction.row(
-        "SELECT d.claimed_at, d.user_name, d.workspace, d.queue, d.agent, s.parent_id, s.next_seq - 1 "
+        "SELECT d.claimed_at, d.state, d.user_name, d.workspace, d.queue, d.agent, s.parent_id, s.next_seq - 1 "
         "FROM dispatches d JOIN sessions s ON s.id = d.session_id WHERE d.turn_id = ?1",
         turn_id,
     )
     assert row is not None  # it was written together with the turn
     if row[0] is not None:
-        turn = _again(transaction, lease, turn)
+        turn = _again(transaction, lease, turn, crashed=row[1] == "running")
     transaction.run(
         f"UPDATE dispatches SET state = 'running', worker = ?2, claimed_at = {NOW} WHERE turn_id = ?1", turn_id, worker
     )
     names = ("user", "workspace", "queue", "agent", "parent_session", "position")
-    return Taken(turn=turn, lease=lease, **dict(zip(names, row[1:], strict=True)))
+    return Taken(turn=turn, lease=lease, **dict(zip(names, row[2:], strict=True)))
 
 
-def _again(transaction: Transaction, lease: Lease, turn: Turn) -> Turn:
-    """Count another attempt."""
-    attempt = turn.attempt + 1
+def _again(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool) -> Turn:
+    """Note that the turn goes on; if whoever played it is gone without a word, that is another attempt."""
+    attempt = turn.attempt + crashed
     transaction.run("UPDATE turns SET attempt = ?2 WHERE id = ?1", turn.id, attempt)
     pen = Pen(transaction, turn.session_id, lease, turn_id=turn.id)
     pen.event("turn_resumed", as_json({"attempt": attempt}))

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _AGAIN = ("STORE_ERROR", "SESSION_FENCED")
 """Endings that are no end of the turn: the database or the session was lost, and somebody goes on with it."""
+MOST_ATTEMPTS = 10
+"""Workers that may be lost over one turn."""
+_HOPELESS = f"{MOST_ATTEMPTS} workers were lost while they played this turn; it is not tried again."
 _LOOK = 1.0
 """Seconds between two looks at whether a person wants the turn to end."""
 
@@ -79,6 +82,8 @@ class Player:
                 await live.close()
 
     async def _tried(self, live: LiveWriter) -> Outcome:
+        if self._taken.turn.attempt > MOST_ATTEMPTS:
+            return await self._end(Ending(status="failed", code="INTERNAL_ERROR", message=_HOPELESS))
         try:
             return await self._play(live)
         except ToolError as error:  # a sub-agent that is not known here any more

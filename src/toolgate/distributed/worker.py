@@ -148,7 +148,11 @@ class Worker:
             return True
         if isinstance(taken, bool):
             return not taken
-        return await self._played(taken) is Outcome.lost
+        try:
+            return await self._played(taken) is Outcome.lost
+        except Exception as error:  # noqa: BLE001 - the workflow must not fail: its turn would never end
+            logger("distributed").error("turn_broke", turn_id=turn_id, error=type(error).__name__, exc_info=error)
+            return True
 
     async def _played(self, taken: dispatches.Taken) -> Outcome:
         bench = self._benches[taken.workspace]

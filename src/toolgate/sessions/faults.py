@@ -59,6 +59,16 @@ def from_postgres(error: Exception, address: str) -> ToolgateError:
         return StoreError(f"The database {address} has no tables of Toolgate's. Run `await db.migrate()` first.")
     if "LockNotAvailable" in said or "lock timeout" in said:
         return SessionBusy(f"The database {address} was locked by someone else for too long. Nothing was written.")
+    if "ReadOnlySQLTransaction" in said or "read-only transaction" in said:
+        return StoreError(
+            f"The database {address} is read-only; nothing was written. Point TOOLGATE_DATABASE_URL at the primary "
+            "server, or make this one writable again."
+        )
+    if "TooManyConnections" in said or "QueuePool limit" in said:
+        return StoreError(
+            f"The database {address} has no connection left; nothing was written. Raise max_connections, or put a pool "
+            "in front of it."
+        )
     return StoreError(
         f"The database {address} failed: {said}. Check that the server runs and that TOOLGATE_DATABASE_URL is right."
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import asyncpg  # type: ignore[import-untyped]
 from sqlalchemy import Connection, TextClause, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
@@ -18,6 +20,9 @@ from toolgate.sessions.migrate import check_known, upgrade
 from toolgate.sessions.schema import HEAD, Dialect
 
 T = TypeVar("T")
+
+_FAULTS = (SQLAlchemyError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
+"""What says that the server cannot be used; a server that is starting or ending is refused by asyncpg itself."""
 
 _MIGRATING = 0x7001_6A7E
 """The advisory lock that keeps two processes from migrating at once."""
@@ -95,6 +100,8 @@ class Postgres:
         self.address = self._engine.url.render_as_string(hide_password=True)
         self._closed = False
         self._listening: AsyncConnection | None = None
+        self._raw: Any = None
+        self._beginning_to_listen = asyncio.Lock()
 
     async def write(self, unit: Unit[T]) -> T:
         """Run a unit in a transaction."""
@@ -122,19 +129,34 @@ class Postgres:
         try:
             async with self._engine.begin() as connection:
                 return await connection.run_sync(function)
-        except (SQLAlchemyError, OSError) as error:
+        except _FAULTS as error:
             raise faults.from_postgres(error, self.address) from error
 
     async def listen(self) -> None:
         """Keep a connection on which the server says what was written; without it followers still look."""
-        if self._listening is not None or self._closed:
+        if self._closed or self._hears():
             return
-        try:
-            self._listening = connection = await self._engine.connect()
-            raw: Any = (await connection.get_raw_connection()).driver_connection
-            await raw.add_listener(_CHANNEL, self._heard)
-        except (SQLAlchemyError, OSError) as error:
-            raise faults.from_postgres(error, self.address) from error
+        async with self._beginning_to_listen:
+            if self._closed or self._hears():
+                return
+            await self._stop_listening()
+            try:
+                connection = await self._engine.connect()
+                self._raw = (await connection.get_raw_connection()).driver_connection
+                await self._raw.add_listener(_CHANNEL, self._heard)
+            except _FAULTS as error:
+                raise faults.from_postgres(error, self.address) from error
+            self._listening = connection
+
+    def _hears(self) -> bool:
+        """Whether there is a connection that listens, and the server has not ended it."""
+        return self._listening is not None and not self._raw.is_closed()
+
+    async def _stop_listening(self) -> None:
+        if self._listening is not None:
+            listening, self._listening = self._listening, None
+            await listening.invalidate()  # a connection that listens is not for the pool
+            await listening.close()
 
     def _heard(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
         self._feed.wake([str(payload).rpartition(":")[0]])
@@ -156,9 +178,7 @@ class Postgres:
     async def close(self) -> None:
         """Close the connections."""
         self._closed = True
-        if self._listening is not None:
-            await self._listening.invalidate()  # a connection that listens is not for the pool
-            await self._listening.close()
+        await self._stop_listening()
         await self._engine.dispose()
 
 

@@ -118,8 +118,8 @@ class Work:
     async def follow(self, session_id: str, after_seq: int = 0) -> AsyncGenerator[Event, None]:
         """The log from after a number on, and everything that is added, for as long as it is iterated."""
         with self._db.feed.follow(session_id) as news:
-            await self._db.driver.listen()
             while True:
+                await self._db.driver.listen()  # again, if the server has ended the connection
                 news.clear()
                 batch = await self.events(session_id, after_seq)
                 for event in batch:
