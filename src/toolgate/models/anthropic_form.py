@@ -40,25 +40,31 @@ def tool_form(tool: dict[str, Any]) -> dict[str, Any]:
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = message.get("content") or ""
     if message["role"] == "tool":
-        return [{"type": "tool_result", "tool_use_id": _id(message["tool_call_id"]), "content": content or "(empty)"}]
+        return [
+            {
+                "type": "tool_result",
+                "tool_use_id": provider_id(message["tool_call_id"]),
+                "content": content or "(empty)",
+            }
+        ]
     text = [{"type": "text", "text": content}] if content.strip() else []  # blank text is refused
     return text + [
         {
             "type": "tool_use",
-            "id": _id(call["id"]),
+            "id": provider_id(call["id"]),
             "name": call["function"]["name"] or "unnamed",
-            "input": _input(call["function"]["arguments"]),
+            "input": input_object(call["function"]["arguments"]),
         }
         for call in message.get("tool_calls") or ()
     ]
 
 
-def _id(identifier: str) -> str:
-    """Ids of another provider may hold what this one refuses."""
+def provider_id(identifier: str) -> str:
+    """An id that this provider accepts; those of another one may hold what it refuses."""
     return _NO_ID.sub("_", identifier) or "_"
 
 
-def _input(arguments: str) -> dict[str, Any]:
+def input_object(arguments: str) -> dict[str, Any]:
     """The arguments as an object; what did not parse is shown as it was, for its result says what was wrong with it."""
     try:
         value = json.loads(arguments or "{}")

@@ -1,0 +1,125 @@
+"""Tools, calls and results in the form of Anthropic's Messages. Pure functions on plain objects; no SDK is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from toolgate.adapters.formats import Document, plain, result_of, text_of
+from toolgate.models.anthropic_form import input_object, provider_id
+from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
+from toolgate.protocol.jsontext import encode
+
+
+def to_tools(definitions: Iterable[ToolDefinition]) -> list[Document]:
+    """The `tools` of a request."""
+    return [
+        {
+            "name": definition.name,
+            "description": definition.description,
+            "input_schema": {"type": "object", **definition.parameters},
+        }
+        for definition in definitions
+    ]
+
+
+def from_tools(tools: Iterable[Any]) -> list[ToolDefinition]:
+    """The definitions in the `tools` of a request; the provider's own tools, which have no schema, are left out."""
+    return [
+        ToolDefinition(
+            name=tool["name"], description=tool.get("description") or "", parameters=dict(plain(tool["input_schema"]))
+        )
+        for tool in map(plain, tools)
+        if tool.get("input_schema") is not None
+    ]
+
+
+def to_calls(calls: Iterable[ToolCall], text: str = "") -> list[Document]:
+    """The assistant's message with these calls, to go on a conversation with.
+
+    The form has arguments as an object: what does not parse is kept under `unreadable_arguments`.
+    """
+    said: list[Document] = [{"type": "text", "text": text}] if text.strip() else []  # blank text is refused
+    made = [
+        {
+            "type": "tool_use",
+            "id": provider_id(call.id),
+            "name": call.name or "unnamed",
+            "input": input_object(call.arguments),
+        }
+        for call in calls
+    ]
+    return [{"role": "assistant", "content": said + made}]
+
+
+def from_calls(message: Any) -> list[ToolCall]:
+    """The calls in an assistant's message, their arguments as JSON."""
+    content = plain(message).get("content")
+    blocks = () if content is None or isinstance(content, str) else map(plain, content)
+    return [
+        ToolCall(id=block["id"], name=block["name"], arguments=encode(block["input"]))
+        for block in blocks
+        if block.get("type") == "tool_use"
+    ]
+
+
+def to_results(results: Iterable[ToolResult]) -> list[Document]:
+    """The one message that answers the calls: the form wants all results of a turn together."""
+    blocks = [_block(result) for result in results]
+    return [{"role": "user", "content": blocks}] if blocks else []
+
+
+def _block(result: ToolResult) -> Document:
+    block: Document = {
+        "type": "tool_result",
+        "tool_use_id": provider_id(result.tool_call_id),
+        "content": result.output or "(empty)",
+    }
+    return {**block, "is_error": True} if result.is_error else block
+
+
+def from_results(messages: Iterable[Any]) -> list[ToolResult]:
+    """The results in a conversation; messages and blocks that are none are left out."""
+    found: list[ToolResult] = []
+    for message in map(plain, messages):
+        content = message.get("content")
+        if message.get("role") != "user" or content is None or isinstance(content, str):
+            continue
+        found += [
+            result_of(block["tool_use_id"], text_of(block.get("content")), is_error=block.get("is_error") is True)
+            for block in map(plain, content)
+            if block.get("type") == "tool_result"
+        ]
+    return found
+
+
+class CallStream:
+    """Puts the calls together that a stream of events brings in fragments."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._texts: dict[int, str] = {}
+
+    def add(self, event: Any) -> None:
+        """Take one event in; those that are about no call are passed over."""
+        document = plain(event)
+        index = document.get("index")
+        if not isinstance(index, int):
+            return
+        if document.get("type") == "content_block_start":
+            block = plain(document["content_block"])
+            if block.get("type") == "tool_use":
+                self._blocks[index], self._texts[index] = dict(block), ""
+        elif document.get("type") == "content_block_delta" and index in self._blocks:
+            delta = plain(document["delta"])
+            if delta.get("type") == "input_json_delta":
+                self._texts[index] += delta["partial_json"]
+
+    def finished(self) -> list[ToolCall]:
+        """All calls, in the order of the message, with the arguments exactly as the model wrote them."""
+        return [
+            ToolCall(
+                id=block["id"], name=block["name"], arguments=self._texts[index] or encode(block.get("input") or {})
+            )
+            for index, block in sorted(self._blocks.items())
+        ]

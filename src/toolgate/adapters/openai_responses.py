@@ -1,0 +1,94 @@
+"""Tools, calls and results in the form of OpenAI's Responses. Pure functions on plain objects; no SDK is needed.
+
+The form has no mark for a result that is an error: the text says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from toolgate.adapters.formats import Document, plain, result_of, text_of
+from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
+from toolgate.protocol.jsontext import encode
+
+
+def to_tools(definitions: Iterable[ToolDefinition]) -> list[Document]:
+    """The `tools` of a request. Not strict: that form of schema has no optional arguments."""
+    return [{"type": "function", **definition.model_dump(), "strict": False} for definition in definitions]
+
+
+def from_tools(tools: Iterable[Any]) -> list[ToolDefinition]:
+    """The definitions in the `tools` of a request; those that are no functions are left out."""
+    return [
+        ToolDefinition(
+            name=tool["name"],
+            description=tool.get("description") or "",
+            parameters=tool.get("parameters") or {"type": "object", "properties": {}},
+        )
+        for tool in map(plain, tools)
+        if tool.get("type") == "function"
+    ]
+
+
+def to_calls(calls: Iterable[ToolCall], text: str = "") -> list[Document]:
+    """The assistant's items with these calls, to go on a conversation with."""
+    said: list[Document] = [{"role": "assistant", "content": text}] if text else []
+    return said + [
+        {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments} for call in calls
+    ]
+
+
+def from_calls(response: Any) -> list[ToolCall]:
+    """The calls in a response, or in a list of its items, with the arguments exactly as the model wrote them."""
+    items = response if isinstance(response, list | tuple) else plain(response).get("output") or ()
+    return [call for item in map(plain, items) if (call := _call(item)) is not None]
+
+
+def _call(item: Any) -> ToolCall | None:
+    if item.get("type") == "function_call":
+        return ToolCall(id=item["call_id"], name=item["name"], arguments=item["arguments"])
+    if item.get("type") == "custom_tool_call":
+        return ToolCall(id=item["call_id"], name=item["name"], arguments=encode({"input": item["input"]}))
+    return None
+
+
+def to_results(results: Iterable[ToolResult]) -> list[Document]:
+    """The items that answer the calls, one each."""
+    return [
+        {"type": "function_call_output", "call_id": result.tool_call_id, "output": result.output} for result in results
+    ]
+
+
+def from_results(items: Iterable[Any]) -> list[ToolResult]:
+    """The results in a conversation; items that are none are left out."""
+    return [
+        result_of(item["call_id"], text_of(item.get("output")))
+        for item in map(plain, items)
+        if item.get("type") in ("function_call_output", "custom_tool_call_output")
+    ]
+
+
+class CallStream:
+    """Puts the calls together that a stream of events brings in fragments."""
+
+    def __init__(self) -> None:
+        self._items: dict[int, dict[str, Any]] = {}
+
+    def add(self, event: Any) -> None:
+        """Take one event in; those that are about no call are passed over."""
+        document = plain(event)
+        kind, index = document.get("type"), document.get("output_index")
+        if not isinstance(index, int):
+            return
+        if kind in ("response.output_item.added", "response.output_item.done"):
+            self._items[index] = dict(plain(document["item"]))
+        elif kind == "response.function_call_arguments.delta" and index in self._items:
+            item = self._items[index]
+            item["arguments"] = (item.get("arguments") or "") + document["delta"]
+        elif kind == "response.function_call_arguments.done" and index in self._items:
+            self._items[index]["arguments"] = document["arguments"]
+
+    def finished(self) -> list[ToolCall]:
+        """All calls, in the order of the response."""
+        return from_calls([self._items[index] for index in sorted(self._items)])
