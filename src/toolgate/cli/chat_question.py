@@ -105,7 +105,8 @@ class Questions:
             pressed = await keys.get()
             while True:
                 try:
-                    pressed += await asyncio.wait_for(keys.get(), _PAUSE)
+                    async with asyncio.timeout(_PAUSE):
+                        pressed += await keys.get()
                 except TimeoutError:
                     break
             if len(pressed) == 1:

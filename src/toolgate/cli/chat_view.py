@@ -77,7 +77,8 @@ class View:
             self._draw()
             await asyncio.sleep(max(_SOONEST, 4 * (time.perf_counter() - begin)))
             try:
-                await asyncio.wait_for(self._changed.wait(), _TICK)
+                async with asyncio.timeout(_TICK):
+                    await self._changed.wait()
             except TimeoutError:
                 pass  # then it is time for the spinner
             self._changed.clear()
