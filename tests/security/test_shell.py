@@ -117,6 +117,11 @@ FORGERIES = [
     "set -- 0 toolgate-state-is-written; (exit 7)",
     "readonly PIPESTATUS; trap '' EXIT; (exit 7)",
     "shopt -s expand_aliases; alias builtin=true set=true trap=true; (exit 7)",
+    "enable -n builtin exit set trap printf declare; bash -c 'exit 7'",
+    "ulimit -f 0; (exit 7)",
+    "ulimit -n 3; (exit 7)",
+    "set -efuk -o pipefail; exec bash -c 'exit 7'",
+    "trap 'true' EXIT ERR DEBUG RETURN; (exit 7)",
 ]
 
 

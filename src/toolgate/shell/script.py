@@ -14,6 +14,9 @@ _LATE = {b"xtrace": b"x", b"verbose": b"v"}
 """Options that would show the user what loads the command; they are set together with it."""
 _BY_POSIX = frozenset({b"expand_aliases", b"inherit_errexit", b"shift_verbose", b"sourcepath"})
 """What entering POSIX mode changes, and leaving it does not change back."""
+_NEEDED = "builtin enable exit set trap printf pwd dirs umask declare alias shopt"
+_AGAIN = rf"\unset -f builtin enable; \builtin enable {_NEEDED} || \enable {_NEEDED}; \trap '' XFSZ"
+"""A command may have switched builtins off, or have left no room for a file: its exit status is told all the same."""
 _FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"extdebug"})
 
 
@@ -29,11 +32,11 @@ def prelude(*, state_fd: int, command_fd: int, state_file: str, limits: Mapping[
     target = quote(state_file.encode()).decode()
     keep = "POSIXLY_CORRECT=$?:$SHELLOPTS:$BASHOPTS"
     write = f"{{ {dump.CODE}; }} >| {target}"
-    trap = quote(f'[[ "${{2-}}" == {_DONE} ]] || {{ {keep}; {write}; }} 2>/dev/null'.encode()).decode()
+    trap = quote(f'[[ "${{2-}}" == {_DONE} ]] || {{ {keep}; {_AGAIN}; {write}; }} 2>/dev/null'.encode()).decode()
     return (
         f"{_limits(limits)}trap -- {trap} EXIT; . /dev/fd/{state_fd}; . /dev/fd/{command_fd}; "
         'eval "\\set $2 --; $1"; '
-        f'{{ {keep}; set -- "${{POSIXLY_CORRECT%%:*}}" {_DONE}; {write}; set +xv; }} 2>/dev/null; exit "$1"'
+        f'{{ {keep}; {_AGAIN}; set -- "${{POSIXLY_CORRECT%%:*}}" {_DONE}; {write}; set +xv; }} 2>/dev/null; exit "$1"'
     )
 
 
