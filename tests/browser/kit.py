@@ -157,9 +157,13 @@ class Person:
         await expect(card).to_have_attribute("data-state", state, timeout=PATIENCE)
         return card
 
+    def said(self, text: str) -> Any:
+        """Where the conversation says something."""
+        return self.page.locator("tg-transcript").get_by_text(text)
+
     async def idle(self) -> None:
         """Wait until no turn runs."""
-        await expect(self.page.get_by_role("button", name="Stop")).to_be_hidden(timeout=PATIENCE)
+        await expect(self.page.get_by_role("button", name="Stop", exact=True)).to_be_hidden(timeout=PATIENCE)
 
     async def asked(self) -> Any:
         """The question, once keys count."""

@@ -1,16 +1,26 @@
-"""The whole story of a session: signing in, tools, denials, and everything still there after a reload."""
+"""The whole story of a session: signing in, tools, a denial, a plan, sub-agents, and everything there after a reload."""
 
+import json
+import re
+from collections.abc import Callable
 
 from playwright.async_api import BrowserContext, expect
 
-from tests.browser.kit import PATIENCE, Gateway, arrive
+from tests.browser.kit import PATIENCE, TOKEN, Gateway, Person, arrive
+from toolgate import ToolCall
+from toolgate.testing import ScriptedModel
+
+
+def call(number: int, name: str, **arguments: object) -> ToolCall:
+    return ToolCall(id=f"c{number}", name=name, arguments=json.dumps(arguments))
 
 
 async def test_a_session_from_the_printed_link_to_a_reload(context: BrowserContext, gateway: Gateway) -> None:
     (gateway.root / "notes.txt").write_text("alpha\nbeta\n")
     person = await arrive(context, gateway)
     page = person.page
-    assert "#" not in page.url.rstrip("#")
+    assert page.url == gateway.address  # the code is gone from the address
+    await expect(page.get_by_text("No language model is set up")).to_be_visible()
     await person.begin("coding")
     await person.say("Bash cat notes.txt")
     card = await person.ended("Bash", "success")
@@ -24,9 +34,157 @@ async def test_a_session_from_the_printed_link_to_a_reload(context: BrowserConte
 
     await page.reload()
     await expect(person.card("read_file")).to_have_attribute("data-state", "error", timeout=PATIENCE)
-    await expect(page.locator("tg-transcript .user")).to_have_count(2)
+    await expect(page.locator("tg-transcript .user")).to_have_text(["Bash cat notes.txt", "read_file path=missing.txt"])
     await expect(page.locator("tg-card")).to_have_count(2)
-    await expect(page.locator("tg-transcript")).to_have_text(before, use_inner_text=True)
+    assert await page.locator("tg-transcript").inner_text() == before
     await expect(page.locator("#title")).to_have_text("Bash cat notes.txt")
     await person.picture("story")
+    assert person.problems == []
+
+
+async def test_a_link_works_once_and_a_token_always(context: BrowserContext, gateway: Gateway) -> None:
+    link = gateway.link()
+    await arrive(context, gateway)
+    await context.clear_cookies()
+    person = Person(await context.new_page())
+    await person.page.goto(link.replace(link.partition("#")[2], "a-code-that-nobody-made"))
+    await expect(person.page.get_by_label("Token")).to_be_focused(timeout=PATIENCE)
+    await person.page.keyboard.type("not the token")
+    await person.page.keyboard.press("Enter")
+    await expect(person.page.get_by_role("alert")).to_have_text("That token does not work.")
+    await person.picture("sign-in")
+    await person.page.get_by_label("Token").fill(TOKEN)
+    await person.page.keyboard.press("Enter")
+    await expect(person.page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+
+
+async def test_a_denial_is_not_an_error_and_the_stage_is_closed(
+    context: BrowserContext, gateway_with: Callable[..., Gateway]
+) -> None:
+    gateway = gateway_with(coding=False)
+    person = await arrive(context, gateway)
+    await expect(person.page.locator(".mode-choice")).to_be_hidden()
+    await person.begin()
+    await expect(person.page.get_by_role("button", name="Mode chat_safe")).to_be_visible()
+    await person.say("Bash ls")
+    denied = await person.ended("Bash", "denied")
+    await expect(denied).to_contain_text("Denied.")
+    await expect(denied.locator(".next")).to_contain_text("Coding mode is not enabled here")
+    await person.idle()
+    await person.say("current_time timezone=Mars/Olympus")
+    failed = await person.ended("current_time", "error")
+    looks = "card => [getComputedStyle(card).borderTopStyle, getComputedStyle(card).backgroundColor]"
+    assert await denied.evaluate(looks) != await failed.evaluate(looks)
+    await person.picture("denial")
+    assert person.problems == []
+
+
+async def test_markdown_arrives_rendered(context: BrowserContext, gateway_with: Callable[..., Gateway]) -> None:
+    pieces = [
+        "# He",
+        "llo\n\n- *o",
+        "ne*\n- two\n\n```py\nx = 1\n",
+        "y = 2\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\nend",
+    ]
+    person = await arrive(context, gateway_with(ScriptedModel([pieces])))
+    await person.begin()
+    await person.say("Show me.")
+    answer = person.page.get_by_role("article", name="Answer")
+    await expect(answer.get_by_role("heading", name="Hello")).to_be_visible(timeout=PATIENCE)
+    await person.idle()
+    await expect(answer.locator("li em")).to_have_text("one")
+    await expect(answer.locator("pre code")).to_have_text("x = 1\ny = 2\n")
+    await expect(answer.get_by_role("cell", name="2")).to_have_css("text-align", "right")
+    live = await answer.inner_html()
+    await person.page.reload()
+    await expect(answer.get_by_role("heading", name="Hello")).to_be_visible(timeout=PATIENCE)
+    assert await answer.inner_html() == live
+    await expect(person.page.locator("#announcer")).to_have_attribute("aria-live", "polite")
+    assert person.problems == []
+
+
+async def test_the_plan_the_matrix_and_a_card_in_full(context: BrowserContext, gateway: Gateway) -> None:
+    person = await arrive(context, gateway)
+    page = person.page
+    await person.begin("coding")
+    items = [{"content": "Read", "status": "completed"}, {"content": "Write", "status": "in_progress"}]
+    await person.say(f"todo {json.dumps({'items': items})}")
+    card = await person.ended("todo", "success")
+    await expect(page.locator("tg-todos")).to_contain_text("1 of 2")
+    await page.locator("tg-todos summary").click()
+    await expect(page.get_by_role("list", name="List of work").get_by_role("listitem")).to_have_count(2)
+    await card.get_by_role("button").click()
+    await expect(card.get_by_label("Arguments")).to_contain_text('"in_progress"')
+    await expect(card.get_by_label("Envelope")).to_contain_text('"status": "success"')
+    await page.get_by_role("button", name="Mode coding").click()
+    row = page.get_by_role("row", name=re.compile("^Bash"))
+    await expect(row.get_by_role("cell")).to_have_text([re.compile("not allowed"), re.compile("allowed")])
+    await person.picture("matrix")
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+async def test_sub_agents_are_nested_in_the_call_that_started_them(
+    context: BrowserContext, gateway_with: Callable[..., Gateway]
+) -> None:
+    model = ScriptedModel(
+        [
+            [call(1, "task", agent="explore", prompt="Look around.", description="a look around")],
+            [call(2, "ls")],
+            "There is *one* file.",
+            "The explorer found one file.",
+        ]
+    )
+    gateway = gateway_with(model)
+    (gateway.root / "only.txt").write_text("")
+    person = await arrive(context, gateway)
+    await person.begin("coding")
+    await person.say("What is here?")
+    card = await person.ended("task", "success")
+    await expect(card.locator("summary")).to_contain_text("Sub-agent explore")
+    await expect(card.locator("tg-card")).to_contain_text("only.txt")
+    await expect(card.locator("tg-message em")).to_have_text("one")
+    await person.idle()
+    await person.page.reload()
+    card = await person.ended("task", "success")
+    await card.locator("summary").click()
+    await expect(card.locator("tg-card")).to_contain_text("only.txt")
+    await person.picture("sub-agent")
+    assert person.problems == []
+
+
+async def test_sessions_are_listed_found_and_shown(context: BrowserContext, gateway: Gateway) -> None:
+    person = await arrive(context, gateway)
+    page = person.page
+    for text in ("current_time timezone=UTC", "memory_append content=apples"):
+        await person.begin()
+        await person.say(text)
+        await person.ended(text.partition(" ")[0], "success")
+        await person.idle()
+    links = page.get_by_role("navigation", name="Sessions").get_by_role("link")
+    await expect(links).to_have_count(2)
+    await page.keyboard.press("Control+k")
+    await page.keyboard.type("TIME")
+    await expect(links).to_have_count(1)
+    await page.keyboard.press("Enter")
+    await expect(person.card("current_time")).to_be_visible(timeout=PATIENCE)
+    await expect(links.first).to_have_attribute("aria-current", "page")
+    await page.get_by_role("searchbox").fill("nothing like it")
+    await expect(page.get_by_text("No session has these words")).to_be_visible()
+    await page.get_by_role("searchbox").press("Escape")
+    await expect(links).to_have_count(2)
+    await page.goto(f"{gateway.address}#/s/01a00000-0000-7000-8000-000000000000")
+    await expect(page.locator(".banner")).to_contain_text("does not exist", timeout=PATIENCE)
+
+
+async def test_a_cut_output_links_to_the_whole(context: BrowserContext, gateway: Gateway) -> None:
+    person = await arrive(context, gateway)
+    await person.begin("coding")
+    await person.say("Bash seq 1 5000")
+    card = await person.ended("Bash", "partial")
+    async with context.expect_page() as opened:
+        await card.get_by_role("link", name="Whole output").click()
+    whole = await opened.value
+    await expect(whole.locator("body")).to_contain_text("2500", timeout=PATIENCE)
+    await person.picture("cut-output")
     assert person.problems == []

@@ -114,7 +114,7 @@ def test_a_whole_message() -> None:
         "<h3>One <em>two</em></h3>\n<ul>\n<li>a</li>\n<li><code>b&lt;c</code></li>\n</ul>\n"
         '<ol start="3">\n<li>x</li>\n</ol>\n'
         '<pre tabindex="0" data-language="py"><code>x &lt; 1\n</code></pre>\n'
-        '<div class="table" tabindex="0" role="region" aria-label="Table"><table>\n<thead>\n<tr>\n'
+        '<div class="table" tabindex="0" role="group" aria-label="Table"><table>\n<thead>\n<tr>\n'
         '<th class="ac">a</th>\n<th class="ar">b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n'
         '<td class="ac">1</td>\n<td class="ar">2</td>\n</tr>\n</tbody>\n</table></div>\n<p><s>no</s></p>\n'
     )

@@ -144,7 +144,7 @@ def _cell_open(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _op
 
 
 def _table_open(*_: Any) -> str:
-    return '<div class="table" tabindex="0" role="region" aria-label="Table"><table>\n'
+    return '<div class="table" tabindex="0" role="group" aria-label="Table"><table>\n'
 
 
 def _table_close(*_: Any) -> str:

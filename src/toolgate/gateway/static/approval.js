@@ -109,8 +109,8 @@ export class Approval extends HTMLElement {
     const left = this.#queue.size - 1;
     return [
       h(
-        "header",
-        {},
+        "div",
+        { class: "top" },
         icon("waiting"),
         h("p", { class: "who" }, question.agent ? `Sub-agent ${visible(question.agent)} asks` : "Permission needed", left ? ` · ${left} more waiting` : ""),
         h("p", { class: "deadline", role: "timer" }),
@@ -122,8 +122,8 @@ export class Approval extends HTMLElement {
       this.#always(question.rule ?? ""),
       h("p", { class: "problem", role: "alert", hidden: true }),
       h(
-        "footer",
-        { class: "choices" },
+        "div",
+        { class: "choices", role: "group", "aria-label": "Answer" },
         this.#button("Allow once", "A", "primary allow", () => this.#answer(true)),
         this.#button("Deny", "D", "deny", () => this.#panel("denial")),
         question.rule && this.#button("Always…", "W", "always", () => this.#panel("rule")),
@@ -164,7 +164,7 @@ export class Approval extends HTMLElement {
       "form",
       { class: "panel rule", hidden: true },
       h("p", {}, "For the rest of this session, this is allowed without asking again:"),
-      h("pre", { tabindex: "0", "aria-label": "The rule" }, visible(rule)),
+      h("pre", { tabindex: "0", role: "group", "aria-label": "The rule" }, visible(rule)),
       h("div", { class: "row" }, this.#submit("Allow always", "primary"), this.#back()),
     );
     form.addEventListener("submit", (event) => {

@@ -160,7 +160,7 @@ export class Card extends HTMLElement {
     else if (!this.#output) {
       const shown = this.#shown(data, result).filter(([, text]) => text);
       const spans = shown.map(([kind, text]) => h("span", { class: kind }, clipped(visible(text), MOST_TEXT)));
-      if (spans.length) this.#parts.live.replaceChildren(h("pre", { tabindex: "0", "aria-label": "Output" }, ...spans));
+      if (spans.length) this.#parts.live.replaceChildren(h("pre", { tabindex: "0", role: "group", "aria-label": "Output" }, ...spans));
     }
     if (result.full_output) {
       const address = new URL(result.full_output, location.href);
@@ -185,12 +185,12 @@ export class Card extends HTMLElement {
   #arguments() {
     const args = this.#call.arguments;
     const text = typeof args === "string" ? args : JSON.stringify(args, null, 2);
-    return h("section", {}, h("h4", {}, "Arguments"), h("pre", { tabindex: "0", "aria-label": "Arguments" }, clipped(visible(text), MOST_TEXT)));
+    return h("section", {}, h("h4", {}, "Arguments"), h("pre", { tabindex: "0", role: "group", "aria-label": "Arguments" }, clipped(visible(text), MOST_TEXT)));
   }
 
   #envelope(envelope) {
     const text = clipped(visible(JSON.stringify(envelope, null, 2)), MOST_TEXT);
-    this.#parts.body.append(h("section", {}, h("h4", {}, "Envelope"), h("pre", { tabindex: "0", "aria-label": "Envelope" }, text)));
+    this.#parts.body.append(h("section", {}, h("h4", {}, "Envelope"), h("pre", { tabindex: "0", role: "group", "aria-label": "Envelope" }, text)));
   }
 }
 

@@ -7,7 +7,7 @@ const DIFF = /^--- .*\n\+\+\+ /;
 
 /** What would happen: a coloured difference, or the text as it is. */
 export function detail(text) {
-  return DIFF.test(text) ? diff(text) : h("pre", { class: "command", tabindex: "0", "aria-label": "What would run" }, visible(text));
+  return DIFF.test(text) ? diff(text) : h("pre", { class: "command", tabindex: "0", role: "group", "aria-label": "What would run" }, visible(text));
 }
 
 export function isDiff(text) {
@@ -19,7 +19,7 @@ export function diff(text) {
   const files = lines.filter((line) => line.startsWith("+++ ")).map((line) => visible(line.slice(4).replace(/^b\//, "")));
   const rows = lines.slice(0, MOST_LINES).map(row());
   if (lines.length > MOST_LINES) rows.push(h("span", { class: "hunk" }, `… ${lines.length - MOST_LINES} more lines`));
-  return h("pre", { class: "diff", tabindex: "0", "aria-label": `Changes to ${files.join(", ")}` }, ...rows);
+  return h("pre", { class: "diff", tabindex: "0", role: "group", "aria-label": `Changes to ${files.join(", ")}` }, ...rows);
 }
 
 /** Which side a line is on; a hunk's header says how many lines follow, so that text cannot pose as one. */

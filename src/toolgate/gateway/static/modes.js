@@ -35,15 +35,15 @@ export class Mode extends HTMLElement {
     const modes = [...new Set(["chat_safe", "coding", ...this.#tools.flatMap((tool) => tool.modes ?? [])])];
     this.#dialog.replaceChildren(
       h(
-        "header",
-        {},
+        "div",
+        { class: "top" },
         h("h2", { id: "matrix-title" }, "What this session may do"),
         h("button", { type: "button", class: "quiet square", "aria-label": "Close", onclick: () => this.#dialog.close() }, icon("close")),
       ),
       h("p", {}, h("strong", {}, this.#mode), ` ${ABOUT[this.#mode] ?? ""} The mode of a session never changes.`),
       h(
         "div",
-        { class: "table", tabindex: "0", role: "region", "aria-label": "Tools and modes" },
+        { class: "table", tabindex: "0", role: "group", "aria-label": "Tools and modes" },
         h(
           "table",
           {},

@@ -12,7 +12,7 @@ export class Output extends HTMLElement {
   #partial = { stdout: "", stderr: "" };
   #chunks = [];
   #dropped = 0;
-  #pane = h("pre", { tabindex: "0", "aria-label": "Output" });
+  #pane = h("pre", { tabindex: "0", role: "group", "aria-label": "Output" });
   #note = h("p", { class: "note", hidden: true });
   #write = eachFrame(() => this.#flush());
 

@@ -1,0 +1,161 @@
+"""Asking a person: the keyboard answers, the first answer counts, and nobody allows what they have not seen."""
+
+import json
+from collections.abc import Callable
+
+from playwright.async_api import BrowserContext, expect
+
+from tests.browser.kit import PATIENCE, Gateway, Hold, arrive
+from toolgate import ToolCall
+from toolgate.testing import ScriptedModel
+
+
+def bash(number: int, command: str) -> ToolCall:
+    return ToolCall(id=f"c{number}", name="Bash", arguments=json.dumps({"command": command}))
+
+
+async def test_a_allows_and_the_difference_is_coloured(context: BrowserContext, gateway: Gateway) -> None:
+    file = gateway.root / "a.txt"
+    file.write_text("old line\n--- not a header\n")
+    person = await arrive(context, gateway)
+    await person.begin("coding")
+    await person.say('edit_file {"path": "a.txt", "old_string": "old line", "new_string": "new line"}')
+    dialog = await person.asked()
+    await expect(dialog.get_by_role("heading")).to_contain_text("a.txt")
+    await expect(dialog.locator(".removed")).to_have_text("-old line\n")
+    await expect(dialog.locator(".added")).to_have_text("+new line\n")
+    await expect(dialog.get_by_role("timer")).to_contain_text("denied in 9:")
+    assert "Permission needed" in await person.page.title()
+    await person.picture("approval-diff")
+    await person.page.keyboard.press("a")
+    await person.ended("edit_file", "success")
+    await expect(dialog).to_have_count(0)
+    assert file.read_text() == "new line\n--- not a header\n"
+    assert await person.page.title() == "Toolgate"
+    assert person.problems == []
+
+
+async def test_d_denies_with_a_reason_that_the_model_reads(
+    context: BrowserContext, gateway_with: Callable[..., Gateway]
+) -> None:
+    model = ScriptedModel([[bash(1, "rm keep.txt")], "As you wish."])
+    gateway = gateway_with(model)
+    (gateway.root / "keep.txt").write_text("")
+    person = await arrive(context, gateway)
+    await person.begin("coding")
+    await person.say("Tidy up.")
+    dialog = await person.asked()
+    await expect(dialog.get_by_label("What would run")).to_contain_text("rm keep.txt")
+    await person.page.keyboard.press("d")
+    await expect(dialog.get_by_label("Reason")).to_be_focused()
+    await person.page.keyboard.type("adding docs is wanted")  # an a and a d in the field answer nothing
+    await person.picture("approval-deny")
+    await person.page.keyboard.press("Enter")
+    card = await person.ended("Bash", "denied")
+    await expect(card).to_contain_text("adding docs is wanted")
+    await person.idle()
+    assert "adding docs is wanted" in model.requests[1].messages[-1]["content"]
+    assert (gateway.root / "keep.txt").exists()
+
+
+async def test_always_shows_the_rule_first_and_asks_no_more(
+    context: BrowserContext, gateway_with: Callable[..., Gateway]
+) -> None:
+    model = ScriptedModel([[bash(1, "rm -f x.tmp")], "Once.", [bash(2, "rm -f x.tmp")], "Twice."])
+    person = await arrive(context, gateway_with(model))
+    await person.begin("coding")
+    await person.say("Go.")
+    dialog = await person.asked()
+    await person.page.keyboard.press("w")
+    await expect(dialog.get_by_label("The rule")).to_contain_text('allow exactly Bash {"command": "rm -f x.tmp"}')
+    await expect(person.card("Bash")).to_have_attribute("data-state", "waiting")
+    await person.page.keyboard.press("Escape")  # back, not away
+    await expect(dialog.get_by_role("button", name="Allow once")).to_be_visible()
+    await person.page.keyboard.press("w")
+    await expect(dialog.get_by_role("button", name="Allow always")).to_be_focused()
+    await person.page.keyboard.press("Enter")
+    await expect(person.said("Once.")).to_be_visible(timeout=PATIENCE)
+    await person.idle()
+    await person.say("Again.")
+    await expect(person.said("Twice.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.page.locator("tg-card[data-state=success]")).to_have_count(2)
+
+
+async def test_escape_puts_it_aside_and_the_card_brings_it_back(context: BrowserContext, gateway: Gateway) -> None:
+    person = await arrive(context, gateway)
+    await person.begin("coding")
+    await person.say("Bash rm -f x.tmp")
+    dialog = await person.asked()
+    await person.page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+    card = person.card("Bash")
+    await expect(card).to_have_attribute("data-state", "waiting")
+    await person.page.reload()  # and it is asked again
+    await person.asked()
+    await person.page.keyboard.press("Escape")
+    await card.get_by_role("button", name="Review").click()
+    await person.asked()
+    await person.page.keyboard.press("a")
+    await person.ended("Bash", "success")
+
+
+async def test_answered_elsewhere_it_goes_away(context: BrowserContext, gateway: Gateway) -> None:
+    one = await arrive(context, gateway)
+    await one.begin("coding")
+    two = await arrive(context, gateway, link=False)
+    await two.page.goto(one.page.url)
+    await one.say("Bash rm -f x.tmp")
+    dialog = await one.asked()
+    await two.asked()
+    await two.page.bring_to_front()
+    await two.page.keyboard.press("d")
+    await two.page.keyboard.type("not today")
+    await two.page.keyboard.press("Enter")
+    await expect(dialog).to_have_count(0, timeout=PATIENCE)
+    await expect(one.card("Bash")).to_contain_text("not today")
+    assert (one.problems, two.problems) == ([], [])
+
+
+async def test_stopping_withdraws_the_question(context: BrowserContext, gateway: Gateway) -> None:
+    person = await arrive(context, gateway)
+    await person.begin("coding")
+    await person.say("Bash rm -f x.tmp")
+    dialog = await person.asked()
+    await person.page.keyboard.press("Escape")
+    await person.page.get_by_role("button", name="Stop", exact=True).click()
+    await person.ended("Bash", "cancelled")
+    await expect(dialog).to_have_count(0)
+    assert await person.page.title() == "Toolgate"
+    await expect(person.card("Bash").get_by_role("button", name="Review")).to_have_count(0)
+
+
+async def test_the_deadline_denies(context: BrowserContext, gateway_with: Callable[..., Gateway]) -> None:
+    person = await arrive(context, gateway_with(approval_timeout=2.0))
+    await person.begin("coding")
+    await person.say("Bash rm -f x.tmp")
+    await expect(person.page.get_by_role("timer").first).to_be_visible(timeout=PATIENCE)
+    card = await person.ended("Bash", "denied")
+    await expect(card).to_contain_text("in time")
+    await expect(person.page.locator("dialog[open]")).to_have_count(0)
+
+
+async def test_whoever_is_typing_is_not_interrupted(
+    context: BrowserContext, gateway_with: Callable[..., Gateway]
+) -> None:
+    hold = Hold()
+    person = await arrive(context, gateway_with(ScriptedModel([[hold, bash(1, "rm -f x.tmp")], "Done."])))
+    await person.begin("coding")
+    await person.say("Go.")
+    field = person.page.get_by_role("textbox", name="Message")
+    await field.press_sequentially("a", delay=50)
+    hold.release()
+    for _ in range(20):  # the question comes now; every key still goes into the field
+        await person.page.keyboard.type("a")
+        if await person.card("Bash").count():
+            break
+    await person.page.keyboard.type("ad")
+    await expect(person.card("Bash")).to_have_attribute("data-state", "waiting", timeout=PATIENCE)
+    await person.asked()
+    assert (await field.input_value()).endswith("ad")
+    await person.page.keyboard.press("a")
+    await person.ended("Bash", "success")
