@@ -132,7 +132,7 @@ class RemoteAgents(SubAgents):
 def _identifier(*parts: str) -> str:
     """The child's session: the same for the same task of the same turn, whoever asks."""
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).digest()
-    return str(uuid.UUID(bytes=digest[:16], version=8))
+    return str(uuid.UUID(bytes=digest[:16], version=5))
 
 
 def _answer(transaction: Transaction, turn: Turn, name: str) -> dict[str, Any]:

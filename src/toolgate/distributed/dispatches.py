@@ -134,7 +134,6 @@ def park(transaction: Transaction, lease: Lease, turn_id: str) -> None:
     """Put a turn aside until a person has answered: nobody plays it, nobody holds its session."""
     if leases.release(transaction, lease):
         _move(transaction, turn_id, "parked")
-        engine.withdraw(transaction, turn_id)
 
 
 def hand_over(transaction: Transaction, lease: Lease, turn_id: str, queue: str) -> None:

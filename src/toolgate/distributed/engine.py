@@ -127,12 +127,8 @@ def withdraw(transaction: Transaction, turn_id: str) -> None:
 
 
 def put_back(transaction: Transaction, turn_id: str, queue: str) -> None:
-    """Put a turn into its queue again, whoever had it."""
-    transaction.run(
-        f"UPDATE dbos.workflow_status SET {_ENQUEUED}, queue_name = ?2 "
-        f"WHERE {_ROW} AND status NOT IN ('SUCCESS', 'ERROR')",
-        *(turn_id, queue),
-    )
+    """Put a turn into its queue again: one whose run has ended without ending it, or is about to."""
+    transaction.run(f"UPDATE dbos.workflow_status SET {_ENQUEUED}, queue_name = ?2 WHERE {_ROW}", turn_id, queue)
 
 
 def put_back_orphans(transaction: Transaction, timeout: float) -> list[str]:

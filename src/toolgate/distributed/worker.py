@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from toolgate.distributed.workers import WorkerState
     from toolgate.sessions import Database
 
+_ROUND = 1.0
+"""Seconds between two signs of life, and two looks at what nobody looks after."""
 _PAUSE = 0.25
 """Seconds before a session that someone else has is tried again."""
 
@@ -171,7 +173,7 @@ class Worker:
 
     async def _keep_beating(self) -> None:
         while True:
-            await asyncio.sleep(self._options.lease / 4)
+            await asyncio.sleep(min(_ROUND, self._options.lease / 4))
             await self._try_to_beat()
             await self._reaper.round()
 
