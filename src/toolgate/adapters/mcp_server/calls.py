@@ -47,7 +47,7 @@ class Calls:
             running = self._start(ctx, params.name, arguments)
         await self._wait(running, ctx)
         if running.task.done():
-            return answer(running.task.result())
+            return answer(running.task.result(), arguments)
         return self._parking.park(running)
 
     async def close(self) -> None:

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import mcp_types as types
+from pydantic import ValidationError
 
 LONGEST = 16 << 20
 """Bytes of one message at the most; the arguments of a call are limited to 1 MiB on top of that."""
@@ -22,9 +23,10 @@ class Lines:
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest
         self._rest = bytearray()
-        self._lost = 0
-        """Bytes of the present line that were let go."""
+        self._size = 0
+        """Bytes of the present line, whether they were kept or not."""
         self._head = b""
+        """The beginning of a line of which not all was kept."""
 
     def feed(self, data: bytes) -> list[bytes | LineTooLong]:
         """The lines that are whole now."""
@@ -38,24 +40,20 @@ class Lines:
 
     def end(self) -> list[bytes | LineTooLong]:
         """What is left when no more comes."""
-        return self.feed(b"\n") if self._rest else []
+        return self.feed(b"\n") if self._size else []
 
     def _keep(self, piece: bytes) -> None:
+        self._size += len(piece)
         self._rest += piece
-        if len(self._rest) > self._longest or self._lost:
-            if not self._lost:
-                self._head = bytes(self._rest[:_EDGE])
-            self._lost += max(0, len(self._rest) - _EDGE)
+        if self._size > self._longest:
+            self._head = self._head or bytes(self._rest[:_EDGE])
             del self._rest[:-_EDGE]
 
     def _take(self) -> bytes | LineTooLong:
-        line = bytes(self._rest)
+        line, size, head = bytes(self._rest), self._size, self._head
         self._rest.clear()
-        if not self._lost:
-            return line
-        long = LineTooLong(self._head, line, self._lost + len(line), self._longest)
-        self._lost = 0
-        return long
+        self._size, self._head = 0, b""
+        return line if size <= self._longest else LineTooLong(head, line, size, self._longest)
 
 
 class LineTooLong:
@@ -67,9 +65,15 @@ class LineTooLong:
         self.message = f"The message has {size} bytes; at most {longest} are read. Send less at a time."
 
 
-def parsed(line: bytes) -> types.JSONRPCMessage:
-    """The message of a line; `ValidationError` if it is none."""
-    return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+def parsed(line: bytes) -> types.JSONRPCMessage | None:
+    """The message of a line; None if it is none."""
+    try:
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError:
+        return None
+    if isinstance(message, types.JSONRPCNotification) and b'"id"' in line and "id" in json.loads(line):
+        return None  # a request whose id is none: it waits for an answer
+    return message
 
 
 def refusal(line: bytes | LineTooLong) -> types.JSONRPCError:

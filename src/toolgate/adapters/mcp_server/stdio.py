@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 
 from toolgate.adapters.mcp_server.desk import Desk
 from toolgate.adapters.mcp_server.lines import Lines, LineTooLong, parsed, refusal
@@ -108,10 +107,7 @@ class _Wire:
         answers: MemoryObjectSendStream[SessionMessage],
     ) -> None:
         for line in lines:
-            try:
-                message = None if isinstance(line, LineTooLong) else parsed(line)
-            except ValidationError:
-                message = None
+            message = None if isinstance(line, LineTooLong) else parsed(line)
             if message is None:
                 await answers.send(SessionMessage(refusal(line)))
                 continue
