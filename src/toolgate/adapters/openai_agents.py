@@ -1,0 +1,58 @@
+"""A bridge to the OpenAI Agents SDK: a toolset of Toolgate as a list of function tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agents import AgentBase, FunctionTool, FunctionToolCustomDataContext, RunContextWrapper
+from agents.tool_context import ToolContext
+
+from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
+
+if TYPE_CHECKING:
+    from toolgate.runtime.toolset import CallableToolset
+
+
+def function_tools(toolset: CallableToolset) -> list[FunctionTool]:
+    """`Agent(name=…, tools=function_tools(registry.toolset(mode, context)))`.
+
+    A tool that is hidden later is switched off for as long as it is. Every call goes through the gates, and its
+    approval through the context's approver. A failed call is an output that the model reads, never an exception that
+    ends the run. The envelope is in the output item's `custom_data`, under `toolgate`.
+    """
+    return [_function_tool(toolset, definition) for definition in toolset.tools]
+
+
+class _Output(str):
+    """What the model reads, with the result that it was rendered from."""
+
+    result: ToolResult
+
+
+def _function_tool(toolset: CallableToolset, definition: ToolDefinition) -> FunctionTool:
+    name = definition.name
+
+    async def invoke(context: ToolContext[Any], arguments: str) -> str:
+        result = await toolset.handle(ToolCall(id=context.tool_call_id, name=name, arguments=arguments))
+        output = _Output(result.output)
+        output.result = result
+        return output
+
+    def is_visible(_context: RunContextWrapper[Any], _agent: AgentBase[Any]) -> bool:
+        return any(tool.name == name for tool in toolset.tools)
+
+    return FunctionTool(
+        name=name,
+        description=definition.description,
+        params_json_schema=definition.parameters,
+        on_invoke_tool=invoke,
+        strict_json_schema=False,
+        is_enabled=is_visible,
+        custom_data_extractor=_envelope,
+    )
+
+
+def _envelope(context: FunctionToolCustomDataContext) -> dict[str, Any] | None:
+    """The envelope of a call, for the application: the model does not see it."""
+    output = context.output
+    return {"toolgate": output.result.response.to_dict()} if isinstance(output, _Output) else None

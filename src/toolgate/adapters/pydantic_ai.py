@@ -1,0 +1,80 @@
+"""A bridge to pydantic-ai: a toolset of Toolgate as a toolset of an agent."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai import RunContext, ToolDefinition, ToolFailed, ToolReturn
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+
+from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.ids import uuid7
+from toolgate.protocol.jsontext import encode
+from toolgate.runtime.arguments import ArgumentsError, parse_arguments
+
+if TYPE_CHECKING:
+    from toolgate.runtime.toolset import CallableToolset
+
+_RAW = "toolgate: unreadable arguments"
+"""The key under which arguments travel that are no JSON object."""
+
+
+class ToolgateToolset(AbstractToolset[Any]):
+    """`Agent(model, toolsets=[ToolgateToolset(registry.toolset(mode, context))])`.
+
+    What is visible is asked before every step. Every call goes through the gates, and its approval through the
+    context's approver. A failed call is a failed tool return that the model reads, never an exception that ends the
+    run; the envelope of a successful one is its `metadata`.
+    """
+
+    def __init__(self, toolset: CallableToolset, *, id: str | None = "toolgate") -> None:  # noqa: A002 - theirs
+        self._toolset = toolset
+        self._id = id
+
+    @property
+    def id(self) -> str | None:
+        """Its name among the toolsets of an agent."""
+        return self._id
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """What the model is shown now."""
+        return {
+            tool.name: ToolsetTool(
+                toolset=self,
+                tool_def=ToolDefinition(
+                    name=tool.name, description=tool.description, parameters_json_schema=tool.parameters
+                ),
+                max_retries=0,
+                args_validator=_Unjudged(),
+            )
+            for tool in self._toolset.tools
+        }
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> ToolReturn[str]:
+        """Handle one call."""
+        raw = tool_args.get(_RAW)
+        arguments = raw if isinstance(raw, str) else encode(tool_args)
+        call = ToolCall(id=ctx.tool_call_id or uuid7(), name=name, arguments=arguments)
+        result = await self._toolset.handle(call)
+        if result.is_error:
+            raise ToolFailed(result.output)
+        return ToolReturn(return_value=result.output, metadata=result.response.to_dict())
+
+
+class _Unjudged:
+    """Lets all arguments through: the pipeline judges them, in words that a model can repair them from."""
+
+    def validate_json(self, input: str | bytes | bytearray, **_: Any) -> dict[str, Any]:  # noqa: A002 - theirs
+        """The object, or the text as it was written."""
+        text = input if isinstance(input, str) else bytes(input).decode("utf-8", "replace")
+        try:
+            return parse_arguments(text)
+        except ArgumentsError:
+            return {_RAW: text}
+
+    def validate_python(self, input: Any, **_: Any) -> dict[str, Any]:  # noqa: A002 - theirs
+        """The object, or what stands in its place, as text."""
+        return input if isinstance(input, dict) else {_RAW: json.dumps(input, default=str)}
