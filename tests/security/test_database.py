@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.databases import coding
+from tests.support.databases import coding, rows
 from tests.support.forks import Child, Say
 from tests.support.privileges import run_as
 from toolgate.protocol.calls import ToolCall
@@ -54,14 +54,6 @@ async def made(path: Path, sessions: int = 1) -> list[str]:
     ids = [(await manager.create()).id for _ in range(sessions)]
     await manager._db.close()
     return ids
-
-
-def rows(path: Path, sql: str, *values: Any) -> list[Any]:
-    connection = sqlite3.connect(path)
-    try:
-        return connection.execute(sql, values).fetchall()
-    finally:
-        connection.close()
 
 
 @pytest.mark.torture

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import sqlite3
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -59,3 +60,12 @@ def prepared(url: str) -> str:
 def coding() -> SessionSettings:
     """Settings of an operator who has opened coding."""
     return SessionSettings(coding_enabled=True)
+
+
+def rows(path: Path, sql: str, *values: Any) -> list[Any]:
+    """What a statement answers, asked of a SQLite file without Toolgate."""
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute(sql, values).fetchall()
+    finally:
+        connection.close()

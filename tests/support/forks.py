@@ -1,12 +1,15 @@
 """Child processes that tests kill, stop and wait for; they report by a pipe."""
 
 import asyncio
+import contextlib
+import ctypes
 import os
 import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 
 Say = Callable[[str], None]
 
@@ -44,6 +47,43 @@ class Child:
         """Kill it, and return what it had said."""
         self.signal(signal.SIGKILL)
         return self.end()[1]
+
+
+@contextlib.contextmanager
+def adopting() -> Iterator[Callable[[], None]]:
+    """Become the parent of what killed children leave; the function that is handed out ends those.
+
+    A sandbox that is being set up when its starter is killed may wait for it for ever (bubblewrap's own hand-shake).
+    """
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    before = _children()
+    prctl(_SUBREAPER, 1, 0, 0, 0)
+
+    def end() -> None:
+        for pid in _children() - before:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+    try:
+        yield end
+    finally:
+        end()
+        prctl(_SUBREAPER, 0, 0, 0, 0)
+
+
+_SUBREAPER = 36
+
+
+def _children() -> set[int]:
+    found = set()
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            pid = int(entry.name)
+            if int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == os.getpid():
+                found.add(pid)
+    return found
 
 
 def _run(script: Callable[[Say], Awaitable[None]], writing: int) -> None:
