@@ -119,7 +119,6 @@ FORGERIES = [
     "shopt -s expand_aliases; alias builtin=true set=true trap=true; (exit 7)",
     "enable -n builtin exit set trap printf declare; bash -c 'exit 7'",
     "ulimit -f 0; (exit 7)",
-    "ulimit -n 3; (exit 7)",
     "set -efuk -o pipefail; exec bash -c 'exit 7'",
     "trap 'true' EXIT ERR DEBUG RETURN; (exit 7)",
 ]
@@ -217,3 +216,11 @@ def test_s15_bytes_that_are_not_text_are_replaced(shells: Shells) -> None:
 
     assert result.stdout == "\ufffd\ufffd\ufffd\ufffd"
     assert result.stdout_info.bytes == 4
+
+
+def test_s06_a_directory_that_a_command_removed_costs_nothing_but_the_directory(shells: Shells) -> None:
+    _, after, later = shells.commands("mkdir $TMPDIR/d; cd $TMPDIR/d; A=1; rmdir $TMPDIR/d", "pwd; echo $A", "pwd")
+
+    assert after.stdout == f"{shells.root}\n1\n"
+    assert "is gone; running in the root instead" in after.stderr
+    assert (later.stdout, later.stderr) == (f"{shells.root}\n", "")

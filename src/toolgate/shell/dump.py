@@ -15,7 +15,7 @@ _SEPARATOR = r"\builtin printf '\0'"
 CODE = f"; {_SEPARATOR}; ".join(
     [
         r"\unset -f builtin; \builtin printf %s " + '"${POSIXLY_CORRECT#*:}"',
-        r"\builtin pwd",
+        r"\builtin pwd || \builtin printf '%s\n' " + '"${PWD-}"',  # a directory that is gone has only its name
         r"\builtin printf %s " + '"${OLDPWD-}"',
         r"\builtin dirs -l -p",
         r"\builtin umask -p",
