@@ -1,29 +1,29 @@
 """Toolgate: the tool runtime for AI agents.
 
-Importing it is light: nothing is read, created or configured, and no database, gateway or SDK is loaded.
+Importing it is light: nothing is read, created or configured, no database, gateway or SDK is loaded, and every name is
+loaded when it is first asked for.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from toolgate.errors import PolicyError, ToolError, ToolgateError, UndoRefused
-from toolgate.protocol.approval import Approval, ApprovalRequest
-from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolDenied, ToolResult
-from toolgate.protocol.codes import ErrorCode
-from toolgate.protocol.envelope import Status, ToolResponse
-from toolgate.protocol.modes import ToolGroup, ToolMode
-from toolgate.protocol.plan import Plan, Precondition
-from toolgate.protocol.ports import Approver
-from toolgate.protocol.record import Decision
-from toolgate.runtime.pending import PendingResult
-from toolgate.runtime.registry import ToolRegistry
-from toolgate.runtime.toolset import CallableToolset
-from toolgate.tools.base import CallableTool, Tool
-from toolgate.tools.context import ToolContext
-from toolgate.tools.function import tool
-
 if TYPE_CHECKING:
     from toolgate.compose import open  # noqa: A004 - `toolgate.open(".")` reads like what it does
+    from toolgate.errors import PolicyError, ToolError, ToolgateError, UndoRefused
+    from toolgate.protocol.approval import Approval, ApprovalRequest
+    from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolDenied, ToolResult
+    from toolgate.protocol.codes import ErrorCode
+    from toolgate.protocol.envelope import Status, ToolResponse
+    from toolgate.protocol.modes import ToolGroup, ToolMode
+    from toolgate.protocol.plan import Plan, Precondition
+    from toolgate.protocol.ports import Approver
+    from toolgate.protocol.record import Decision
     from toolgate.runtime.builtin import builtin_registry
+    from toolgate.runtime.pending import PendingResult
+    from toolgate.runtime.registry import ToolRegistry
+    from toolgate.runtime.toolset import CallableToolset
+    from toolgate.tools.base import CallableTool, Tool
+    from toolgate.tools.context import ToolContext
+    from toolgate.tools.function import tool
     from toolgate.workspace import Workspace
 
 __version__ = "0.1.0"
@@ -60,11 +60,27 @@ __all__ = [
     "tool",
 ]
 
-_LAZY = {
-    "Workspace": "toolgate.workspace",
-    "builtin_registry": "toolgate.runtime.builtin",
-    "open": "toolgate.compose",
+_WHERE = {
+    "toolgate.compose": ["open"],
+    "toolgate.errors": ["PolicyError", "ToolError", "ToolgateError", "UndoRefused"],
+    "toolgate.protocol.approval": ["Approval", "ApprovalRequest"],
+    "toolgate.protocol.calls": ["ToolCall", "ToolDefinition", "ToolDenied", "ToolResult"],
+    "toolgate.protocol.codes": ["ErrorCode"],
+    "toolgate.protocol.envelope": ["Status", "ToolResponse"],
+    "toolgate.protocol.modes": ["ToolGroup", "ToolMode"],
+    "toolgate.protocol.plan": ["Plan", "Precondition"],
+    "toolgate.protocol.ports": ["Approver"],
+    "toolgate.protocol.record": ["Decision"],
+    "toolgate.runtime.builtin": ["builtin_registry"],
+    "toolgate.runtime.pending": ["PendingResult"],
+    "toolgate.runtime.registry": ["ToolRegistry"],
+    "toolgate.runtime.toolset": ["CallableToolset"],
+    "toolgate.tools.base": ["CallableTool", "Tool"],
+    "toolgate.tools.context": ["ToolContext"],
+    "toolgate.tools.function": ["tool"],
+    "toolgate.workspace": ["Workspace"],
 }
+_LAZY = {name: module for module, names in _WHERE.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

@@ -16,6 +16,7 @@ from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.settings import Settings
 from toolgate.tools.context import ToolContext
+from toolgate.userfiles import users_servers
 from toolgate.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -169,7 +170,8 @@ async def assemble(
 async def _tools(settings: Settings, workspace: Workspace) -> AsyncIterator[ToolRegistry]:
     """The built-in tools, and those of the MCP servers that the user has configured."""
     registry = builtin_registry()
-    if settings.mcp_config is None:
+    servers = settings.mcp_config
+    if servers is None or (servers == users_servers(os.environ) and not os.path.exists(servers)):
         yield registry
         return
     from toolgate.adapters.mcp_client.configured import connect_configured
