@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from toolgate import ToolCall, ToolMode, ToolRegistry, builtin_registry
 from toolgate.agent import AgentEvent, AgentLoop
@@ -26,6 +26,9 @@ def settings_of(**agent: Any) -> Settings:
 class Stage:
     """One session and a loop on it."""
 
+    store: ClassVar[SessionManager | None] = None
+    """Where sessions are kept, unless a test says so itself; None: in memory."""
+
     def __init__(self, sessions: SessionManager, session_id: str, loop: AgentLoop, model: Any) -> None:
         self.sessions = sessions
         self.id = session_id
@@ -43,7 +46,7 @@ class Stage:
         sessions: SessionManager | None = None,
         **options: Any,
     ) -> "Stage":
-        sessions = sessions or InMemorySessions(OPEN)
+        sessions = sessions or cls.store or InMemorySessions(OPEN)
         session = await sessions.create(mode)
         if registry is None:
             registry = builtin_registry()

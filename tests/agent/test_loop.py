@@ -29,6 +29,8 @@ from toolgate.testing import AutoApprover, FaultyModel, ScriptedModel
 
 SAFE = ToolMode.chat_safe
 
+pytestmark = pytest.mark.usefixtures("everywhere")
+
 
 def kinds(events: list[AgentEvent]) -> list[str]:
     return [type(event).__name__ for event in events]

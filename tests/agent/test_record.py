@@ -8,8 +8,12 @@ import pytest
 
 from tests.agent.kit import OPEN, Stage, call
 from toolgate import ToolMode
-from toolgate.agent import TurnFailed
+from toolgate.agent import AgentDefinition, TurnFailed
 from toolgate.errors import RequestRepeated, SessionBusy
+from toolgate.models import ModelRequest
+from toolgate.protocol.approval import ApprovalRequest
+from toolgate.protocol.ids import uuid7
+from toolgate.protocol.record import CallRecord
 from toolgate.sessions import Database, Event, SessionManager
 from toolgate.sessions.writer import Writer
 from toolgate.testing import AutoApprover
@@ -17,6 +21,8 @@ from toolgate.tools.function import tool
 from toolgate.workspace import Workspace
 
 CODING = frozenset({ToolMode.coding})
+
+pytestmark = pytest.mark.usefixtures("everywhere")
 
 
 @tool(name="probe", modes=CODING, read_only=True)
@@ -198,4 +204,85 @@ async def test_a_request_that_comes_again_while_its_turn_runs_is_repeated_and_no
         await anext(stage.loop.handle_message(stage.id, "Hi", request_id="r2"))
     going.set()
     assert type([event async for event in stream][-1]).__name__ == "TurnDone"
+    await stage.close()
+
+
+async def test_children_work_side_by_side_on_every_store() -> None:
+    together = asyncio.Barrier(4)
+
+    @tool(name="meet", modes=CODING, read_only=True)
+    async def meet() -> str:
+        """Waits for the others."""
+        await together.wait()
+        return "met"
+
+    class Family:
+        """Parent and children, told apart by what they are told to be."""
+
+        async def stream(self, request: ModelRequest) -> Any:
+            answered = sum(message["role"] == "assistant" for message in request.messages)
+            if request.messages[0]["content"].startswith("You help."):
+                yield call("meet", id="m") if not answered else "helped"
+            elif not answered:
+                for number in range(4):
+                    yield call("task", {"agent": "helper", "prompt": "Help."}, id=f"t{number}")
+            else:
+                yield "Thanks."
+
+    helper = AgentDefinition(name="helper", description="Helps.", tools=("meet",), prompt="You help.")
+    stage = await Stage.set(Family(), meet, agents=[helper])
+    events = await asyncio.wait_for(stage.say(), 30)
+    assert type(events[-1]).__name__ == "TurnDone"
+    log = await log_of(stage)
+    assert [event.seq for event in log] == list(range(1, len(log) + 1))
+    started = of_kind(log, "agent_started")
+    assert sorted(said["call_id"] for said in started) == ["t0", "t1", "t2", "t3"]
+    for said in started:
+        assert (await stage.sessions.messages(said["session_id"]))[-1].content == "helped"
+    await stage.close()
+
+
+async def test_a_crashed_turn_has_an_end_for_every_call_in_the_log() -> None:
+    stage = await Stage.set(["I go on."])
+    lease = await stage.sessions.try_claim(stage.id, 60)
+    assert lease is not None
+    turn = await stage.sessions.start_turn(lease, "Do both", request_id="r1")
+    calls = [call("probe", id="a"), call("probe", id="b")]
+    await stage.sessions.append_message(stage.id, "assistant", "", lease=lease, turn_id=turn.id, tool_calls=calls)
+    record = CallRecord(kind="started", session_id=stage.id, call_id="a", tool_name="probe")
+    await stage.sessions.recorder(lease, turn.id).record(record)
+    await stage.sessions.release(lease)  # as far as the store can tell, whoever held it is gone
+
+    await stage.say("And?")
+    log = await log_of(stage)
+    assert [(ended["call_id"], ended["code"], ended["uncertain"]) for ended in of_kind(log, "call_finished")] == [
+        ("a", "EXECUTION_ERROR", True),
+        ("b", "CANCELLED", False),
+    ]
+    interrupted = of_kind(log, "turn_finished")[0]
+    assert (interrupted["status"], interrupted["code"], interrupted["uncertain"]) == (
+        "interrupted",
+        "INTERRUPTED",
+        ["a"],
+    )
+    assert [event.seq for event in log] == list(range(1, len(log) + 1))
+    with pytest.raises(RequestRepeated, match="interrupted"):
+        await anext(stage.loop.handle_message(stage.id, "Do both", request_id="r1"))
+    await stage.close()
+
+
+async def test_a_question_that_a_crash_left_open_is_resolved_in_the_log() -> None:
+    stage = await Stage.set(["I go on."])
+    lease = await stage.sessions.try_claim(stage.id, 60)
+    assert lease is not None
+    turn = await stage.sessions.start_turn(lease, "Write")
+    request = ApprovalRequest(
+        id=uuid7(), tool_name="write_file", call_id="a", summary="Write a.txt", detail="+one", fingerprint="f"
+    )
+    await stage.sessions.ask(lease, request, turn_id=turn.id, deadline=None)
+    await stage.sessions.release(lease)
+    await stage.say("And?")
+    assert of_kind(await log_of(stage), "approval_resolved") == [
+        {"id": request.id, "allowed": False, "message": "withdrawn: the turn has ended"}
+    ]
     await stage.close()
