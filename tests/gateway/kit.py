@@ -100,7 +100,7 @@ class Client:
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
         """The frame that answers; what comes before it is kept for later."""
         request_id = await self.send(method, **params)
-        passed = []
+        passed: list[dict[str, Any]] = []
         while True:
             frame = await self.receive()
             if frame["id"] == request_id and frame["type"] in ("response", "error"):

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gateway.kit import call, check, gateway, is_done, is_type, settings_for, text_of, types
 
+from tests.gateway.kit import call, check, gateway, is_done, is_type, settings_for, text_of, types
 from toolgate.testing import ScriptedModel
 
 
@@ -136,16 +136,19 @@ async def test_a_failed_turn_is_an_error_and_then_the_last_chunk(tmp_path: Path)
 
 async def test_who_watches_sees_the_same_frames(tmp_path: Path) -> None:
     model = ScriptedModel([["a", "b", call("current_time")], "c"])
-    async with gateway(settings_for(tmp_path), model) as running:
-        async with running.client() as client, running.client() as watcher:
-            session = await client.session()
-            answer = await watcher.data("session.subscribe", session_id=session, after_seq=0)
-            assert answer["session_id"] == session
-            frames = await client.turn(session)
-            seen = await watcher.until(is_done)
-            assert [frame for frame in seen if "seq" in frame] == [frame for frame in frames if "seq" in frame]
-            assert text_of(seen) == text_of(frames) == "abc"
-            assert await watcher.silent()
+    async with (
+        gateway(settings_for(tmp_path), model) as running,
+        running.client() as client,
+        running.client() as watcher,
+    ):
+        session = await client.session()
+        answer = await watcher.data("session.subscribe", session_id=session, after_seq=0)
+        assert answer["session_id"] == session
+        frames = await client.turn(session)
+        seen = await watcher.until(is_done)
+        assert [frame for frame in seen if "seq" in frame] == [frame for frame in frames if "seq" in frame]
+        assert text_of(seen) == text_of(frames) == "abc"
+        assert await watcher.silent()
 
 
 async def test_who_comes_back_gets_what_was_missed_in_order(tmp_path: Path) -> None:
@@ -183,40 +186,41 @@ async def test_joining_in_the_middle_of_a_message_gives_all_of_it_once(tmp_path:
             await go.wait()
             yield "two"
 
-    async with gateway(settings_for(tmp_path), Slow()) as running:
-        async with running.client() as client, running.client() as late:
-            session = await client.session()
-            await client.send("chat.send", session_id=session, content="x")
-            await client.until(is_type("stream_chunk"))
-            await late.data("session.subscribe", session_id=session, after_seq=0)
-            first = await late.receive()
-            assert first["data"] == {"content": "one ", "done": False}
-            go.set()
-            assert text_of([first, *await late.until(is_done)]) == "one two"
-            assert await late.silent(0.1)
+    async with gateway(settings_for(tmp_path), Slow()) as running, running.client() as client, running.client() as late:
+        session = await client.session()
+        await client.send("chat.send", session_id=session, content="x")
+        await client.until(is_type("stream_chunk"))
+        await late.data("session.subscribe", session_id=session, after_seq=0)
+        first = await late.receive()
+        assert first["data"] == {"content": "one ", "done": False}
+        go.set()
+        assert text_of([first, *await late.until(is_done)]) == "one two"
+        assert await late.silent(0.1)
 
 
 async def test_history_list_get_rename_and_search(tmp_path: Path) -> None:
-    async with gateway(settings_for(tmp_path), ScriptedModel(["An answer.", "x"])) as running:
-        async with running.client() as client:
-            first, second = await client.session(), await client.session()
-            await client.turn(first, "About Apples\nand more")
-            await client.turn(second, "Pears")
-            assert (await client.data("chat.history", session_id=first))["messages"] == [
-                {"role": "user", "content": "About Apples\nand more"},
-                {"role": "assistant", "content": "An answer."},
-            ]
-            listed = (await client.data("session.list"))["sessions"]
-            assert [(item["session_id"], item["title"]) for item in listed] == [
-                (second, "Pears"),
-                (first, "About Apples"),
-            ]
-            found = (await client.data("session.list", search="APPLES about"))["sessions"]
-            assert [item["session_id"] for item in found] == [first]
-            await client.data("session.rename", session_id=first, title="Fruit")
-            got = await client.data("session.get", session_id=first)
-            assert (got["title"], got["running"], got["turns"]) == ("Fruit", False, 1)
-            assert got["todos"] == []
+    async with (
+        gateway(settings_for(tmp_path), ScriptedModel(["An answer.", "x"])) as running,
+        running.client() as client,
+    ):
+        first, second = await client.session(), await client.session()
+        await client.turn(first, "About Apples\nand more")
+        await client.turn(second, "Pears")
+        assert (await client.data("chat.history", session_id=first))["messages"] == [
+            {"role": "user", "content": "About Apples\nand more"},
+            {"role": "assistant", "content": "An answer."},
+        ]
+        listed = (await client.data("session.list"))["sessions"]
+        assert [(item["session_id"], item["title"]) for item in listed] == [
+            (second, "Pears"),
+            (first, "About Apples"),
+        ]
+        found = (await client.data("session.list", search="APPLES about"))["sessions"]
+        assert [item["session_id"] for item in found] == [first]
+        await client.data("session.rename", session_id=first, title="Fruit")
+        got = await client.data("session.get", session_id=first)
+        assert (got["title"], got["running"], got["turns"]) == ("Fruit", False, 1)
+        assert got["todos"] == []
 
 
 async def test_tools_are_listed_with_their_modes(tmp_path: Path) -> None:

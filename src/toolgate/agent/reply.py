@@ -25,11 +25,18 @@ _DECLINED = "[The model declined to answer.]"
 class Reply:
     """What has come so far."""
 
-    text: str = ""
+    parts: list[str] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
     input_tokens: int = 0
     output_tokens: int = 0
     reason: str = "stop"
+
+    @property
+    def text(self) -> str:
+        """All of it; put together when it is asked for, because a long answer comes in very many pieces."""
+        if len(self.parts) > 1:
+            self.parts = ["".join(self.parts)]
+        return self.parts[0] if self.parts else ""
 
 
 async def ask(
@@ -84,7 +91,7 @@ async def _closing(items: AsyncIterator[ModelItem]) -> AsyncIterator[AsyncIterat
 def _take(item: Any, reply: Reply, show: Callable[[str], None]) -> None:
     if isinstance(item, str):
         if item:
-            reply.text += item
+            reply.parts.append(item)
             show(item)
     elif isinstance(item, ToolCall):
         reply.calls.append(item if item.id else item.model_copy(update={"id": f"call_{uuid7()}"}))
@@ -105,5 +112,5 @@ def _close(reply: Reply, show: Callable[[str], None]) -> None:
     elif reply.reason == "refusal" and not reply.text.strip():
         note = _DECLINED
     if note:
-        reply.text += note
+        reply.parts.append(note)
         show(note)

@@ -132,7 +132,7 @@ class Turn:
         """The model would go on; say that it has to stop here."""
         text = load_text(__file__).format(rounds=self._means.settings.max_rounds)
         self._emit(TextChunk(content=text))
-        await self._said(Reply(text=text))
+        await self._said(Reply(parts=[text]))
 
     async def _ask(self, reply: Reply) -> None:
         """One answer of the model; a conversation that is too long for it is compacted and sent again."""

@@ -56,9 +56,19 @@ class PatientProtocol(H11Protocol):
 class SocketProtocol(WebSocketsSansIOProtocol):
     """WebSockets that can be hung up."""
 
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin; what is written to the log never has a client's headers in it, at whatever level."""
+        super().connection_made(transport)
+        self.conn.debug = False
+
     def handle_connect(self, event: Any) -> None:
-        """Tell the application how."""
-        super().handle_connect(event)
+        """Tell the application how. Headers that are no text are refused here: the library cannot say so."""
+        try:
+            super().handle_connect(event)
+        except UnicodeError:
+            self.transport.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            self.transport.close()
+            return
         if hasattr(self, "scope"):
             extensions: dict[str, Any] = cast("dict[str, Any]", self.scope["extensions"])
             extensions[ABORT] = self.transport.abort
