@@ -2,13 +2,16 @@
 
 import asyncio
 import contextlib
+import os
+import signal
 
 import pytest
 
+from tests.support.forks import Child, Say
 from toolgate.sessions import Database, SessionManager, StoreError
 from toolgate.sessions import postgres as module
 from toolgate.sessions.driver import Transaction
-from toolgate.sessions.schema import HEAD, Dialect, statements
+from toolgate.sessions.schema import HEAD, REVISIONS, Dialect, statements
 from toolgate.settings import SessionSettings
 
 
@@ -86,6 +89,55 @@ async def test_d10_a_migration_that_fails_leaves_nothing(empty_url: str, monkeyp
 
     assert before == []
     assert {"sessions", "messages", "events", "memories", "alembic_version"} <= set(after)
+
+
+def _killed_at(url: str, statement: int) -> bool:
+    """Migrate in a process that dies before its n-th statement; whether it died."""
+    from sqlalchemy import Engine, event
+
+    async def migrate(say: Say) -> None:
+        left = statement
+
+        def count(*_: object) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        event.listen(Engine, "before_cursor_execute", count)
+        await Database(url).migrate()
+
+    code, _ = Child(migrate).end()
+    assert code in (0, -signal.SIGKILL)
+    return code != 0
+
+
+@pytest.mark.parametrize("revision", [None, REVISIONS[0]])
+async def test_d10_a_killed_migration_leaves_the_old_schema_or_the_new(empty_url: str, revision: str | None) -> None:
+    from toolgate.sessions import migrate
+
+    db = Database(empty_url)
+    if revision is not None:
+        await db.write(lambda tx: migrate.upgrade(tx.connection, revision))  # type: ignore[attr-defined]
+        await db.write(
+            lambda tx: tx.run("INSERT INTO sessions (id, mode, created_at, updated_at) VALUES ('s', 'chat_safe', 1, 1)")
+        )
+    before = await _tables(db)
+    died, statement, seen = True, 0, set()
+    while died:
+        statement += 1 if statement < 5 else 3  # every third statement of the many that make the tables
+        died = _killed_at(empty_url, statement)
+        tables = await _tables(db)
+        seen.add(tuple(tables))
+        assert tables == before or not died or {"sessions", "memories", "alembic_version"} <= set(tables)
+    version = await db.read(lambda tx: tx.rows("SELECT version_num FROM alembic_version"))
+    kept = await db.read(lambda tx: tx.rows("SELECT id, mode FROM sessions"))
+    await db.close()
+
+    assert statement > 10
+    assert len(seen) == 2
+    assert version == [(HEAD,)]
+    assert kept == ([] if revision is None else [("s", "chat_safe")])
 
 
 async def test_many_may_migrate_at_once(empty_url: str) -> None:
