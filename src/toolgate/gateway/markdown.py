@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 LONGEST = 64 * 1024
-"""Characters of one text that are understood as Markdown; the rest is shown as it is written."""
+"""Characters of one text after which no new block is understood as Markdown; the rest is shown as it is written."""
 _MOST_MARKS = 300
 """Marks in one paragraph up to which they are looked at: hostile ones cost their square."""
 _MARK = re.compile(r"[\[*_`<&~\\]")
 _DEEPEST = 20
 """Levels of quotes and lists; a block that is nested deeper is shown as it is written."""
 _LINK = re.compile(r"(?:https?://[^\s/?#]|mailto:[^\s@]+@)", re.IGNORECASE)
+_OPENING = re.compile(r"(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
+"""The first line of code that stands at the margin, where it never belongs to anything else."""
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]{1,24}")
 _ALIGNED = {"text-align:left": "al", "text-align:center": "ac", "text-align:right": "ar"}
 _INVISIBLE = re.compile(
@@ -46,8 +48,7 @@ def plain(text: str) -> str:
 
 def blocks(source: str) -> list[tuple[str, int]]:
     """The HTML of every top-level block of a plain text, each with the line where its source begins."""
-    rest = source[LONGEST:]
-    source = source[:LONGEST]
+    source, rest = Limit().split(source)
     lines = source.split("\n")
     tokens = _parser().parse(source)
     found = []
@@ -59,6 +60,44 @@ def blocks(source: str) -> list[tuple[str, int]]:
             html = _parser().renderer.render(tokens[first : last + 1], _parser().options, {})
         found.append((html, span[0]))
     return [*found, (raw(rest), len(lines))] if rest else found
+
+
+class Limit:
+    """Where a text becomes too long: at the first line outside of code after `LONGEST` characters."""
+
+    def __init__(self) -> None:
+        self._left = LONGEST
+        self._line = ""
+        """The line that is not whole yet."""
+        self.fence = ""
+        """What opened the code that the end of the text is in."""
+
+    def split(self, text: str) -> tuple[str, str]:
+        """The part of the next piece that is within the limit, and the rest."""
+        place = 0
+        while place < len(text):
+            if self._left <= 0 and not self._line and not self.fence:
+                return text[:place], text[place:]
+            end = text.find("\n", place) + 1 or len(text)
+            self._line += text[place:end]
+            self._left -= end - place
+            if text[end - 1] == "\n":
+                self._ended(self._line[:-1])
+                self._line = ""
+            place = end
+        return text, ""
+
+    def _ended(self, line: str) -> None:
+        if self.fence:
+            self.fence = "" if is_closing(line, self.fence) else self.fence
+        elif opened := _OPENING.match(line):
+            self.fence = opened["fence"]
+
+
+def is_closing(line: str, fence: str) -> bool:
+    """Whether a line ends the code that `fence` opened."""
+    inner = line.strip(" \t")
+    return inner.startswith(fence) and not inner.strip(fence[0]) and len(line) - len(line.lstrip(" ")) < 4
 
 
 def raw(source: str) -> str:

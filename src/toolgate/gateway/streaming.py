@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from toolgate.gateway.markdown import LONGEST, blocks, plain, raw
+from toolgate.gateway.markdown import Limit, blocks, is_closing, plain, raw
 
 Patch = dict[str, Any]
 
@@ -26,8 +26,7 @@ class StreamingMarkdown:
 
     def __init__(self) -> None:
         self._unseen = ""
-        self._left = LONGEST
-        """Characters that are still understood as Markdown."""
+        self._limit = Limit()
         self._settled = self._shown = 0
         self._tail = ""
         """The source of the block that may still change; in code, its last line while that is not whole."""
@@ -51,8 +50,7 @@ class StreamingMarkdown:
         end = len(text) if unfinished is None else unfinished.start()
         self._unseen = text[end:]
         text = plain(text[:end])
-        understood, rest = text[: self._left], text[self._left :]
-        self._left -= len(understood)
+        understood, rest = ("", text) if self._closed else self._limit.split(text)
         self._tail += understood
         found = self._understood(last=last or bool(rest))
         if rest:
@@ -76,14 +74,13 @@ class StreamingMarkdown:
         """Add whole lines, up to the one that closes the code."""
         if not self._fence:
             return []
-        closing = re.compile(_closing(self._fence))
         lines = self._tail.splitlines(keepends=True)
         for number, line in enumerate(lines):
             whole = line.endswith("\n") or last
             if not whole:
                 self._tail = line
                 return _appended(lines[:number])
-            if closing.fullmatch(line.rstrip("\n")):
+            if is_closing(line.rstrip("\n"), self._fence):
                 self._fence = ""
                 self._settled += 1
                 self._tail = "".join(lines[number + 1 :])
@@ -109,15 +106,11 @@ class StreamingMarkdown:
     def _opened(self) -> str | None:
         """The whole lines of the last block if it is code without an end; from here on it only grows."""
         found = _OPENED.match(self._tail)
-        if found is None or re.search(_closing(found["fence"]), self._tail[found.end() :], re.MULTILINE):
+        if found is None or any(is_closing(line, found["fence"]) for line in self._tail[found.end() :].split("\n")):
             return None
         end = self._tail.rindex("\n") + 1
         whole, self._tail, self._fence = self._tail[:end], self._tail[end:], found["fence"]
         return whole
-
-
-def _closing(fence: str) -> str:
-    return rf"^ {{0,3}}{re.escape(fence)}{re.escape(fence[0])}*[ \t]*$"
 
 
 def _appended(lines: list[str]) -> list[Patch]:

@@ -144,6 +144,7 @@ async function connected() {
   if (!current) await show(named());
   else await current.watch();
   update();
+  performance.mark("ready");
 }
 
 wire.addEventListener("frame", (event) => {
@@ -160,10 +161,16 @@ wire.addEventListener("state", async ({ detail: { state, code } }) => {
     banner(null);
     await connected().catch((error) => error.code !== "OFFLINE" && banner(error.message));
   } else if (state === "closed") {
-    if ((await signin.known()) === false) return location.reload();
+    if ((await signin.known()) === false) return signedOut();
     if (wasOpen) banner("The connection is lost. What runs goes on; this page catches up as soon as it is back.");
   }
 });
+
+function signedOut() {
+  wire.close();
+  parts.approval.remove();
+  signin.ask();
+}
 
 parts.sidebar.addEventListener("new", (event) => begin(event.detail).catch((error) => banner(error.message)));
 parts.composer.addEventListener("send", (event) => send(event.detail));
@@ -171,6 +178,5 @@ parts.composer.addEventListener("stop", () => current?.cancel().catch((error) =>
 document.addEventListener("review", (event) => parts.approval.review(event.detail));
 addEventListener("hashchange", () => show(named()));
 
-const entered = await signin.enter();
-if (entered === false) signin.ask();
-else wire.open();
+await signin.enter();
+wire.open();

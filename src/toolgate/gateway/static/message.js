@@ -2,6 +2,9 @@
 import { announce, eachFrame, h, trusted } from "./dom.js";
 import { visible } from "./text.js";
 
+/** Characters of code in one piece. */
+const A_PIECE = 4_000;
+
 /** A person's message: text, as it was typed. */
 export function userMessage(text, unsent) {
   return h(
@@ -59,9 +62,17 @@ export class Message extends HTMLElement {
     if (this.dataset.open !== undefined) this.#speak(at);
   }
 
+  /** Add to code: in pieces of whole lines, so that what is there already need not be laid out again. */
   #append(text) {
-    const last = this.lastElementChild?.querySelector("pre > code, pre.raw");
-    last?.append(text);
+    const code = this.lastElementChild?.querySelector("pre > code, pre.raw");
+    if (!code) return;
+    let piece = code.lastElementChild;
+    if (!piece || (piece.textContent.endsWith("\n") && piece.textContent.length > A_PIECE)) {
+      const whole = !piece && code.textContent.endsWith("\n");
+      if (!piece && !whole) return code.append(text);
+      piece = code.appendChild(h("span", { class: "piece" }, ""));
+    }
+    piece.firstChild.appendData(text);
   }
 
   /** Read out the blocks before `end` that have not been: what is settled is said once. */

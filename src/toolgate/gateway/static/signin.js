@@ -20,14 +20,12 @@ export async function known() {
   }
 }
 
-/** Take the code out of the address, so that it stays in no history, and use it. */
+/** Take the code out of the address, so that it stays in no history, and use it. Without one there is nothing to do. */
 export async function enter() {
   const code = location.hash.match(/^#([\w-]{16,})$/)?.[1];
-  if (code) {
-    history.replaceState(null, "", location.pathname);
-    if (await exchange({ code }).catch(() => false)) return true;
-  }
-  return known();
+  if (!code) return;
+  history.replaceState(null, "", location.pathname);
+  await exchange({ code }).catch(() => false);
 }
 
 /** Ask for a token, in place of everything else. */

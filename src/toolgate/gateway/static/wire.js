@@ -40,6 +40,13 @@ export class Wire extends EventTarget {
     socket.addEventListener("close", (event) => socket === this.#socket && this.#closed(event));
   }
 
+  /** Stop trying. */
+  close() {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    this.#socket = null;
+  }
+
   /** Ask, and wait for the answer; rejects with a `WireError`. */
   ask(method, params = {}) {
     return new Promise((resolve, reject) => {
