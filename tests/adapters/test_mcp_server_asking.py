@@ -100,7 +100,7 @@ async def test_a09_nothing_in_a_command_can_hide(root: Path, era: str) -> None:
 
 
 async def test_a02_a_question_that_nobody_answers_is_answered_with_no(root: Path) -> None:
-    async def never(*_: Any) -> types.ElicitResult:
+    async def never(context: Any, params: Any) -> types.ElicitResult:
         await asyncio.sleep(3600)
         raise AssertionError
 
@@ -120,7 +120,7 @@ async def _asked(connected: Client, arguments: dict[str, Any]) -> types.InputReq
 
 
 async def _repeated(connected: Client, arguments: dict[str, Any], state: str | None, action: Any = "accept") -> Any:
-    answers = {} if action is None else {KEY: types.ElicitResult(action=action)}
+    answers: dict[str, Any] = {} if action is None else {KEY: types.ElicitResult(action=action)}
     return await connected.session.call_tool(
         "write_file", arguments, input_responses=answers, request_state=state, allow_input_required=True
     )
@@ -177,7 +177,7 @@ async def test_a02_a_state_that_nobody_comes_back_with_ends(root: Path, monkeypa
 async def test_a10_a_client_that_leaves_while_it_is_asked_gets_nothing_done(root: Path) -> None:
     asked = asyncio.Event()
 
-    async def never(*_: Any) -> types.ElicitResult:
+    async def never(context: Any, params: Any) -> types.ElicitResult:
         asked.set()
         await asyncio.sleep(3600)
         raise AssertionError

@@ -92,7 +92,7 @@ async def test_both_eras_list_call_and_ask_over_http(root: Path) -> None:
                 assert len(seen) == 1
                 told: list[str | None] = []
 
-                async def progress(_: float, __: float | None, message: str | None) -> None:
+                async def progress(progress: float, total: float | None, message: str | None) -> None:
                     told.append(message)  # noqa: B023 - used in this turn of the loop only
 
                 command = "echo 1; sleep 0.3; echo 2"

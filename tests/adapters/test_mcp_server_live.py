@@ -25,8 +25,8 @@ def root(tmp_path: Path) -> Path:
 async def test_live_output_comes_as_progress_to_who_wants_it(root: Path, era: str) -> None:
     told: list[tuple[float, str | None]] = []
 
-    async def progress(done: float, _: float | None, message: str | None) -> None:
-        told.append((done, message))
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, message))
 
     async with client(root, era=era) as connected:
         result = await connected.call_tool("Bash", {"command": COUNTING}, progress_callback=progress)
@@ -63,8 +63,8 @@ async def test_a_single_request_of_2026_can_ask_for_log_messages(root: Path) -> 
 async def test_g08_a_flood_is_told_in_part_and_bounded(root: Path) -> None:
     told: list[tuple[float, str]] = []
 
-    async def progress(done: float, _: float | None, message: str | None) -> None:
-        told.append((done, message or ""))
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, message or ""))
 
     async with near(root) as connected:
         command = "yes 0123456789 | head -c 3000000"
