@@ -21,6 +21,7 @@ from toolgate.gateway.access import Access
 from toolgate.gateway.assets import Assets
 from toolgate.gateway.entry import Entry
 from toolgate.gateway.guard import Guard, Receive, Scope, Send
+from toolgate.gateway.outputs import serve_output
 from toolgate.gateway.remote import service_of, status_page
 from toolgate.gateway.service import Service
 from toolgate.gateway.tokens import tokens_of
@@ -96,6 +97,8 @@ def _routes() -> list[Route | WebSocketRoute]:
         Route("/static/{path:path}", _page, methods=["GET"]),
         Route("/auth", _auth, methods=["GET", "POST", "DELETE"]),
         Route("/status", status_page, methods=["GET"]),
+        Route("/sessions/{session_id}/outputs/{seq:int}", _output, methods=["GET"]),
+        Route("/sessions/{session_id}/outputs/{seq:int}/{name}", _output, methods=["GET"]),
         Route("/health/live", _live, methods=["GET"]),
         Route("/health/ready", _ready, methods=["GET"]),
     ]
@@ -118,6 +121,10 @@ async def _auth(request: Request) -> Response:
     if request.method == "POST":
         return await entry.exchange(request)
     return await (entry.leave(request) if request.method == "DELETE" else entry.whoami(request))
+
+
+async def _output(request: Request) -> Response:
+    return await serve_output(request.app.state.service, request.app.state.entry, request)
 
 
 async def _live(_request: Request) -> Response:

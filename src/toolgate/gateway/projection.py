@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from json.encoder import encode_basestring
 from typing import Any
 
+from toolgate.gateway.references import references
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import encode, is_unicode, scrub
 from toolgate.protocol.ports import LoggedEvent
@@ -106,7 +107,6 @@ def _call_finished(payload: Mapping[str, Any], link: str) -> tuple[str, dict[str
         return "tool_denied", dict(payload["denied"])
     text = payload.get("text") or ""
     data, cut = _bounded(payload.get("data") or {})
-    whole = isinstance(payload.get("data"), dict) and payload["data"].get("full_output_path")
     return "tool_result", {
         "call_id": payload["call_id"],
         "tool_name": payload["tool_name"],
@@ -118,7 +118,7 @@ def _call_finished(payload: Mapping[str, Any], link: str) -> tuple[str, dict[str
         "cut": cut,
         "extras": payload.get("extras") or {},
         "time_ms": payload.get("time_ms") or 0,
-        "full_output": link if whole else None,
+        "full_output": link if references(payload.get("data")) else None,
     }
 
 

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from toolgate.errors import ToolgateError
+from toolgate.gateway.outputs import LocalBlobs
 from toolgate.gateway.service import Service, local_service
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ async def service_of(stack: Stack, access: Access) -> AsyncIterator[Service]:
             stack.registry,
             DurableFeed(database, stack.sessions),
             lambda _user: runner,
+            LocalBlobs(stack.workspace, settings.tool_output.dir),
             stack.project,
             coding_enabled=settings.session.coding_enabled,
         )

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from toolgate.gateway.access import Access
 from toolgate.gateway.channel import Channels
 from toolgate.gateway.live import Live
+from toolgate.gateway.outputs import LocalBlobs
 from toolgate.gateway.page_watcher import DetailWatcher, RenderedWatcher
 from toolgate.gateway.turns import LocalFeed, LocalTurns
 from toolgate.gateway.watcher import Watcher
 from toolgate.log import logger
-from toolgate.protocol.ports import EventFeed, LoggedEvent, TurnRunner
+from toolgate.protocol.ports import BlobStore, EventFeed, LoggedEvent, TurnRunner
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack
@@ -40,6 +41,7 @@ class Service:
         registry: ToolRegistry,
         feed: EventFeed,
         turns: Callable[[str], TurnRunner],
+        blobs: BlobStore,
         project: str,
         *,
         coding_enabled: bool,
@@ -49,6 +51,7 @@ class Service:
         self.sessions = sessions
         self.registry = registry
         self.feed = feed
+        self.blobs = blobs
         self.project = project
         self.coding_enabled = coding_enabled
         self.channels = Channels(feed, self._request_of)
@@ -162,6 +165,7 @@ def local_service(stack: Stack, access: Access) -> Service:
         stack.registry,
         LocalFeed(stack.sessions, live),
         turns,
+        LocalBlobs(stack.workspace, stack.settings.tool_output.dir),
         stack.project,
         coding_enabled=stack.settings.session.coding_enabled,
     )

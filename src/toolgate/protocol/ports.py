@@ -179,6 +179,6 @@ class TurnRunner(Protocol):
 class BlobStore(Protocol):
     """Whole outputs, too long for a message."""
 
-    async def read(self, reference: str) -> bytes | None:
-        """The bytes that a result refers to; None if they are gone."""
+    async def read(self, reference: str, offset: int, length: int) -> bytes | None:
+        """A piece of what a result refers to, empty at its end; None if it is gone, or was never an output."""
         ...

@@ -1,0 +1,60 @@
+"""Whole outputs: a link in the result, for whoever may see the session."""
+
+import json
+from pathlib import Path
+
+import httpx2
+
+from tests.gateway.kit import TOKEN, call, gateway, settings_for
+from toolgate import ToolMode, ToolRegistry, tool
+from toolgate.testing import ScriptedModel
+
+
+@tool(modes=[ToolMode.coding])
+def count() -> list[str]:
+    """Count."""
+    return [f"line {number}" for number in range(9000)]
+
+
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+
+
+async def test_what_was_cut_can_be_fetched_whole(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    registry = ToolRegistry()
+    registry.register(count)
+    model = ScriptedModel([[call("count")], "Long."])
+    async with gateway(settings, model, registry) as running, running.client() as client, httpx2.AsyncClient() as web:
+        session = await client.session("coding")
+        result = next(f for f in await client.turn(session) if f["type"] == "tool_result")
+        assert result["data"]["full_output"] == f"/sessions/{session}/outputs/{result['seq']}"
+        address = f"http://{running.address}{result['data']['full_output']}"
+        answer = await web.get(address, headers=BEARER)
+        assert answer.status_code == 200
+        assert "sandbox" in answer.headers["content-security-policy"]
+        assert json.loads(answer.content)["data"]["result"] == [f"line {number}" for number in range(9000)]
+        assert (await web.get(address)).status_code == 401
+        assert (await web.get(address, headers={**BEARER, "Sec-Fetch-Site": "cross-site"})).status_code == 403
+        for other in (f"outputs/{result['seq'] + 1}", "outputs/0", "outputs/99999", f"outputs/{result['seq']}/stderr"):
+            assert (
+                await web.get(f"http://{running.address}/sessions/{session}/{other}", headers=BEARER)
+            ).status_code == 404
+
+
+async def test_what_a_command_printed_can_be_fetched_as_it_was(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    model = ScriptedModel([[call("Bash", '{"command": "seq 1 1000000"}')], "Long."])
+    async with gateway(settings, model) as running, running.client() as client, httpx2.AsyncClient() as web:
+        session = await client.session("coding")
+        result = next(f for f in await client.turn(session) if f["type"] == "tool_result")
+        address = f"http://{running.address}{result['data']['full_output']}"
+        answer = await web.get(f"{address}/stdout", headers=BEARER)
+        assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+        assert answer.text == "".join(f"{number}\n" for number in range(1, 1_000_001))
+
+
+async def test_a_result_that_is_whole_has_no_link(tmp_path: Path) -> None:
+    model = ScriptedModel([[call("current_time")], "Now."])
+    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
+        result = next(f for f in await client.turn(await client.session()) if f["type"] == "tool_result")
+        assert result["data"]["full_output"] is None
