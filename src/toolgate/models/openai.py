@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from typing import Any
 
 from toolgate.models import failures
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop, ModelUsage, StopReason
 from toolgate.models.fragments import Fragments
+from toolgate.models.on_demand import load
 from toolgate.models.sdk import SdkModel
 
 DEFAULT_MODEL = "gpt-5.5"
@@ -37,34 +38,37 @@ class OpenAIModel(SdkModel):
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
         """Ask, and pass on the answer as it is written."""
-        calls, reason, usage = Fragments(), "", None
+        calls, reason, spent = Fragments(), "", None
         answered = refused = False
         async with contextlib.aclosing(self._events(self._arguments(request))) as chunks:
             async for chunk in chunks:
-                usage = chunk.usage or usage  # some servers count in every chunk: the last one is the sum
-                for choice in (chunk.choices or [])[:1]:
-                    answered = True
-                    reason = choice.finish_reason or reason
-                    delta = choice.delta
-                    if delta is None:
-                        continue
-                    _add(calls, delta.tool_calls or ())
-                    refused = refused or bool(delta.refusal)
-                    if text := delta.content or delta.refusal:
-                        yield text
+                spent = _object(chunk, "usage") or spent  # some servers count in every chunk: the last one is the sum
+                choice = _first(chunk, "choices")
+                if choice is None:
+                    continue
+                answered = True
+                reason = _text(choice, "finish_reason") or reason
+                delta = _object(choice, "delta")
+                _add(calls, delta.get("tool_calls"))
+                refused = refused or bool(delta.get("refusal"))
+                if text := _text(delta, "content") or _text(delta, "refusal"):
+                    yield text
         if not answered:
             raise failures.nonsense("no choice at all")
         for call in calls.finished():
             yield call
-        if usage is not None:
-            yield ModelUsage(input_tokens=usage.prompt_tokens or 0, output_tokens=usage.completion_tokens or 0)
+        if spent is not None:
+            yield ModelUsage(
+                input_tokens=_number(spent, "prompt_tokens"), output_tokens=_number(spent, "completion_tokens")
+            )
         yield ModelStop(reason="refusal" if refused else _REASONS.get(reason, "stop"))
 
     async def _begin(self, connection: Any, arguments: dict[str, Any]) -> Any:
-        return await connection.chat.completions.create(**arguments)
-
-    def _ready(self, connection: Any) -> None:
-        connection.chat.completions  # noqa: B018 - the SDK loads it when it is looked at
+        """Ask with the client's own `post`: its typed methods look at every key of every message, twice, each time."""
+        sdk = load(self.package)
+        return await connection.post(
+            "/chat/completions", cast_to=object, body=arguments, stream=True, stream_cls=sdk.AsyncStream[object]
+        )
 
     def _errors(self, sdk: Any) -> type[Exception]:
         return sdk.OpenAIError  # type: ignore[no-any-return]  # the SDK is loaded by name
@@ -80,10 +84,38 @@ class OpenAIModel(SdkModel):
         return {**arguments, "tools": list(request.tools)} if request.tools else arguments
 
 
-def _add(calls: Fragments, parts: Iterable[Any]) -> None:
-    for part in parts:
-        name, text = (part.function.name, part.function.arguments) if part.function else (None, None)
-        calls.add(part.index, call_id=part.id, name=name, text=text)
+def _add(calls: Fragments, parts: Any) -> None:
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, dict):
+            function = _object(part, "function")
+            index = part.get("index")
+            calls.add(
+                index if isinstance(index, int) else None,
+                call_id=_text(part, "id"),
+                name=_text(function, "name"),
+                text=_text(function, "arguments"),
+            )
+
+
+def _object(value: Any, key: str) -> dict[str, Any]:
+    """What a server has put there, if it is an object; servers put all kinds of things there."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _first(value: Any, key: str) -> dict[str, Any] | None:
+    found = value.get(key) if isinstance(value, dict) else None
+    return found[0] if isinstance(found, list) and found and isinstance(found[0], dict) else None
+
+
+def _text(value: dict[str, Any], key: str) -> str:
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _number(value: dict[str, Any], key: str) -> int:
+    found = value.get(key)
+    return found if isinstance(found, int) else 0
 
 
 def _sendable(message: dict[str, Any]) -> dict[str, Any]:
