@@ -8,6 +8,7 @@ is denied.
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """One answer, a conversation at the terminal, or one through a pipe."""
     if args.print is not None:
+        gc.disable()  # everything that is made until the first event stays: looking for what does not takes time
         from toolgate.cli.chat_print import answer
 
         return answer(args, _message(args.print))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -28,10 +29,14 @@ def answer(args: argparse.Namespace, message: str) -> int:
 async def _answer(args: argparse.Namespace, message: str) -> int:
     from toolgate.compose import assemble
     from toolgate.models import model_of
+    from toolgate.models.sdk import SdkModel
 
     settings = settings_for(args)
+    model = model_of(settings.model)
+    if isinstance(model, SdkModel):
+        model.warm()
     approver = Headless(yes=args.yes, told=_complain, policy_file=settings.policy_file)
-    async with assemble(settings, model=model_of(settings.model), approver=approver, live_output=args.json) as stack:
+    async with assemble(settings, model=model, approver=approver, live_output=args.json) as stack:
         if args.yes:
             _check_sandbox(settings.shell.sandbox)
         conversation = await conversation_for(stack, args)
@@ -39,6 +44,9 @@ async def _answer(args: argparse.Namespace, message: str) -> int:
         writer: _Json | _Text = _Json(sys.stdout.write, sys.stdout.flush) if args.json else _Text(sys.stdout.write)
         writer.begin(conversation)
         async for event in stack.loop.handle_message(session.id, message):
+            if not gc.isenabled():
+                gc.freeze()
+                gc.enable()
             if isinstance(event, ToolCallInfo):
                 approver.arguments[event.call_id] = event.arguments
             writer.show(event)
