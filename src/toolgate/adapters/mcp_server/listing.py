@@ -40,4 +40,7 @@ def hints(tool: Tool[Any]) -> dict[str, bool]:
 
 @functools.cache
 def _envelope() -> dict[str, Any]:
-    return envelope_schema()
+    """The envelope's schema; some clients refuse a schema that accepts everything, which the arguments' would."""
+    schema = envelope_schema()
+    schema["properties"]["context"]["properties"]["params_input"] = {"anyOf": [{"type": "object"}, {"type": "string"}]}
+    return schema
