@@ -90,6 +90,9 @@ async def test_escape_puts_it_aside_and_the_card_brings_it_back(context: Browser
     await expect(dialog).to_have_count(0)
     card = person.card("Bash")
     await expect(card).to_have_attribute("data-state", "waiting")
+    await person.page.get_by_role("button", name="A question waits for your answer").click()
+    await person.asked()
+    await person.page.keyboard.press("Escape")
     await person.page.reload()  # and it is asked again
     await person.asked()
     await person.page.keyboard.press("Escape")
@@ -159,3 +162,24 @@ async def test_whoever_is_typing_is_not_interrupted(
     assert (await field.input_value()).endswith("ad")
     await person.page.keyboard.press("a")
     await person.ended("Bash", "success")
+
+
+async def test_a_sub_agent_asks_under_its_name(context: BrowserContext, gateway_with: Callable[..., Gateway]) -> None:
+    work = {"agent": "general", "prompt": "Tidy up.", "description": "tidying"}
+    task = ToolCall(id="t1", name="task", arguments=json.dumps(work))
+    model = ScriptedModel([[task], [bash(1, "rm -f x.tmp")], "Tidied.", "All done."])
+    person = await arrive(context, gateway_with(model))
+    await person.begin("coding")
+    await person.say("Have it tidied.")
+    dialog = await person.asked()
+    await expect(dialog).to_contain_text("Sub-agent general asks")
+    inner = person.page.locator("tg-card tg-card")
+    await expect(inner).to_have_attribute("data-state", "waiting", timeout=PATIENCE)
+    await person.page.keyboard.press("Escape")
+    await inner.get_by_role("button", name="Review").click()
+    await person.asked()
+    await person.page.keyboard.press("a")
+    await expect(inner).to_have_attribute("data-state", "success", timeout=PATIENCE)
+    await person.idle()
+    await person.picture("sub-agent-asks")
+    assert person.problems == []

@@ -95,3 +95,30 @@ async def test_stop_ends_a_sleep(context: BrowserContext, gateway: Gateway) -> N
     await expect(person.page.locator(".notice")).to_have_text("Stopped.")
     await person.say("Bash echo still there")
     await expect(person.card("Bash")).to_contain_text("still there", timeout=PATIENCE)
+
+
+async def test_a_message_that_the_break_swallowed_is_sent_once(context: BrowserContext, gateway: Gateway) -> None:
+    person = await arrive(context, gateway)
+    page = person.page
+    await person.begin("coding")
+    await person.say("Bash echo zero")
+    await person.ended("Bash", "success")
+    await person.idle()
+    # What is sent now leaves the page and never arrives.
+    await page.evaluate(
+        "() => { WebSocket.prototype.sent = WebSocket.prototype.send; WebSocket.prototype.send = () => {}; }"
+    )
+    await person.say("Bash echo one")
+    await expect(page.locator(".user[data-unsent]")).to_have_count(1)
+    await page.evaluate("() => { WebSocket.prototype.send = WebSocket.prototype.sent; }")
+    gateway.drop_connections()
+    await expect(page.locator("tg-card[data-state=success]")).to_have_count(2, timeout=PATIENCE)
+    await person.idle()
+    # And what arrives although the page does not hear of it is not sent twice.
+    await person.say("Bash echo two")
+    gateway.drop_connections()
+    await expect(page.locator("tg-card[data-state=success]")).to_have_count(3, timeout=PATIENCE)
+    await person.idle()
+    await expect(page.locator(".user")).to_have_text(["Bash echo zero", "Bash echo one", "Bash echo two"])
+    assert await page.get_by_role("textbox", name="Message").input_value() == ""
+    assert person.problems == []

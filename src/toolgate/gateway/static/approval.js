@@ -61,6 +61,7 @@ export class Approval extends HTMLElement {
   review(id) {
     this.#aside.delete(id);
     if (this.#shown === null && this.#queue.has(id)) this.#open(id);
+    this.#title();
   }
 
   #answering = false;
@@ -79,6 +80,7 @@ export class Approval extends HTMLElement {
 
   #title() {
     const waiting = this.#queue.size;
+    this.dispatchEvent(new CustomEvent("aside", { detail: [...this.#aside] }));
     document.title = waiting ? `(${waiting}) Permission needed · Toolgate` : "Toolgate";
   }
 
@@ -192,7 +194,6 @@ export class Approval extends HTMLElement {
     const id = this.#shown;
     this.#aside.add(id);
     this.#close();
-    this.dispatchEvent(new CustomEvent("aside", { detail: id }));
     this.#next();
   }
 

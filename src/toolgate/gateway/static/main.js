@@ -19,6 +19,7 @@ const parts = {
   todos: find("tg-todos"),
   counters: find("tg-counters"),
   banner: find(".banner"),
+  pending: find(".pending"),
   title: find("#title"),
   approval: h("tg-approval"),
 };
@@ -175,6 +176,11 @@ function signedOut() {
 parts.sidebar.addEventListener("new", (event) => begin(event.detail).catch((error) => banner(error.message)));
 parts.composer.addEventListener("send", (event) => send(event.detail));
 parts.composer.addEventListener("stop", () => current?.cancel().catch((error) => banner(error.message)));
+parts.approval.addEventListener("aside", ({ detail: ids }) => {
+  parts.pending.hidden = !ids.length;
+  parts.pending.lastElementChild.textContent = ids.length > 1 ? `${ids.length} questions wait for your answer` : "A question waits for your answer";
+  parts.pending.onclick = () => parts.approval.review(ids[0]);
+});
 document.addEventListener("review", (event) => parts.approval.review(event.detail));
 addEventListener("hashchange", () => show(named()));
 

@@ -23,7 +23,7 @@ export class Session extends EventTarget {
   questions = new Map();
   todos = [];
   usage = { input_tokens: 0, output_tokens: 0 };
-  /** What was sent and is not in the log yet: {content, request_id, id}. */
+  /** What was sent and is not in the log yet: {content, request_id, id, lost}. */
   unsent = null;
 
   constructor(wire, id, view, parent = null) {
@@ -57,7 +57,8 @@ export class Session extends EventTarget {
     this.#replayUntil = answer.seq ?? answer.last_seq ?? 0;
     this.#tell("ready");
     for (const child of this.#children.values()) await child.watch();
-    if (this.unsent && this.#wire.state === "open") setTimeout(() => this.#sendAgain(), 300);
+    if (this.unsent) this.unsent.lost = true;
+    this.#sendAgain();
   }
 
   leave() {
@@ -71,7 +72,7 @@ export class Session extends EventTarget {
     const request_id = crypto.randomUUID();
     const id = this.#wire.send("chat.send", { session_id: this.id, content, request_id });
     if (id === null) return false;
-    this.unsent = { content, request_id, id };
+    this.unsent = { content, request_id, id, lost: false };
     this.#view.user(content, true);
     this.#tell("turn");
     return true;
@@ -96,7 +97,13 @@ export class Session extends EventTarget {
       this.seq = frame.seq;
     }
     this[`_${frame.type}`]?.(frame.data, frame);
+    this.#sendAgain();
     return true;
+  }
+
+  /** The card of a call, here or in a sub-agent, whose questions are asked here. */
+  #card(id) {
+    return this.#calls.get(id) ?? [...this.#children.values()].map((child) => child.#card(id)).find(Boolean);
   }
 
   #tell(type, detail) {
@@ -104,7 +111,8 @@ export class Session extends EventTarget {
   }
 
   #refused(error) {
-    const { content } = this.unsent;
+    const { content, again } = this.unsent;
+    if (again && error.code === "INVALID_PARAMS") return true; // it had arrived after all, and is about to be told
     this.unsent = null;
     this.#view.dropUnsent();
     this.#tell("refused", { content, error });
@@ -112,11 +120,12 @@ export class Session extends EventTarget {
     return true;
   }
 
-  /** The connection broke between sending and hearing of it: the same request starts no second turn. */
+  /** The connection broke between sending and hearing of it: the same request never starts a second turn. */
   #sendAgain() {
-    if (!this.unsent || this.turn) return;
-    const { content, request_id } = this.unsent;
-    this.unsent.id = this.#wire.send("chat.send", { session_id: this.id, content, request_id });
+    if (!this.unsent?.lost || this.replaying) return;
+    const { content, request_id, id } = this.unsent;
+    Object.assign(this.unsent, { lost: false, again: true });
+    this.#wire.send("chat.send", { session_id: this.id, content, request_id }, id);
   }
 
   _turn_started(_data, frame) {
@@ -146,7 +155,11 @@ export class Session extends EventTarget {
   }
 
   _tool_call(data, frame) {
-    this.#calls.set(data.call_id, this.#view.call(data, this));
+    const card = this.#view.call(data, this);
+    this.#calls.set(data.call_id, card);
+    for (const question of this.root.questions.values()) {
+      if (this.parent && question.agent && question.call_id === data.call_id) card.asked(question);
+    }
     if (!this.turn && frame.turn_id) this._turn_started({}, frame);
   }
 
@@ -168,14 +181,14 @@ export class Session extends EventTarget {
 
   _approval_request(data) {
     this.questions.set(data.id, data);
-    this.#calls.get(data.call_id)?.asked(data);
+    this.#card(data.call_id)?.asked(data);
     this.root.#tell("question", { session: this, question: data });
   }
 
   _approval_resolved(data) {
     const question = this.questions.get(data.id);
     this.questions.delete(data.id);
-    if (question) this.#calls.get(question.call_id)?.answered(data);
+    if (question) this.#card(question.call_id)?.answered(data);
     this.root.#tell("resolved", { id: data.id, answer: data });
   }
 

@@ -56,10 +56,9 @@ export class Wire extends EventTarget {
     });
   }
 
-  /** Send a request and return its id; null if there is no connection. */
-  send(method, params = {}) {
+  /** Send a request and return its id; null if there is no connection. With an `id` of before it is the same request. */
+  send(method, params = {}, id = `p${++this.#number}`) {
     if (this.#socket?.readyState !== WebSocket.OPEN) return null;
-    const id = `p${++this.#number}`;
     this.#socket.send(JSON.stringify({ type: "request", id, method, params }));
     return id;
   }
