@@ -1,0 +1,164 @@
+"""The whole agent, `toolgate chat --print`, against a scripted model: how soon it asks, and what a tool round takes.
+
+`start`: from the start of the process to the first request, every tool in it. `tool round`: from the last byte of an
+answer to the next request, with the command run in the sandbox and everything written down; the median of 20. The floor
+is a loop in plain Python that asks, runs bash without a sandbox and appends to a file.
+"""
+
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from benchmarks.bench import Bench, Sample, Target
+
+ROUNDS = 20
+_BYTES_A_TOKEN = 4
+
+
+class Player:
+    """Runs one agent again and again, in a home of its own, against a server of its own."""
+
+    def __init__(self, argv: list[str]) -> None:
+        from benchmarks.harness import DATA, ROOT
+
+        DATA.mkdir(parents=True, exist_ok=True)
+        self._folder = tempfile.TemporaryDirectory(dir=DATA)
+        self._home = Path(self._folder.name)
+        (self._home / "work").mkdir()
+        (self._home / "work" / "README.md").write_text("# demo\n")
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.agent_server"], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
+        assert self._server.stdout is not None
+        self._url = f"http://127.0.0.1:{self._server.stdout.readline().strip()}"
+        self._argv = [word.format(url=self._url) for word in argv]
+        self.play(1)  # makes what the first run of all makes
+
+    def __del__(self) -> None:
+        self._server.terminate()
+        self._server.wait()
+
+    def play(self, rounds: int) -> tuple[float, list[dict[str, Any]], float]:
+        """When it began, what the server saw, and the most memory of the whole tree in MB."""
+        self._http("/_reset", {"rounds": rounds})
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self._home),
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": str(Path(__file__).parent.parent),
+            "OPENAI_API_KEY": "none",
+            "OPENAI_BASE_URL": f"{self._url}/v1",
+            "NO_PROXY": "127.0.0.1",
+        }
+        began = time.monotonic()
+        process = subprocess.Popen(
+            self._argv,
+            cwd=self._home / "work",
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        memory = _Memory(process.pid)
+        output, _ = process.communicate()
+        most = memory.ended()
+        log = self._http("/_log")
+        assert process.returncode == 0, output.decode()[-500:]
+        assert len(log) == rounds + 1, output.decode()[-500:]
+        assert log[-1]["ran"] >= 2 * rounds, "every command ran: its words are in the call and in the output"
+        return began, log, most
+
+    def _http(self, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(self._url + path, data=data) as answer:
+            return json.load(answer)
+
+
+class _Memory:
+    """The most that a process and its descendants take together; one that was seen once only is not counted."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._most = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+
+    def ended(self) -> float:
+        self._stop.set()
+        self._thread.join()
+        return self._most / 2**20
+
+    def _watch(self) -> None:
+        before: dict[int, int] = {}
+        while not self._stop.wait(0.1):
+            now = self._tree()
+            self._most = max(self._most, sum(size for pid, size in now.items() if pid in before))
+            before = now
+
+    def _tree(self) -> dict[int, int]:
+        children: dict[int, list[int]] = {}
+        sizes: dict[int, int] = {}
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    fields = Path(f"/proc/{entry}/stat").read_bytes().rsplit(b")", 1)[1].split()
+                except (OSError, IndexError):
+                    continue
+                children.setdefault(int(fields[1]), []).append(int(entry))
+                sizes[int(entry)] = int(fields[21]) * 4096
+        found, waiting = {}, [self._pid]
+        while waiting:
+            pid = waiting.pop()
+            found[pid] = sizes.get(pid, 0)
+            waiting += children.get(pid, [])
+        return found
+
+
+async def setup(argv: list[str]) -> Player:
+    """The agent, with its server."""
+    return Player(argv)
+
+
+async def measure(player: Player, case: str) -> Sample:
+    """One run."""
+    if case == "start":
+        began, log, _ = player.play(0)
+        tokens = log[0]["bytes"] / _BYTES_A_TOKEN
+        return Sample(value=(log[0]["read"] - began) * 1e3, extra={"tokens": tokens})
+    _, log, most = player.play(ROUNDS)
+    gaps = [(after["read"] - before["sent"]) * 1e3 for before, after in itertools.pairwise(log)]
+    return Sample(value=statistics.median(gaps), extra={"MB": most})
+
+
+_PROGRAM = str(Path(sys.executable).parent / "toolgate")
+
+AGENT = Bench(
+    name="agent",
+    unit="ms",
+    cases=["start", "tool round"],
+    floor="plain loop",
+    contenders={
+        "plain loop": [sys.executable, "-m", "benchmarks.agent_server", "--floor", "{url}"],
+        "toolgate": [_PROGRAM, "chat", "--coding", "--model", "mock", "--print", "go"],
+    },
+    setup=setup,
+    measure=measure,
+    rounds=7,
+    targets=[
+        Target(contender="toolgate", case="start", at_most=6.0),
+        Target(contender="toolgate", case="start", at_most=4000, extra="tokens"),
+        Target(contender="toolgate", case="tool round", at_most=4.0),
+        Target(contender="toolgate", case="tool round", at_most=120, extra="MB"),
+    ],
+    note="sandboxed and persisted; the plain loop is neither sandboxed nor transactional",
+)
