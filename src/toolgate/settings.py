@@ -18,6 +18,7 @@ from toolgate.userfiles import VARIABLE, users_config, users_database, users_pol
 
 Direction = Literal["head", "tail", "head_tail"]
 Sandbox = Literal["auto", "bwrap", "landlock", "off"]
+_SYSTEM = frozenset(["", "bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "usr"])
 
 
 def _area(prefix: str) -> SettingsConfigDict:
@@ -188,6 +189,8 @@ class ShellSettings(BaseSettings):
     """Further variables of the environment, separated by commas, that commands may see."""
     readable: Annotated[tuple[str, ...], NoDecode] = ()
     """Further directories or files, absolute and separated by commas, that commands may read."""
+    roots: Annotated[tuple[str, ...], NoDecode] = ()
+    """Further directories, absolute and separated by commas, that commands with `access="full"` may write."""
     memory_mb: int = Field(default=4096, ge=64, le=1_048_576)
     """Memory that one process may take, and all of a session where a control group can be made."""
     processes: int = Field(default=1024, ge=16, le=1_000_000)
@@ -195,18 +198,25 @@ class ShellSettings(BaseSettings):
     file_mb: int = Field(default=2048, ge=1, le=1_048_576)
     """Size of the largest file that a command may write."""
 
-    @field_validator("environment", "readable", mode="before")
+    @field_validator("environment", "readable", "roots", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         if isinstance(value, str):
             return tuple(name.strip() for name in value.split(",") if name.strip())
         return tuple(value) if isinstance(value, list) else value
 
-    @field_validator("readable")
+    @field_validator("readable", "roots")
     @classmethod
     def _absolute(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if any(not path.startswith("/") for path in value):
             raise ValueError("must be absolute paths, separated by commas. Unset it, or set it to something like /data")
+        return value
+
+    @field_validator("roots")
+    @classmethod
+    def _narrow(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if any(os.path.normpath(path).lstrip("/").partition("/")[0] in _SYSTEM for path in value):
+            raise ValueError("must not be a directory of the system. Unset it, or set it to something like /data")
         return value
 
 
@@ -275,8 +285,8 @@ class DistributedSettings(BaseSettings):
     """Sub-agents that a worker plays side by side, for each workspace."""
     lease_seconds: float = Field(default=10.0, ge=1.0, le=600.0)
     """Seconds without a sign of life after which others take a worker's turns over."""
-    poll_seconds: float = Field(default=0.05, ge=0.005, le=10.0)
-    """Seconds between two looks of a worker into its queues."""
+    poll_seconds: float = Field(default=0.25, ge=0.005, le=10.0)
+    """Seconds between two looks of a worker into its queues, where nobody has told it to look."""
     park_seconds: float = Field(default=60.0, ge=0.0)
     """Seconds that a worker waits for a person's answer before it puts the turn aside until there is one."""
     drain_seconds: float = Field(default=60.0, ge=0.0)

@@ -122,7 +122,7 @@ DENIED = {
     "c03": ["echo $(rm x)", "echo `rm x`", 'echo "$(rm x)"', "git log --author=$(rm x)"],
     "c04": ["cat <(rm x)", "ls > >(rm x)"],
     "c07": ["find . -exec rm {} +", "find . -okdir rm {} \\;", "ls | xargs rm", "find . -delete"],
-    "c10": WRAPPED,
+    "c10": [*WRAPPED, "jobs keep rm x", "bash jobs keep --after 5 rm x", "jobs keep ls | xargs rm"],
     "c11": ["/bin/rm x", "\\rm x", "r''m x", "r\\m x", "$'rm' x", '"rm" x'],
     "c12": ["true && " * 60 + "rm x", f"echo {'a' * 20_000}; rm x"],
     "c13": ["eval 'rm x'", "command rm", "exec rm", "builtin eval 'rm x'"],

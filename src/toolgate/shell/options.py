@@ -41,6 +41,8 @@ class ShellOptions:
     passed_environment: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     """Further host paths that every command may read."""
+    roots: tuple[str, ...] = ()
+    """Further host directories that `access="full"` may write."""
     hidden: tuple[str, ...] = ()
     """The runtime's own files, wherever they are: its database, its policy, its configuration."""
 
@@ -57,6 +59,7 @@ class ShellOptions:
             file_bytes=shell.file_mb * MIB,
             passed_environment=shell.environment,
             readable=shell.readable,
+            roots=shell.roots,
             hidden=tuple(_own_files(settings, root)),
         )
 

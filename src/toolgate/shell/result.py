@@ -23,6 +23,8 @@ class SandboxReport:
     """What this layer cannot guarantee here."""
     unconfined: tuple[str, ...] = ()
     """Those of `missing` that are about the access itself, not about limits: a person is asked about them."""
+    roots: tuple[str, ...] = ()
+    """Directories beside the project that could be written."""
     limits: dict[str, int] = field(default_factory=dict)
     """`memory_bytes` and `file_bytes` of one process, `processes`; only those that hold."""
 
@@ -35,6 +37,7 @@ class SandboxReport:
             "enforced": list(self.enforced),
             "missing": list(self.missing),
             "limits": dict(self.limits),
+            **({"roots": list(self.roots)} if self.roots else {}),
         }
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from toolgate.errors import ToolError
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.ids import uuid7
-from toolgate.shell.commands import COMMANDS, Native, Outcome, RoutedCall, SessionCommand, Usage, run_jobs
+from toolgate.shell.commands import COMMANDS, Native, Outcome, RoutedCall, SessionCommand, Usage, kept, run_jobs
 from toolgate.shell.commands.answer import to_bash_response
 from toolgate.shell.commands.arguments import AgentCommand, UsageError, sort_words
 from toolgate.shell.commands.bash import SYNOPSIS, help_text
@@ -46,10 +46,19 @@ def parse(command_line: str, cwd: str = ".", exists: Exists = _nothing_exists) -
             if isinstance(inner, Usage):
                 return inner
             command_line = inner
+        elif first is not None and word == "jobs" and (keeping := kept(command_line[first.end() :])) is not None:
+            return _kept(*keeping, cwd, exists)
         elif word in COMMANDS:
             return _agent_command(COMMANDS[word], command_line, cwd)
         else:
             return Native(command=command_line)
+
+
+def _kept(command: str, after: int | None, cwd: str, exists: Exists) -> Outcome:
+    inner = parse(command, cwd, exists)
+    if isinstance(inner, Native):
+        return replace(inner, keep=True, after=after)
+    return _mistake(COMMANDS["jobs"], "keep needs a command of the shell, not one of this runtime")
 
 
 def _unwrapped(rest: str, cwd: str, exists: Exists) -> str | Usage | None:
@@ -109,7 +118,10 @@ def _hint(command: AgentCommand, line: Line) -> str:
 
 
 class Session(Protocol):
-    """Anything that runs commands. MAY have `cwd` (relative to the root), `exists(path)` and `jobs`."""
+    """Anything that runs commands. MAY have `cwd` (relative to the root), `exists(path)` and `jobs`.
+
+    `jobs keep` needs an `execute` that takes `timeout` and `to_background`.
+    """
 
     async def execute(self, command: str) -> CommandResult:
         """Run one."""
@@ -155,8 +167,14 @@ class CommandRouter:
             return await self._call(outcome)
         if isinstance(outcome, SessionCommand):
             return await self._session_command(outcome, command_line)
-        result = await self._session.execute(outcome.command)
+        result = await self._run(outcome)
         return replace(result, stderr=result.stderr + outcome.hint) if outcome.hint else result
+
+    async def _run(self, native: Native) -> CommandResult:
+        execute: Any = self._session.execute
+        options = {"timeout": native.after, "to_background": True}
+        result: CommandResult = await execute(native.command, **(options if native.keep else {}))
+        return result
 
     async def _call(self, routed: RoutedCall) -> CommandResult:
         arguments = from_root(routed)

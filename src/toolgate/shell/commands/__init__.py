@@ -2,7 +2,7 @@
 
 from toolgate.shell.commands.arguments import AgentCommand
 from toolgate.shell.commands.edit import EDIT
-from toolgate.shell.commands.jobs import JOBS, run_jobs
+from toolgate.shell.commands.jobs import JOBS, kept, run_jobs
 from toolgate.shell.commands.memory import MEMORY
 from toolgate.shell.commands.outcome import Native, Outcome, RoutedCall, SessionCommand, Usage
 from toolgate.shell.commands.read import READ
@@ -23,6 +23,7 @@ __all__ = [
     "RoutedCall",
     "SessionCommand",
     "Usage",
+    "kept",
     "list_tools",
     "run_jobs",
 ]

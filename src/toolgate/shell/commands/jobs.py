@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from toolgate.shell.commands.arguments import AgentCommand, Arguments, UsageError
@@ -11,8 +12,22 @@ if TYPE_CHECKING:
     from toolgate.shell.jobs import JobInfo, Jobs
     from toolgate.shell.result import CommandResult
 
-_VERBS = ("output", "wait", "stop")
+_VERBS = ("output", "wait", "stop", "keep")
+_KEEP = re.compile(
+    r"[ \t]+keep(?=[ \t]|$)(?:[ \t]+--after(?:=|[ \t]+)([1-9][0-9]{0,5})(?=[ \t]|$))?(?:[ \t]+--(?=[ \t]|$))?[ \t]*"
+)
 _LONGEST_WAIT = 600
+
+
+def kept(rest: str) -> tuple[str, int | None] | None:
+    """The command behind `jobs keep`, and the seconds that it may take before it becomes a job; None: it is not that.
+
+    As behind `bash`, everything that follows is the command: pipes, lists and redirections are a part of it.
+    """
+    match = _KEEP.match(rest)
+    if match is None or not rest[match.end() :].strip() or rest[match.end() :].startswith("-"):
+        return None
+    return rest[match.end() :], int(match[1]) if match[1] else None
 
 
 def _build(given: Arguments, _: str) -> SessionCommand:
@@ -21,6 +36,8 @@ def _build(given: Arguments, _: str) -> SessionCommand:
         return SessionCommand(command="jobs", arguments={"action": "list"})
     if given.operands[0] not in _VERBS:
         raise UsageError(f"'{given.operands[0]}' is none of {', '.join(_VERBS)}")
+    if given.operands[0] == "keep":
+        raise UsageError("keep needs a command of the shell, and --after a whole number of seconds")
     action, job = given.exactly(f"{given.operands[0]} <id>")
     arguments: dict[str, Any] = {"action": action, "id": job}
     if "--timeout" in given.options:
@@ -32,10 +49,10 @@ def _build(given: Arguments, _: str) -> SessionCommand:
 
 JOBS = AgentCommand(
     name="jobs",
-    synopsis="jobs [output <id> | wait <id> [--timeout SECONDS] | stop <id>]",
+    synopsis="jobs [output <id> | wait <id> [--timeout SECONDS] | stop <id> | keep [--after SECONDS] <command>]",
     build=_build,
     help_file=__file__,
-    valued=frozenset({"--timeout"}),
+    valued=frozenset({"--timeout", "--after"}),
 )
 
 

@@ -41,6 +41,10 @@ class Native:
     """The text to run, after unwrapping."""
     hint: str = ""
     """A line for `stderr`: how to say it better."""
+    keep: bool = False
+    """At its deadline it becomes a background job instead of being ended (`jobs keep`)."""
+    after: int | None = None
+    """Seconds until then; None: the call's own deadline."""
 
 
 Outcome = RoutedCall | SessionCommand | Usage | Native

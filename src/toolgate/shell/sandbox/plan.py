@@ -35,8 +35,6 @@ class View:
     grants: tuple[tuple[str, str], ...]
     """The same as Landlock rules: paths as the command sees them, and `list`, `read` or `write`."""
     processes: int
-    roots: tuple[str, ...] = ()
-    """Further directories that it may write."""
     identity: tuple[object, ...] = ()
     """What the protected paths were when the view was made; a view whose paths were replaced protects nothing."""
 

@@ -36,6 +36,7 @@ class Views:
         home: str,
         path: Sequence[str],
         readable: Iterable[str] = (),
+        roots: Iterable[str] = (),
         hidden: Iterable[str] = (),
         mounts: bool = True,
         processes: int = 1024,
@@ -52,16 +53,18 @@ class Views:
         self.places = places
         self.protected = Protected(root, places)
         self.home = f"{RUN}/home" if root == home or is_below(home, root) else home
+        self._user_home = home
         self._secrets = [os.path.join(home, name) for name in _SECRETS] if self.home != home else []
         tools = toolchains(path, home)
         self._tools = [place for place in tools if place != root and not is_below(place, root)]
         self._keys = keys(self._tools, home)
         self._readable = [os.path.realpath(place) for place in readable]
+        self._roots = tuple(roots)
         self._hidden = [os.path.realpath(place) for place in hidden]
 
     def view(self, access: Access, state_file: str, roots: Iterable[str] = ()) -> View:
         """The view of one command. `state_file` is the exchange file on the host."""
-        real = [os.path.realpath(place) for place in roots]
+        real = [_directory(place) for place in (*self._roots, *roots)] if access == "full" else []
         mounts = tuple(self._mounts(access, state_file, real)) if self._makes_mounts else ()
         return View(
             access=access,
@@ -72,7 +75,6 @@ class Views:
             base=self.places.view,
             grants=tuple(_grants(mounts) if self._makes_mounts else self._plain_grants(access, state_file, real)),
             processes=self._processes,
-            roots=tuple(roots),
             identity=self.protected.identity(),
         )
 
@@ -119,7 +121,15 @@ class Views:
         if access == "full":
             for place in roots:
                 yield Mount("rw", place, place)
+            yield from self._beside(roots)
         yield Mount("ro" if access == "read" else "rw", self.root, self.root)
+
+    def _beside(self, roots: list[str]) -> Iterator[Mount]:
+        """What stays hidden in directories beside the project: keys, and the runtime's own files."""
+        secrets = [os.path.join(self._user_home, name) for name in _SECRETS]
+        for path in (*secrets, *self._hidden):
+            if os.path.exists(path) and any(is_below(path, place) or path == place for place in roots):
+                yield self._mask(path, os.path.isdir(path))
 
     def _in_root(self, access: Access) -> Iterator[Mount]:
         yield from self.protected.runtime(writable=access != "read")
@@ -156,6 +166,17 @@ class Views:
                 if anchor != mount.target:
                     yield Mount("tmpfs", anchor)
             yield mount
+
+
+def _directory(path: str) -> str:
+    real = os.path.realpath(path)
+    if not os.path.isdir(real):
+        raise ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"'{path}' is to be writable with full access, but there is no such directory.",
+            "Ask the operator to make it, or to change TOOLGATE_SHELL_ROOTS.",
+        )
+    return real
 
 
 def _grants(mounts: Iterable[Mount]) -> Iterator[Grant]:

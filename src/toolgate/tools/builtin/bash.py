@@ -14,7 +14,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.plan import Access, Plan
 from toolgate.tools.base import Reroute, Tool
-from toolgate.tools.builtin.bash_answer import answered, answered_restart, category_of, data_of, render
+from toolgate.tools.builtin.bash_answer import answered, answered_kept, answered_restart, category_of, data_of, render
 from toolgate.tools.builtin.bash_plan import parsed, plan_of
 from toolgate.tools.builtin.bash_session import run_session_command
 from toolgate.tools.builtin.bash_whole import keep_whole
@@ -101,12 +101,14 @@ class BashTool(Tool[BashParams]):
 async def _run(native: Native, params: BashParams, context: ToolContext) -> ToolResponse:
     shell = context.shell
     shell.interrupted = None
+    seconds = params.timeout_ms / 1000 if native.after is None else min(native.after, params.timeout_ms / 1000)
     try:
         result = await shell.execute(
             native.command,
-            timeout=params.timeout_ms / 1000,
+            timeout=seconds,
             access=params.access,
             background=params.background,
+            to_background=native.keep,
             on_output=context.on_output,
         )
     except asyncio.CancelledError:
@@ -116,6 +118,8 @@ async def _run(native: Native, params: BashParams, context: ToolContext) -> Tool
     if native.hint:
         result = replace(result, stderr=result.stderr + native.hint)
     whole = await keep_whole(context, result.stdout_info, result.stderr_info) if result.truncated else None
+    if result.job_id is not None and not params.background:
+        return answered_kept(result, seconds, whole)
     return answered(result, params.timeout_ms, whole)
 
 

@@ -60,6 +60,16 @@ def data_of(result: CommandResult) -> dict[str, Any]:
     }
 
 
+def answered_kept(result: CommandResult, seconds: float, whole: Whole | None = None) -> ToolResponse:
+    """The answer of a command that goes on as a job, because `jobs keep` asked for that."""
+    response = answered(result, 0, whole)
+    text = (
+        f"The command did not end within {seconds:g} s and goes on in the background as {result.job_id}. "
+        f"Next: jobs wait {result.job_id}, jobs output {result.job_id}, or jobs stop {result.job_id}."
+    )
+    return ToolResponse.partial(response.data, text, stats=response.stats, context=response.context)
+
+
 def answered_restart(shell: ShellSession) -> ToolResponse:
     """The answer to `restart` alone."""
     data = {"stdout": "", "stderr": "", "exit_code": 0, "truncated": False, "sandbox": shell.sandbox().to_dict()}
@@ -87,7 +97,7 @@ def _timed_out(
 ) -> ToolResponse:
     data["timed_out"] = True
     message = f"The command did not end within {timeout_ms / 1000:g} s; it was ended with everything that it started."
-    step = "Use a longer timeout_ms, or background=true."
+    step = "Use a longer timeout_ms, background=true, or 'jobs keep COMMAND', which goes on as a job."
     if data["stdout"] or data["stderr"]:
         text = " ".join([message, "What it had printed is kept.", *notes, step])
         return ToolResponse.partial(data, text, stats=stats, context=context)

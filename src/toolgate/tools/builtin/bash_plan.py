@@ -11,7 +11,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Plan
 
 if TYPE_CHECKING:
-    from toolgate.shell.commands import Outcome
+    from toolgate.shell.commands import Native, Outcome
     from toolgate.shell.state import ShellState
     from toolgate.tools.builtin.bash import BashParams
     from toolgate.tools.context import ToolContext
@@ -38,7 +38,7 @@ def plan_of(params: BashParams, context: ToolContext) -> Plan:
         return _restart(params)
     outcome = parsed(params, context)
     if isinstance(outcome, Native):
-        return _native(outcome.command, params, context)
+        return _native(outcome, params, context)
     if isinstance(outcome, RoutedCall):  # otherwise it would have been rewritten, and here nothing judges it
         raise _invalid(
             f"command: '{outcome.command}' is a command of this runtime and takes neither background nor restart.",
@@ -62,11 +62,11 @@ def _about_the_session(summary: str) -> Plan:
     return Plan(summary=summary, access="read", harmless=((),), plain=True)
 
 
-def _native(command: str, params: BashParams, context: ToolContext) -> Plan:
+def _native(native: Native, params: BashParams, context: ToolContext) -> Plan:
     from toolgate.shell.analysis import analyse, request_detail, squeezed, surroundings, visible
     from toolgate.shell.checks import check_command
 
-    workspace = context.require_workspace()
+    workspace, command = context.require_workspace(), native.command
     check_command(command, _LARGEST_COMMAND)
     report = context.shell.sandbox(params.access)
     state, cwd, changes = _shell_for(params, context)
@@ -74,10 +74,11 @@ def _native(command: str, params: BashParams, context: ToolContext) -> Plan:
     reasons = list(analysed.dangers)
     if params.access == "full":
         reasons.append("full access: network, and more than the project")
+        reasons += [f"it may write '{place}'" for place in report.roots]
     reasons += [f"the sandbox does not enforce: {missing}" for missing in report.unconfined]
     elsewhere = _looked_up_elsewhere(changes, context)
     reasons += [f"PATH finds programs in {place!r}, which an earlier command put there" for place in elsewhere]
-    how = " in the background" if params.background else ""
+    how = " in the background" if params.background else " (it goes on in the background)" if native.keep else ""
     return Plan(
         summary=f"Run{how}: {squeezed(visible(command, keep=''))[:200]}",
         detail=request_detail(
