@@ -31,6 +31,11 @@ class Feed:
                 if not left:
                     del self._followers[session_id]
 
+    @property
+    def followed(self) -> bool:
+        """Whether anybody follows anything."""
+        return bool(self._followers)
+
     @contextlib.contextmanager
     def track(self, session_id: str) -> Iterator[Callable[[], int]]:
         """Tells the number of the last event that was written here; by when a write returns, it includes that."""

@@ -90,7 +90,7 @@ class PostgresTransaction:
 class Postgres:
     """A database on a server."""
 
-    polls: float | None = 0.5
+    polls: float | None = 2.0
 
     def __init__(self, url: str, feed: Feed) -> None:
         self._feed = feed

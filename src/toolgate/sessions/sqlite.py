@@ -14,6 +14,7 @@ from toolgate.sessions import faults, files
 from toolgate.sessions.connections import SqliteTransaction, connect, connect_memory
 from toolgate.sessions.driver import Unit
 from toolgate.sessions.feed import Feed
+from toolgate.sessions.neighbours import Neighbours
 from toolgate.sessions.schema import HEAD
 from toolgate.sessions.writer import Writer
 
@@ -23,10 +24,11 @@ T = TypeVar("T")
 class SqliteFile:
     """A database in a file."""
 
-    polls: float | None = 0.5
+    polls: float | None = 5.0
 
     def __init__(self, path: str, feed: Feed) -> None:
         self.path = path
+        self._neighbours = Neighbours(lambda: connect(path, readonly=True), self._looked, feed)
         self._writer = Writer(path, feed)
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="toolgate-reader")
         self._local = threading.local()
@@ -70,7 +72,17 @@ class SqliteFile:
         return connection
 
     async def listen(self) -> None:
-        """A file tells nobody: followers look."""
+        """A file tells nobody: while anybody follows, its end is looked at."""
+        await self._neighbours.listen()
+
+    async def _looked(self, look: Callable[[], list[str]]) -> list[str]:
+        def guarded() -> list[str]:
+            try:
+                return look()
+            except sqlite3.Error as error:
+                raise faults.from_sqlite(error, self.path) from error
+
+        return await self._in_thread(guarded)
 
     async def migrate(self) -> None:
         """Make the file if there is none; otherwise check it, and bring it to this version's schema."""
@@ -108,6 +120,7 @@ class SqliteFile:
 
     async def close(self) -> None:
         """Write what is queued, end the threads, close the file."""
+        await self._neighbours.close()
         self._closed = True
         await self._writer.close()
         await asyncio.get_running_loop().run_in_executor(None, self._readers.shutdown)

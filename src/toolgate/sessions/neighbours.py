@@ -1,0 +1,78 @@
+"""Hearing of what other processes write to the same SQLite file: one look for all who follow, not one for each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Awaitable, Callable
+
+from toolgate.errors import StoreError
+from toolgate.log import logger
+from toolgate.sessions.feed import Feed
+
+_LOOK = 0.25
+"""Seconds between two looks."""
+_MOST = 10_000
+
+Read = Callable[[Callable[[], list[str]]], Awaitable[list[str]]]
+"""Runs a function in a thread that may wait for the disk."""
+
+
+class Neighbours:
+    """Looks at the end of the log while anybody follows, and wakes the followers of the sessions that have grown."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], in_thread: Read, feed: Feed) -> None:
+        self._connect = connect
+        self._in_thread = in_thread
+        self._feed = feed
+        self._connection: sqlite3.Connection | None = None
+        self._version: int | None = None
+        self._last = 0
+        self._task: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def listen(self) -> None:
+        """Begin to look; what was written before this returns is for the caller to read."""
+        loop = asyncio.get_running_loop()
+        if self._task is None or self._task.done() or self._loop is not loop:
+            self._loop = loop
+            await self._in_thread(self._new)
+            self._task = loop.create_task(self._look(), name="toolgate-neighbours")
+
+    async def _look(self) -> None:
+        while self._feed.followed:
+            await asyncio.sleep(_LOOK)
+            try:
+                self._feed.wake(await self._in_thread(self._new))
+            except StoreError as error:
+                logger("sessions").warning("log_not_read", error=type(error).__name__)
+
+    def _new(self) -> list[str]:
+        """The sessions that have new events since the last time."""
+        if self._connection is None:
+            self._connection = self._connect()
+            row = self._connection.execute("SELECT MAX(id) FROM events").fetchone()
+            self._last = row[0] or 0
+        version = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        if version == self._version:
+            return []
+        self._version = version
+        sql = f"SELECT id, session_id FROM events WHERE id > ? ORDER BY id LIMIT {_MOST}"
+        rows = self._connection.execute(sql, (self._last,)).fetchall()
+        if len(rows) == _MOST:
+            self._version = None  # there may be more
+        if rows:
+            self._last = rows[-1][0]
+        return list({session_id for _, session_id in rows})
+
+    async def close(self) -> None:
+        """Look no more."""
+        if self._task is not None and self._loop is asyncio.get_running_loop():
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+        self._task = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
