@@ -162,13 +162,14 @@ async def test_cancelling_and_running_out_of_time_reach_the_server(tmp_path: Pat
 
 async def test_a_server_sees_an_allow_list_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_API_KEY", "secret")
-    server = nasty("good") | {"env": {"GIVEN": "${MY_API_KEY}"}}
+    server = nasty("good") | {"env": {"GIVEN": "${MY_API_KEY}", "MY_TOKEN": "hunter2222"}}
 
     async with connected(raw=server) as live:
         content = (await live.call("raw__see")).response.data["content"]
 
     seen = json.loads(content[0]["text"])
     assert seen["GIVEN"] == "secret"
+    assert seen["MY_TOKEN"] == "[redacted]"  # it was given, and is not repeated
     assert seen["PATH"] == os.environ["PATH"]
     assert {"MY_API_KEY", "PYTEST_CURRENT_TEST"}.isdisjoint(seen)
 

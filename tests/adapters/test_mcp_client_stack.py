@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.kit import SERVERS, runs, until
+from tests.adapters.kit import SERVERS, connected, runs, until
 from toolgate import ToolCall, ToolMode
 from toolgate.agent import ToolResultInfo
 from toolgate.compose import assemble
@@ -58,6 +58,24 @@ async def test_a_project_names_no_servers(config: Path, tmp_path: Path) -> None:
 
     async with assemble(Settings(), model=ScriptedModel(["x"])) as stack:
         assert [tool.name for tool in stack.registry.list_tools(ToolMode.chat_safe) if "__" in tool.name] == []
+
+
+async def test_toolgates_own_server_can_be_a_server_of_its(tmp_path: Path) -> None:
+    """What needs a person there is denied there: this client offers a server nobody to ask."""
+    (tmp_path / "a.txt").write_text("one TODO\n")
+    arguments = ["-m", "toolgate", "mcp", "--mode", "coding", "--root", str(tmp_path)]
+    tools = {"grep": {"modes": ["coding"], "read_only": True}, "write_file": {"modes": ["coding"]}}
+    server = {"command": sys.executable, "args": arguments, "toolgate": {"tools": tools}}
+
+    async with connected(own=server) as live:
+        found = await live.call("own__grep", pattern="TODO")
+        denied = await live.call("own__write_file", path="b.txt", content="x")
+
+    assert found.response.data["structured"]["data"]["matches"][0]["file"] == "a.txt"
+    assert "one TODO" in found.output
+    assert denied.is_error
+    assert "APPROVAL_DENIED" in json.dumps(denied.response.data)
+    assert not (tmp_path / "b.txt").exists()
 
 
 HOST = """

@@ -22,6 +22,11 @@ _SECRET_KEY = re.compile(
 )
 
 
+def is_secret_name(name: str) -> bool:
+    """Whether something is named like a secret."""
+    return _SECRET_KEY.search(name) is not None
+
+
 def stored(value: Any, *, depth: int = 6) -> Any:
     """A copy for the record: long texts bounded, fields that are named like secrets masked."""
     if isinstance(value, str):
@@ -38,7 +43,7 @@ def stored(value: Any, *, depth: int = 6) -> Any:
 
 
 def _field(key: str, value: Any, depth: int) -> Any:
-    return MARK if _SECRET_KEY.search(key) else stored(value, depth=depth - 1)
+    return MARK if is_secret_name(key) else stored(value, depth=depth - 1)
 
 
 def _shown(key: Any) -> Any:

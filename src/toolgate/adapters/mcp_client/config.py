@@ -16,11 +16,13 @@ from toolgate.adapters.mcp_client.variables import Unset, expanded
 from toolgate.errors import ConfigError
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.arguments import ArgumentsError, parse_arguments
+from toolgate.runtime.redaction import is_secret_name
 from toolgate.workspace.config import read_config
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 _TABLES = ("mcpServers", "servers")
 """Where the servers stand: `mcpServers` almost everywhere, `servers` in VS Code's own file."""
+_SHORTEST_SECRET = 8
 _ADDRESSES = ("url", "httpUrl", "serverUrl")
 _STREAMABLE = frozenset({"http", "streamable-http", "streamable_http", "streamableHttp", "remote"})
 
@@ -72,6 +74,13 @@ class ServerConfig(BaseModel):
     url: str = Field(default="", pattern=r"^(https?://.+)?$")
     headers: dict[str, SecretStr] = Field(default_factory=dict)
     gate: Gate = Field(default_factory=Gate)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What the server was given in confidence, and must not be repeated where everybody reads it."""
+        given = [value for name, value in (*self.env.items(), *self.headers.items()) if is_secret_name(name)]
+        words = [word for value in given for word in value.get_secret_value().split()]
+        return tuple(word for word in words if len(word) >= _SHORTEST_SECRET)
 
     @property
     def origin(self) -> str:

@@ -13,6 +13,7 @@ from toolgate.adapters.mcp_client.failures import Unavailable, reason_of
 from toolgate.adapters.mcp_client.limits import MOST_PAGES, MOST_TOOLS
 from toolgate.adapters.mcp_client.offer import Offer, checked
 from toolgate.log import logger
+from toolgate.runtime.redaction import mask
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -144,8 +145,9 @@ class Link:
 
     def _down(self, transport: StdioTransport | HttpTransport, reason: str) -> None:
         """Note why a connection is no more."""
-        self.trouble = "; ".join(filter(None, (transport.trouble or reason, transport.noise)))
-        self.complaints = transport.complaints
+        said = "; ".join(filter(None, (transport.trouble or reason, transport.noise)))
+        self.trouble = mask(said, self.config.secrets)
+        self.complaints = mask(transport.complaints, self.config.secrets)
 
     def _transport(self) -> StdioTransport | HttpTransport:
         if self.config.url:

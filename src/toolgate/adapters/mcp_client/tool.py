@@ -21,6 +21,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup
 from toolgate.protocol.plan import Access, Plan
+from toolgate.runtime.redaction import mask
 from toolgate.tools.foreign import ForeignTool, arguments_of
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class McpTool(ForeignTool):
             name=self.name,
             output_schema=self.offer.output_schema,
         )
-        return await self._call(arguments_of(params), source)
+        return self._masked(await self._call(arguments_of(params), source))
 
     async def _approve(self) -> None:
         if self.state == "approved":
@@ -144,6 +145,11 @@ class McpTool(ForeignTool):
             return failed_call(error, source)
         self.link.worked()
         return response_of(result, source)
+
+    def _masked(self, response: ToolResponse) -> ToolResponse:
+        """The answer without what the server was given in confidence."""
+        secrets = self.link.config.secrets
+        return response.model_copy(update={"data": mask(response.data, secrets)}) if secrets else response
 
     def render(self, response: ToolResponse) -> str:
         """The answer between marks, as data from outside."""

@@ -1,0 +1,61 @@
+"""The parts that keep a server's talk small: lines, budgets, and what is left of a line that was too long."""
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolgate.adapters.mcp_client.limits import Budget
+from toolgate.adapters.mcp_client.lines import Lines, TooLong
+
+
+@given(st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line)), st.integers(1, 7))
+def test_lines_come_out_however_they_are_cut(lines: list[bytes], size: int) -> None:
+    stream = b"".join(line + b"\n" for line in lines)
+    parser = Lines(1000)
+
+    found = [line for start in range(0, len(stream), size) for line in parser.feed(stream[start : start + size])]
+
+    assert found == lines
+
+
+@pytest.mark.parametrize("size", [1, 7, 100_000])
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":42,"result":"' + b"x" * 5000 + b'"}',
+        b'{"result":"' + b"x" * 5000 + b'","id": 42 ,"jsonrpc":"2.0"}',
+    ],
+    ids=["first", "last"],
+)
+def test_a_line_that_is_too_long_still_says_whose_answer_it_is(line: bytes, size: int) -> None:
+    stream = line + b"\nnext\n"
+    parser = Lines(1000)
+
+    found = [item for start in range(0, len(stream), size) for item in parser.feed(stream[start : start + size])]
+
+    assert found == [TooLong(size=len(line), ids=frozenset({"42"})), b"next"]
+
+
+def test_a_line_that_never_ends_takes_no_memory() -> None:
+    parser = Lines(1000)
+    for _ in range(10_000):
+        assert list(parser.feed(b"x" * 1000)) == []
+
+    assert sum(map(len, parser._pieces)) + len(parser._start) + len(parser._end) < 4096
+
+
+async def test_a_budget_lets_a_burst_through_and_then_makes_one_wait() -> None:
+    loop = asyncio.get_running_loop()
+    budget = Budget(burst=20, a_second=50)
+
+    began = loop.time()
+    for _ in range(20):
+        await budget.spend()
+    burst = loop.time() - began
+    for _ in range(20):
+        await budget.spend()
+
+    assert burst < 0.2
+    assert loop.time() - began > 0.3
