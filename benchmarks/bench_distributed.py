@@ -3,8 +3,8 @@
 import asyncio
 import atexit
 import contextlib
+import functools
 import json
-import os
 import statistics
 import tempfile
 import time
@@ -29,7 +29,7 @@ atexit.register(_KEPT.close)
 async def _kept(making: contextlib.AbstractAsyncContextManager[Any]) -> Any:
     """A cluster that lasts as long as this process; its own processes end with it."""
     made = await making.__aenter__()
-    _KEPT.callback(lambda making: None, making)
+    _KEPT.callback(id, making)
     for process in made.processes:
         _KEPT.callback(process.kill)
     return made
@@ -75,7 +75,7 @@ async def in_process() -> Play:
             return Sample(value=statistics.median([await turn(session.id) for _ in range(_TURNS)]) * 1e3)
         many = [(await sessions.create()).id for _ in range(_TURNS)]
         begin = time.perf_counter()
-        await _limited(8, [lambda one=one: turn(one) for one in many])
+        await _limited(8, [functools.partial(turn, one) for one in many])
         return Sample(value=(time.perf_counter() - begin) / _TURNS * 1e3)
 
     return play
@@ -101,7 +101,6 @@ async def _cluster(workers: int, *, pause: float = 0.0, slots: int = 8) -> Async
         settings = {
             "TOOLGATE_DISTRIBUTED_SLOTS": str(slots),
             "TEST_MODEL_PAUSE": str(pause),
-            "TOOLGATE_DISTRIBUTED_POLL_SECONDS": os.environ.get("BENCH_POLL", "0.05"),
         }
         async with cluster(url, Path(folder), options, **settings) as made:
             await made.ready(*(made.worker() for _ in range(workers)))
@@ -132,17 +131,17 @@ async def on_a_worker() -> Play:
             return Sample(value=statistics.median([await _turn(made, session, _steps()) for _ in range(_TURNS)]) * 1e3)
         many = [await made.session() for _ in range(_TURNS)]
         begin = time.perf_counter()
-        await _limited(8, [lambda one=one: _turn(made, one, _steps()) for one in many])
+        await _limited(8, [functools.partial(_turn, made, one, _steps()) for one in many])
         return Sample(value=(time.perf_counter() - begin) / _TURNS * 1e3)
 
     return play
 
 
 async def workers() -> Play:
-    """A model that thinks for 0.2 s, and as many workers as the case says, four turns at a time each."""
+    """A model that thinks for 0.5 s, and as many workers as the case says, four turns at a time each."""
 
     async def play(case: str) -> Sample:
-        async with _cluster(int(case.split()[0]), pause=0.2, slots=4) as made:
+        async with _cluster(int(case.split()[0]), pause=0.5, slots=4) as made:
             many = [await made.session() for _ in range(32)]
             begin = time.perf_counter()
             await asyncio.gather(*(_turn(made, one, _steps()) for one in many))
@@ -181,8 +180,9 @@ def _fill(transaction: Any, present: int, wanted: int) -> None:
         f"FROM {sessions} JOIN sessions s ON s.id = 'old' || n, generate_series(1, 60) k",
         "INSERT INTO turns (id, session_id, status, started_at, finished_at) "
         f"SELECT 'old' || n || '.' || k, 'old' || n, 'done', n, n FROM {turns}",
-        "INSERT INTO dispatches (turn_id, session_id, user_name, workspace, queue, version, agent, state, submitted_at, "
-        "claimed_at, ended_at) SELECT 'old' || n || '.' || k, 'old' || n, 'user' || n % 100, 'main', 'turns:main', "
+        "INSERT INTO dispatches "
+        "(turn_id, session_id, user_name, workspace, queue, version, agent, state, submitted_at, claimed_at, ended_at) "
+        "SELECT 'old' || n || '.' || k, 'old' || n, 'user' || n % 100, 'main', 'turns:main', "
         f"'0', '', 'ended', n, n, n FROM {turns}",
         "INSERT INTO dbos.workflow_status (workflow_uuid, status, name, queue_name, queue_partition_key, "
         "application_version, priority, created_at, updated_at) "
@@ -237,9 +237,7 @@ SESSIONS = Bench(
     setup=_made,
     measure=_play,
     targets=[
-        Target(
-            contender="toolgate", case="10000 sessions", at_most=1.3, against="toolgate", against_case="10 sessions"
-        )
+        Target(contender="toolgate", case="10000 sessions", at_most=1.3, against="toolgate", against_case="10 sessions")
     ],
     rounds=1,
 )

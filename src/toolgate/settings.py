@@ -266,6 +266,8 @@ class AgentSettings(BaseSettings):
     """Sub-agents that one turn may start."""
     child_timeout: float = Field(default=600.0, gt=0)
     """Seconds that one sub-agent may take."""
+    lease_seconds: float = Field(default=60.0, ge=2.0, le=3600.0)
+    """Seconds without a sign of life after which another process may take a session over."""
     max_depth: int = Field(default=1, ge=0, le=5)
     """How deep sub-agents may start sub-agents; 1: only the main agent starts any."""
 

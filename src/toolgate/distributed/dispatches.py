@@ -41,27 +41,28 @@ def submit(
 
     The session is held for the moment only: whoever plays the turn takes it later.
     """
-    lease = leases.claim(transaction, session_id, 60.0)
-    if lease is None or is_open(transaction, session_id):
-        raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
-    turn = turns.start(transaction, lease, said, request_id=request_id, parent_id=parent_id, deadline=None)
+    _make_room(transaction, session_id)
+    turn = turns.begin(transaction, session_id, None, said, request_id=request_id, parent_id=parent_id)
     transaction.run(
         "INSERT INTO dispatches "
         "(turn_id, session_id, user_name, workspace, queue, version, agent, state, submitted_at) "
         f"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'queued', {NOW})",
         *(turn.id, session_id, place.user, place.workspace, place.queue, place.version, place.agent),
     )
-    leases.release(transaction, lease)
     return turn
 
 
-def is_open(transaction: Transaction, session_id: str) -> bool:
-    """Whether a turn of the session was handed out and has not ended."""
-    sql = (
-        "SELECT 1 FROM turns t JOIN dispatches d ON d.turn_id = t.id "
-        "WHERE t.session_id = ?1 AND t.status = 'running' AND d.state <> 'ended'"
-    )
-    return transaction.row(sql, session_id) is not None
+def _make_room(transaction: Transaction, session_id: str) -> None:
+    """Raise if a turn of the session runs; one that a crash has left behind in some process is put in order."""
+    transaction.clock(session_id)  # nobody else begins one meanwhile
+    sql = "SELECT 1 FROM turns WHERE session_id = ?1 AND status = 'running' LIMIT 1"
+    if transaction.row(sql, session_id) is None:
+        return
+    lease = leases.claim(transaction, session_id, 60.0)
+    if lease is None:
+        raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
+    turns.recover(transaction, lease)
+    leases.release(transaction, lease)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

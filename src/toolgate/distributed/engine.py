@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolgate.distributed.bell import Bell, ring
 from toolgate.distributed.names import APPLICATION, WORKFLOW, version
 from toolgate.distributed.options import Options
 from toolgate.errors import StoreError
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from toolgate.sessions import Database
 
 NOW = "EXTRACT(EPOCH FROM clock_timestamp())"
+_COUNTED = 0.03
+"""Seconds until dbos has noted the end of a workflow that has returned."""
 NOW_MS = f"CAST({NOW} * 1000 AS BIGINT)"
 
 Play = Callable[[str, str], Awaitable[None]]
@@ -90,6 +93,7 @@ class Handout:
             turn_id,
             session_id,
         )
+        ring(transaction, queue)
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -129,6 +133,7 @@ def withdraw(transaction: Transaction, turn_id: str) -> None:
 def put_back(transaction: Transaction, turn_id: str, queue: str) -> None:
     """Put a turn into its queue again: one whose run has ended without ending it, or is about to."""
     transaction.run(f"UPDATE dbos.workflow_status SET {_ENQUEUED}, queue_name = ?2 WHERE {_ROW}", turn_id, queue)
+    ring(transaction, queue)
 
 
 def put_back_orphans(transaction: Transaction, timeout: float) -> list[str]:
@@ -169,6 +174,7 @@ class Engine:
         self._worker_id = worker_id
         self._options = options
         self._dbos: Any = None
+        self._bell: Bell | None = None
 
     async def start(self, play: Play, turns: Sequence[str], agents: Sequence[str]) -> None:
         """Take turns from these queues from now on."""
@@ -191,6 +197,10 @@ class Engine:
         dbos.DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)(turn)
         dbos.DBOS.listen_queues([*turns, *agents])
         dbos.DBOS.launch()
+        self._bell = Bell([*turns, *agents])
+        for event in self._dbos.background_thread_stop_events:
+            self._bell.hang(event)
+        self._bell.listen(self._url)
         options = self._options
         for queue in turns:
             await self._register(queue, options.slots, options.user_turns)
@@ -211,7 +221,16 @@ class Engine:
         if self._dbos is not None:
             for event in self._dbos.background_thread_stop_events:
                 event.set()
+        if self._bell is not None:
+            self._bell.ring()
+
+    def freed(self) -> None:
+        """A turn has ended, so that there is room for another; dbos counts it a moment later."""
+        if self._bell is not None:
+            asyncio.get_running_loop().call_later(_COUNTED, self._bell.ring)
 
     async def stop(self) -> None:
         """End the threads and close the connections."""
+        if self._bell is not None:
+            await self._bell.close()
         await asyncio.to_thread(_import_dbos().DBOS.destroy, destroy_registry=True)

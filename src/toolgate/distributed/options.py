@@ -19,8 +19,8 @@ class Options:
     """Sub-agents that a worker runs side by side, for each workspace."""
     lease: float = 10.0
     """After this long without a sign of life a worker is dead, and others take its turns over."""
-    poll: float = 0.05
-    """Between two looks of a worker into its queues."""
+    poll: float = 0.25
+    """Between two looks of a worker into its queues, where nobody has told it to look."""
     park: float = 60.0
     """How long a worker waits for a person's answer before it puts the turn aside."""
     drain: float = 60.0

@@ -136,6 +136,7 @@ class Worker:
                     await asyncio.sleep(_PAUSE)
         finally:
             self._running.discard(task)
+            self._engine.freed()
 
     async def _attempt(self, turn_id: str, session_id: str) -> bool:
         """Try to play the turn; whether it has to be tried again."""

@@ -34,6 +34,20 @@ def start(
     if request_id is not None and (known := by_request(transaction, session_id, request_id)) is not None:
         return known
     recover(transaction, lease)
+    return begin(transaction, session_id, lease, said, request_id=request_id, parent_id=parent_id, deadline=deadline)
+
+
+def begin(
+    transaction: Transaction,
+    session_id: str,
+    lease: Lease | None,
+    said: Message,
+    *,
+    request_id: str | None,
+    parent_id: str | None,
+    deadline: float | None = None,
+) -> Turn:
+    """Write the beginning of a turn, where none is running."""
     turn_id = uuid7()
     pen = Pen(transaction, session_id, lease, turn_id=turn_id, count=2)
     transaction.run(

@@ -1,0 +1,90 @@
+"""A bell for queues: whoever puts a turn into one rings, and workers look at once instead of at the next poll.
+
+dbos looks into its queues at intervals, and so short that nobody notices would cost a tenth of a processor doing
+nothing. Its threads sleep by waiting for the event that ends them, so this lends that event a `wait` that a ring ends
+as well. Should dbos sleep in another way one day, nothing is rung and the polls remain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from toolgate.log import logger
+
+if TYPE_CHECKING:
+    from toolgate.sessions.driver import Transaction
+
+_CHANNEL = "toolgate_queue"
+_JITTER = 0.02
+"""Seconds over which workers spread their answer, so that they do not all reach for the same row."""
+_AGAIN = 1.0
+
+
+def ring(transaction: Transaction, queue: str) -> None:
+    """Say, when the transaction commits, that there is something in the queue."""
+    transaction.rows("SELECT pg_notify(?1, ?2)", _CHANNEL, queue)
+
+
+class Bell:
+    """Wakes the threads of one process that look into queues."""
+
+    def __init__(self, queues: Iterable[str]) -> None:
+        self._rings = {queue: threading.Event() for queue in queues}
+        self._hearing: asyncio.Task[None] | None = None
+
+    def hang(self, stop: threading.Event) -> None:
+        """Let threads that wait for `stop` hear the bell."""
+        plain = stop.wait
+
+        def wait(timeout: float | None = None) -> bool:
+            rung = self._rings.get(threading.current_thread().name.removeprefix("queue-worker-"))
+            if rung is None:
+                return plain(timeout)
+            rung.wait(timeout)
+            rung.clear()
+            return stop.is_set()
+
+        stop.wait = wait  # type: ignore[method-assign]
+
+    def ring(self, queue: str | None = None) -> None:
+        """Wake those who look into a queue; into all of them without one."""
+        for name, rung in self._rings.items():
+            if queue is None or name == queue:
+                rung.set()
+
+    def listen(self, url: str) -> None:
+        """Hear from the server when others ring, from now on."""
+        self._hearing = asyncio.get_running_loop().create_task(self._listen(url), name="toolgate-bell")
+
+    async def close(self) -> None:
+        """Hear no more."""
+        if self._hearing is not None:
+            self._hearing.cancel()
+            await asyncio.wait({self._hearing})
+
+    async def _listen(self, url: str) -> None:
+        import asyncpg  # type: ignore[import-untyped]
+
+        while True:
+            try:
+                connection = await asyncpg.connect(
+                    url, timeout=10, server_settings={"application_name": "toolgate-bell"}
+                )
+                ended = asyncio.Event()
+                connection.add_termination_listener(lambda _connection, ended=ended: ended.set())
+                try:
+                    await connection.add_listener(_CHANNEL, self._heard)
+                    self.ring()
+                    await ended.wait()
+                finally:
+                    connection.terminate()
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+                logger("distributed").info("bell_not_heard", error=type(error).__name__)
+            await asyncio.sleep(_AGAIN)
+
+    def _heard(self, _connection: Any, _pid: int, _channel: str, queue: object) -> None:
+        asyncio.get_running_loop().call_later(random.random() * _JITTER, self.ring, str(queue))
