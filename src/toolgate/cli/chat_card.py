@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from toolgate.cli.chat_canvas import Canvas, Piece
     from toolgate.protocol.calls import ToolDenied, ToolResult
 
-_KEYS = ("command", "path", "pattern", "query", "prompt", "content", "timezone")
+_KEYS = ("command", "pattern", "path", "query", "prompt", "content", "timezone")
 """Arguments that tell what a call is about, the first one that there is."""
 _BODY = 5
 _DIFF = 16

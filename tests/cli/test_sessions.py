@@ -1,0 +1,185 @@
+"""`toolgate sessions`: the list, one session as it went, and everything about it."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Toolgate
+from toolgate import ToolCall
+from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.record import CallRecord
+from toolgate.sessions import Database, SessionManager, Usage
+from toolgate.settings import SessionSettings
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The user's database, still empty."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return f"sqlite:///{tmp_path}/data/toolgate/toolgate.db"
+
+
+async def conversation(sessions: SessionManager, *, title: str = "look around", project: str = "/work/demo") -> str:
+    """A session with one turn: a call that worked, a question that was denied, and an answer."""
+    session = await sessions.create("coding", project=project)
+    lease = await sessions.try_claim(session.id)
+    assert lease is not None
+    turn = await sessions.start_turn(lease, title)
+    place: dict[str, Any] = {"lease": lease, "turn_id": turn.id}
+    call = ToolCall(id="c1", name="Bash", arguments='{"command": "ls"}')
+    usage = Usage(input_tokens=100, output_tokens=20)
+    await sessions.append_message(session.id, "assistant", "I look.", tool_calls=[call], usage=usage, **place)
+    recorder = sessions.recorder(lease, turn.id)
+    await recorder.record(CallRecord(kind="started", session_id=session.id, call_id="c1", tool_name="Bash"))
+    request = ApprovalRequest(
+        id=f"a-{session.id}", tool_name="Bash", call_id="c1", summary="Run: ls", detail="ls", fingerprint="f" * 64
+    )
+    await sessions.ask(lease, request, turn_id=turn.id)
+    await sessions.decide(request.id, Approval(allowed=True))
+    payload = {"status": "success", "code": None}
+    await recorder.record(
+        CallRecord(kind="finished", session_id=session.id, call_id="c1", tool_name="Bash", payload=payload)
+    )
+    output = "\n".join(f"file{number}" for number in range(40)) + "\x1b[2J"
+    await sessions.append_message(session.id, "tool", output, tool_call_id="c1", **place)
+    await sessions.append_message(session.id, "assistant", "There are ```files```.", **place)
+    await sessions.finish_turn(lease, turn.id, "done")
+    await sessions.release(lease)
+    return session.id
+
+
+@pytest.fixture
+def told(database: str) -> str:
+    """The id of a session that is there."""
+
+    async def tell() -> str:
+        opened = Database(database)
+        await opened.migrate()
+        try:
+            return await conversation(SessionManager(opened, SessionSettings(coding_enabled=True)))
+        finally:
+            await opened.close()
+
+    return asyncio.run(tell())
+
+
+def test_without_sessions_the_list_says_how_to_begin(database: str, toolgate: Toolgate) -> None:
+    assert toolgate("sessions", "list") == (0, "There are no sessions yet. toolgate chat begins one.\n", "")
+    assert toolgate("sessions", "list", "--json").out == "[]\n"
+
+
+def test_the_list_has_age_title_mode_project_turns_and_tokens(told: str, toolgate: Toolgate) -> None:
+    head, row = toolgate("sessions", "list").out.splitlines()
+
+    assert head.split() == ["ID", "AGE", "MODE", "TURNS", "TOKENS", "PROJECT", "TITLE"]
+    assert row.split()[0] == told[:13]
+    assert row.split()[-6:] == ["coding", "1", "120", "/work/demo", "look", "around"]
+
+
+def test_the_list_as_json(told: str, toolgate: Toolgate) -> None:
+    (row,) = json.loads(toolgate("sessions", "list", "--json").out)
+
+    assert row["id"] == told
+    assert {key: row[key] for key in ("mode", "title", "project", "turns", "tokens", "state")} == {
+        "mode": "coding",
+        "title": "look around",
+        "project": "/work/demo",
+        "turns": 1,
+        "tokens": 120,
+        "state": "",
+    }
+
+
+def test_the_list_of_one_project(told: str, toolgate: Toolgate) -> None:
+    assert len(json.loads(toolgate("sessions", "list", "--json", "--project", "/work/demo").out)) == 1
+    assert toolgate("sessions", "list", "--json", "--project", ".").out == "[]\n"
+
+
+def test_a_limit_that_makes_no_sense_is_refused(told: str, toolgate: Toolgate) -> None:
+    assert toolgate("sessions", "list", "--limit", "0") == (
+        2,
+        "",
+        "toolgate sessions: --limit must be 1 or more\n",
+    )
+
+
+def test_show_is_the_conversation_with_its_calls(told: str, toolgate: Toolgate) -> None:
+    shown = toolgate("sessions", "show", told[:13]).out
+
+    assert f"Session {told}" in shown
+    assert "coding · /work/demo · 100 tokens in, 20 out" in shown
+    assert "── turn 1 · " in shown
+    assert "\nyou\nlook around\n" in shown
+    assert '→ Bash {"command": "ls"}\n' in shown
+    assert "? Run: ls: allowed" in shown
+    assert "✓ Bash · success\n  │ file0\n" in shown
+    assert "lines left out⟩" in shown
+    assert "\nagent\nThere are ```files```.\n" in shown
+    assert "\\x1b[2J" in shown
+    assert "\x1b" not in shown
+
+
+def test_show_in_full_leaves_nothing_out(told: str, toolgate: Toolgate) -> None:
+    shown = toolgate("sessions", "show", told, "--full").out
+
+    assert all(f"  │ file{number}\n" in shown for number in range(39))
+
+
+def test_export_is_complete(told: str, toolgate: Toolgate) -> None:
+    document = json.loads(toolgate("sessions", "export", told).out)
+
+    assert document["session"]["id"] == told
+    assert [event["seq"] for event in document["events"]] == list(range(1, len(document["events"]) + 1))
+    assert [call["state"] for call in document["calls"]] == ["finished"]
+    assert [row["state"] for row in document["approvals"]] == ["allowed"]
+    assert [turn["status"] for turn in document["turns"]] == ["done"]
+
+
+def test_export_as_markdown_keeps_code_in_its_fence(told: str, toolgate: Toolgate) -> None:
+    text = toolgate("sessions", "export", told, "--format", "markdown").out
+
+    assert text.startswith(f"# look around\n\nSession `{told}`, mode `coding`, project `/work/demo`.\n")
+    assert "## You\n\nlook around\n" in text
+    assert '**Bash**\n\n```json\n{"command": "ls"}\n```\n' in text
+    assert "## Agent\n\nThere are ```files```.\n" in text
+
+
+@pytest.mark.parametrize("verb", ["show", "export"])
+def test_a_session_that_is_not_there(told: str, toolgate: Toolgate, verb: str) -> None:
+    said = "toolgate sessions: there is no session 'zz'; toolgate sessions list shows them\n"
+
+    assert toolgate("sessions", verb, "zz") == (2, "", said)
+
+
+def test_a_beginning_that_several_share(database: str, toolgate: Toolgate) -> None:
+    async def tell() -> list[str]:
+        opened = Database(database)
+        await opened.migrate()
+        sessions = SessionManager(opened, SessionSettings(coding_enabled=True))
+        try:
+            return [await conversation(sessions), await conversation(sessions)]
+        finally:
+            await opened.close()
+
+    first, second = asyncio.run(tell())
+
+    code, out, err = toolgate("sessions", "show", first[:2])
+
+    assert (code, out) == (2, "")
+    assert f"{first[:2]!r} is the beginning of 2 sessions" in err
+    assert first in err
+    assert second in err
+
+
+def test_a_database_that_cannot_be_opened_is_one_line(
+    tmp_path: Path, toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x.db").write_text("no database at all, but long enough to be looked at" * 50)
+    monkeypatch.setenv("TOOLGATE_DATABASE_URL", f"sqlite:///{tmp_path}/x.db")
+
+    code, out, err = toolgate("sessions", "list")
+
+    assert (code, out, err.count("\n")) == (2, "", 1)
