@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import subprocess
@@ -146,6 +147,10 @@ async def _ping_pong(clients: list[Counter], message: bytes, seconds: float) -> 
     return count, time.perf_counter() - begin
 
 
+def _settle(came: "asyncio.Future[None]", _frame: bytes) -> None:
+    came.set_result(None)
+
+
 async def _latency_under_load(clients: list[Counter], probe: Counter, message: bytes) -> Sample:
     """The 99th percentile of one client's round trip while the others are at it."""
     times: list[float] = []
@@ -155,7 +160,7 @@ async def _latency_under_load(clients: list[Counter], probe: Counter, message: b
         end = time.perf_counter() + SECONDS - 0.6
         while time.perf_counter() < end:
             came: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            probe.on_frame = lambda _, came=came: came.set_result(None)
+            probe.on_frame = functools.partial(_settle, came)
             begin = time.perf_counter()
             probe.send(message)
             await came

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.kit import OPEN, Stage, call
+from tests.agent.kit import OPEN, Stage, call, settings_of
 from tests.kit import ProbeTool, raising, returning
 from toolgate import ToolContext, ToolDenied, ToolMode, ToolResponse, Workspace, builtin_registry
 from toolgate.agent import (
@@ -336,9 +336,10 @@ async def test_another_process_may_ask_for_the_end(monkeypatch: pytest.MonkeyPat
     await stage.close()
 
 
-async def test_the_lease_is_renewed_and_a_lost_one_ends_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolgate.agent.loop.LEASE_SECONDS", 0.2)
-    stage = await Stage.set([["a", asyncio.Event().wait]])
+async def test_the_lease_is_renewed_and_a_lost_one_ends_the_turn() -> None:
+    settings = settings_of()
+    short = settings.agent.model_copy(update={"lease_seconds": 0.2})
+    stage = await Stage.set([["a", asyncio.Event().wait]], settings=settings.model_copy(update={"agent": short}))
     stream = stage.loop.handle_message(stage.id, "Hi")
     await anext(stream)
     await asyncio.sleep(0.4)
@@ -524,7 +525,6 @@ async def test_the_offline_model_runs_what_a_person_types_through_the_gates(tmp_
 async def test_secrets_do_not_reach_the_transcript(tmp_path: Any) -> None:
     from pydantic import SecretStr
 
-    from tests.agent.kit import settings_of
     from toolgate.settings import ModelSettings
 
     settings = settings_of().model_copy(update={"model": ModelSettings(api_key=SecretStr("sk-very-secret"))})

@@ -3,8 +3,12 @@
 import asyncio
 import contextlib
 import json
+import os
+import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -185,3 +189,35 @@ async def gateway(
         server.should_exit = True
         async with asyncio.timeout(PATIENCE):
             await serving
+
+
+@contextlib.contextmanager
+def serving(
+    directory: Path, *words: str, name: str = "serve", **environ: str
+) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
+    """`toolgate serve` in a process of its own: the process, its port, and the address that it printed."""
+    (directory / "root").mkdir(exist_ok=True)
+    given = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(directory),
+        "XDG_CONFIG_HOME": "/nonexistent",
+        "TOOLGATE_DATABASE_URL": f"sqlite:///{directory}/serve.db",
+        "TOOLGATE_WORKSPACE_ROOT": str(directory / "root"),
+        **environ,
+    }
+    command = [sys.executable, "-m", "toolgate", "serve", "--port", "0", "--no-open", *words]
+    log = (directory / f"{name}.log").open("w")
+    process = subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=log, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert "http" in line, (directory / f"{name}.log").read_text()
+        address = line.split()[-1]
+        yield process, int(address.split(":")[2].split("/")[0]), address
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        process.wait(PATIENCE)
+        log.close()
+        if process.stdout is not None:
+            process.stdout.close()

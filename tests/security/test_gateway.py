@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,19 @@ from pydantic import SecretStr
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.gateway.kit import PATIENCE, TOKEN, Client, Gateway, call, gateway, is_done, is_type, settings_for, types
+from tests.gateway.kit import (
+    PATIENCE,
+    TOKEN,
+    Client,
+    Gateway,
+    call,
+    gateway,
+    is_done,
+    is_type,
+    serving,
+    settings_for,
+    types,
+)
 from toolgate.gateway.assets import Assets
 from toolgate.gateway.entry import cookie_name
 from toolgate.testing import ScriptedModel
@@ -63,36 +75,6 @@ async def works(running: Gateway, token: str = TOKEN) -> None:
     """The gateway serves whoever may be served."""
     async with running.client(token) as client:
         assert (await client.data("session.create"))["session_id"]
-
-
-@contextlib.contextmanager
-def serving(directory: Path, *words: str, **environ: str) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
-    """`toolgate serve` in a process of its own: the process, its port, and the address that it printed."""
-    (directory / "root").mkdir(exist_ok=True)
-    given = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(directory),
-        "XDG_CONFIG_HOME": "/nonexistent",
-        "TOOLGATE_DATABASE_URL": f"sqlite:///{directory}/serve.db",
-        "TOOLGATE_WORKSPACE_ROOT": str(directory / "root"),
-        **environ,
-    }
-    command = [sys.executable, "-m", "toolgate", "serve", "--port", "0", "--no-open", *words]
-    log = (directory / "serve.log").open("w")
-    process = subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=log, text=True)
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert "http" in line, (directory / "serve.log").read_text()
-        address = line.split()[-1]
-        yield process, int(address.split(":")[2].split("/")[0]), address
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        process.wait(PATIENCE)
-        log.close()
-        if process.stdout is not None:
-            process.stdout.close()
 
 
 async def test_g01_without_or_with_a_wrong_token_there_is_no_upgrade(tmp_path: Path) -> None:

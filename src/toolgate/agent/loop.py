@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from toolgate.settings import Settings
     from toolgate.workspace import Workspace
 
-LEASE_SECONDS = 300.0
-
 
 class AgentLoop:
     """Runs turns: one at a time in a session, any number side by side. Close it with `aclose`."""
@@ -122,7 +120,7 @@ class AgentLoop:
     async def _take(self, stream: TurnStream, session_id: str, content: str, request_id: str | None) -> None:
         """The task of a turn."""
         sessions = self._means.sessions
-        lease = await sessions.try_claim(session_id, LEASE_SECONDS)
+        lease = await sessions.try_claim(session_id, self._settings.agent.lease_seconds)
         seat = None
         try:
             if request_id is not None:  # whoever holds the lease is the only one who starts turns
@@ -144,7 +142,7 @@ class AgentLoop:
         self._running[session_id] = stream
         stream.run(turn.stop)
         try:
-            async with watched(sessions, lease, turn, started.id, LEASE_SECONDS):
+            async with watched(sessions, lease, turn, started.id, self._settings.agent.lease_seconds):
                 ending = await play(turn)
             ending = await close(sessions, lease, started.id, ending)
         finally:

@@ -25,7 +25,6 @@ from toolgate.tools.context import ToolContext
 
 _AT_ONCE = 8
 """Children of one turn that run side by side; the others wait."""
-_LEASE_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,15 +127,16 @@ class SubAgents:
         self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str, call_id: str
     ) -> dict[str, Any]:
         sessions = self._family.means.sessions
+        seconds = self._family.means.settings.lease_seconds
         session = await self._session(definition, description, call_id)
-        lease = await sessions.try_claim(session.id, _LEASE_SECONDS)
+        lease = await sessions.try_claim(session.id, seconds)
         assert lease is not None  # nobody else knows of it
         started = await sessions.start_turn(lease, prompt, parent_id=self._turn_id)
         context = self._family.new_context(session.id)
         context.agent = definition.name
         turn = self._assemble(definition, model, context, lease, started.id)
         try:
-            async with watched(sessions, lease, turn, started.id, _LEASE_SECONDS):
+            async with watched(sessions, lease, turn, started.id, seconds):
                 ending = await _to_its_end(turn)
             ending = await close(sessions, lease, started.id, ending)
         finally:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolgate.errors import ToolgateError
 from toolgate.gateway.access import Access
 from toolgate.gateway.channel import Channels
 from toolgate.gateway.live import Live
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 _STALLED = 30.0
 """Seconds after which a client that does not read is given up."""
+_LOOKS = 5
+"""Seconds between two looks for turns whose process has ended."""
+_RECOVERY_SECONDS = 30.0
 _EXPIRED = "the token was withdrawn"
 
 
@@ -56,6 +60,8 @@ class Service:
         self.coding_enabled = coding_enabled
         self.channels = Channels(feed, self._request_of)
         self.connections: set[Connection] = set()
+        self.closes_abandoned = False
+        """Whether turns that nobody plays any more are ended here."""
         self.draining = False
         """Whether no more turns are begun."""
         self.model = ""
@@ -134,10 +140,29 @@ class Service:
         if left:
             logger("gateway").warning("turns_cut_off", turns=left)
 
+    async def close_abandoned(self) -> None:
+        """End the turns whose process has ended, so that those who watch hear of it."""
+        for session_id in await self.sessions.running_sessions():
+            lease = await self.sessions.try_claim(session_id, _RECOVERY_SECONDS)
+            if lease is None:
+                continue  # somebody is at work
+            try:
+                recovery = await self.sessions.recover(lease)
+            finally:
+                await self.sessions.release(lease)
+            if recovery:
+                logger("gateway").warning("turn_interrupted", session_id=session_id, turns=len(recovery.turns))
+
     async def watch(self) -> None:
-        """Give up clients that do not read."""
-        loop = asyncio.get_running_loop()
+        """Give up clients that do not read, and turns that nobody plays."""
+        loop, looks = asyncio.get_running_loop(), 0
         while True:
+            if self.closes_abandoned and looks % _LOOKS == 0:
+                try:
+                    await self.close_abandoned()
+                except ToolgateError as error:
+                    logger("gateway").warning("turns_not_recovered", error=type(error).__name__)
+            looks += 1
             await asyncio.sleep(1.0)
             now = loop.time()
             for connection in list(self.connections):
@@ -170,4 +195,5 @@ def local_service(stack: Stack, access: Access) -> Service:
         coding_enabled=stack.settings.session.coding_enabled,
     )
     service.model = str(getattr(stack.model, "name", ""))
+    service.closes_abandoned = True
     return service

@@ -182,6 +182,10 @@ class SessionStore(Protocol):
         """All turns of a session, oldest first."""
         ...
 
+    async def running_sessions(self) -> builtins.list[str]:
+        """The sessions with a turn that runs, or ran when its process ended: `recover` is for those."""
+        ...
+
     async def calls(self, session_id: str) -> builtins.list[Call]:
         """All tool calls of a session and how far they got, in the order in which they were asked for."""
         ...

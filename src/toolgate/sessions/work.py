@@ -78,6 +78,11 @@ class Work:
         """All turns of a session, oldest first."""
         return await self._db.read(lambda tx: turns.of_session(tx, session_id))
 
+    async def running_sessions(self) -> list[str]:
+        """The sessions with a turn that runs, or ran when its process ended."""
+        sql = "SELECT DISTINCT session_id FROM turns WHERE status = 'running'"
+        return [row[0] for row in await self._db.read(lambda tx: tx.rows(sql))]
+
     async def calls(self, session_id: str) -> list[Call]:
         """All tool calls of a session, in the order in which they were asked for."""
         return await self._db.read(lambda tx: calls.of_session(tx, session_id))
