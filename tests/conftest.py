@@ -15,7 +15,8 @@ ALLOWED_SKIPS = Path(__file__).parent / "allowed_skips.txt"
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """The settings of whoever runs the tests are not the tests'."""
     for name in os.environ:
-        if name.upper().startswith(("SESSION_", "TOOL_OUTPUT_", "TOOLGATE_")) and name != "TOOLGATE_TORTURE":
+        others = ("SESSION_", "TOOL_OUTPUT_", "TOOLGATE_", "OPENAI_", "ANTHROPIC_")
+        if name.upper().startswith(others) and name != "TOOLGATE_TORTURE":
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")  # nor is their policy
 
