@@ -416,6 +416,63 @@ def test_d09_a_damaged_file_is_refused_and_kept(tmp_path: Path, damage: str) -> 
     assert path.read_bytes() == broken
 
 
+@pytest.mark.parametrize("back", [False, True])
+async def test_d09_a_file_that_is_removed_or_replaced_in_use_is_not_written_to(tmp_path: Path, back: bool) -> None:
+    path, kept = tmp_path / "x.db", tmp_path / "kept.db"
+    (session,) = await made(path)
+    manager = manager_of(path)
+    await manager.append_message(session, "user", "before")
+    await manager._db.close()
+    shutil.copy(path, kept)
+    manager = manager_of(path)
+    await manager.append_message(session, "user", "in use")
+    for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        name.unlink(missing_ok=True)
+    if back:
+        shutil.copy(kept, path)
+    with pytest.raises(StoreError, match="removed or replaced while it was in use"):
+        await manager.append_message(session, "user", "lost?")
+    if back:
+        await manager.append_message(session, "user", "after")
+        assert [said.content for said in await manager.messages(session)] == ["before", "after"]
+    else:
+        with pytest.raises(StoreError, match="cannot be opened"):
+            await manager.append_message(session, "user", "lost?")
+        assert await manager.get_mode(session) is ToolMode.chat_safe
+    await manager._db.close()
+
+
+def _as_directory(path: Path) -> None:
+    path.mkdir()
+
+
+def _as_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _as_link_to_nowhere(path: Path) -> None:
+    path.symlink_to(path.parent / "nowhere" / "x.db")
+
+
+@pytest.mark.parametrize("make", [_as_directory, _as_pipe, _as_link_to_nowhere])
+def test_d08_what_is_no_file_is_refused(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "x.db")
+
+    said = _start(tmp_path / "x.db")
+
+    assert str(tmp_path / "x.db") in said
+    assert "TOOLGATE_DATABASE_URL" in said
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["x.db"]
+
+
+@pytest.mark.parametrize(
+    "address", ["sqlite:////tmp/a\0b.db", "sqlite:////tmp/a\ud800.db", "postgresql://\0", "mysql://x"]
+)
+def test_d08_an_address_that_makes_no_sense_is_refused(address: str) -> None:
+    with pytest.raises(StoreError, match="Set TOOLGATE_DATABASE_URL"):
+        Database(address)
+
+
 async def test_d09_a_large_file_is_checked_while_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "CHECKED_AT_ONCE", 0)
     path = tmp_path / "x.db"

@@ -45,6 +45,15 @@ def connect(path: str, *, readonly: bool = False) -> sqlite3.Connection:
     return connection
 
 
+def identity(path: str) -> tuple[int, int] | None:
+    """Which file is there; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _is_empty(path: str) -> bool:
     try:
         return os.stat(path).st_size == 0

@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from typing import TypeVar
 
 from toolgate.errors import StoreError
+from toolgate.protocol.jsontext import is_unicode
 from toolgate.sessions.driver import Driver, Unit
 from toolgate.sessions.feed import Feed
 
@@ -56,7 +57,8 @@ def _kind(url: str) -> tuple[str, str]:
     """The kind of database, and the rest of the address."""
     scheme, colon, rest = url.partition("://")
     kind = {"postgres": "postgresql"}.get(scheme.partition("+")[0], scheme.partition("+")[0])
-    if not colon or kind not in ("sqlite", "postgresql") or (kind == "sqlite" and rest[:1] not in ("", "/")):
+    known = colon and (kind == "postgresql" or (kind == "sqlite" and rest[:1] in ("", "/")))
+    if not known or "\0" in url or not is_unicode(url):
         raise StoreError(
             "The address of the database is not understood. Set TOOLGATE_DATABASE_URL to something like "
             "sqlite:////home/me/toolgate.db or postgresql://user@host/name."

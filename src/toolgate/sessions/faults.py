@@ -87,6 +87,14 @@ def empty(path: str) -> StoreError:
     )
 
 
+def replaced(path: str) -> StoreError:
+    """The name leads to another file than before, or to none."""
+    return StoreError(
+        f"The database {path} was removed or replaced while it was in use. Nothing was written; try again, and if it "
+        "is gone, restore a backup and start again."
+    )
+
+
 def closed() -> StoreError:
     """Used after its end."""
     return StoreError("The database is closed.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 
 from toolgate.errors import StoreError
 from toolgate.protocol.ids import uuid7
@@ -70,6 +71,8 @@ def _publish(fresh: str, path: str) -> None:
     try:
         os.link(fresh, path)
     except FileExistsError:
+        if not os.path.exists(path):
+            raise  # a link that leads nowhere
         return
     finally:
         os.unlink(fresh)
@@ -83,13 +86,16 @@ def _publish(fresh: str, path: str) -> None:
 def size(path: str) -> int | None:
     """How large the file is; None where there is none."""
     try:
-        return os.stat(path).st_size
+        found = os.stat(path)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise StoreError(
             f"The database {path} cannot be looked at: {error.strerror}. Set TOOLGATE_DATABASE_URL to another place."
         ) from error
+    if not stat.S_ISREG(found.st_mode):
+        raise StoreError(f"The database {path} is not a file. Set TOOLGATE_DATABASE_URL to another place.")
+    return found.st_size
 
 
 def check_length(path: str) -> None:

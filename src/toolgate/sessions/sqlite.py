@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from toolgate.errors import StoreError
 from toolgate.sessions import faults, files
-from toolgate.sessions.connections import SqliteTransaction, connect, connect_memory
+from toolgate.sessions.connections import SqliteTransaction, connect, connect_memory, identity
 from toolgate.sessions.driver import Unit
 from toolgate.sessions.feed import Feed
 from toolgate.sessions.neighbours import Neighbours
@@ -66,8 +66,10 @@ class SqliteFile:
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
+        there = identity(self.path)
+        if connection is None or self._local.file != there:
             connection = self._local.connection = connect(self.path, readonly=True)
+            self._local.file = there
             self._open.append(connection)
         return connection
 

@@ -15,10 +15,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from toolgate.errors import StoreError
 from toolgate.sessions import faults
 from toolgate.sessions.appending import Append, together
-from toolgate.sessions.connections import SqliteTransaction, connect
+from toolgate.sessions.connections import SqliteTransaction, connect, identity
 from toolgate.sessions.driver import Unit
 from toolgate.sessions.feed import Feed
 
@@ -48,6 +47,7 @@ class Writer:
         self._queue: queue.SimpleQueue[list[_Job] | None] = queue.SimpleQueue()
         self._gathering: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -98,16 +98,26 @@ class Writer:
     def _commit(self, jobs: list[_Job]) -> None:
         """Run all of them in one transaction; if any fails, each in one of its own, so that the others are written."""
         try:
-            if self._connection is None:
-                self._connection = connect(self._path)
-            self._connection.execute("BEGIN IMMEDIATE")
-        except (sqlite3.Error, StoreError) as error:
+            connection = self._connected()
+            connection.execute("BEGIN IMMEDIATE")
+        except Exception as error:  # noqa: BLE001 - a thread that ended here would leave everybody waiting
             for job in jobs:
                 job.error = self._explained(error)
             return
-        if not self._run(self._connection, jobs) and len(jobs) > 1:
+        if not self._run(connection, jobs) and len(jobs) > 1:
             for job in jobs:
                 self._commit([job])
+
+    def _connected(self) -> sqlite3.Connection:
+        """The connection, if its file is still the one that has the name: else writes would go where nobody looks."""
+        there = identity(self._path)
+        if self._connection is not None and there != self._file:
+            self._connection.close()
+            self._connection = None
+            raise faults.replaced(self._path)
+        if self._connection is None:
+            self._connection, self._file = connect(self._path), there
+        return self._connection
 
     def _run(self, connection: sqlite3.Connection, jobs: list[_Job]) -> bool:
         """Run them in the transaction that has begun; whether it was committed."""
