@@ -69,11 +69,14 @@ class Connected:
 
 
 @contextlib.asynccontextmanager
-async def connected(*, approvals: Path | None = None, **servers: dict[str, Any]) -> AsyncIterator[Connected]:
+async def connected(
+    *, approvals: Path | None = None, patience: float = 40.0, **servers: dict[str, Any]
+) -> AsyncIterator[Connected]:
     """A registry connected to these servers."""
     registry = ToolRegistry()
     found = parse_servers(json.dumps({"mcpServers": servers}), os.environ)
-    async with connect(registry, found, approvals=Approvals(approvals), environ=os.environ) as live:
+    book = Approvals(approvals)
+    async with connect(registry, found, approvals=book, environ=os.environ, patience=patience) as live:
         yield Connected(registry, live)
 
 

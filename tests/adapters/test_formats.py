@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from anthropic.types import Message, MessageParam, RawMessageStreamEvent, ToolParam
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.types.chat import (
     ChatCompletionAssistantMessageParam,
@@ -118,6 +118,7 @@ def test_every_output_survives(form: Any, text: str) -> None:
 
 
 @each_format
+@settings(max_examples=40)
 @given(
     arguments=st.dictionaries(
         st.text(alphabet=st.characters(exclude_categories=["Cs"])),

@@ -85,7 +85,8 @@ async def test_odd_names_become_names_that_every_provider_takes() -> None:
         ("no-object", "something that the protocol does not know"),
         ("list-garbage", "something that the protocol does not know"),
         ("many", "more than 1000 tools"),
-        ("endless-list", "never ends"),
+        ("endless-list", "has not ended after 100 pages"),
+        ("heavy-list", "characters of them"),
     ],
 )
 async def test_a_server_that_does_not_come_up_says_why_and_keeps_nobody_waiting(how: str, reason: str) -> None:
@@ -101,6 +102,15 @@ async def test_a_server_that_says_nothing_is_given_up_in_time() -> None:
         assert live.link.trouble == "it did not answer within 1 s"
 
     assert time.monotonic() - began < 20
+
+
+async def test_a_server_that_is_slow_keeps_nobody_from_starting() -> None:
+    began = time.monotonic()
+    async with connected(patience=0.2, raw=nasty("silent"), other=nasty("good")) as live:
+        assert time.monotonic() - began < 5
+        assert live.link.trouble == "it is starting"
+        await until(lambda: "other__act" in live.visible())
+        assert not (await live.call("other__act")).is_error
 
 
 async def test_a_banner_on_stdout_does_no_harm() -> None:

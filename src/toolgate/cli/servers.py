@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from toolgate.adapters.mcp_client import Listed, Servers
     from toolgate.adapters.mcp_client.link import Link
 
+_PATIENCE = 60.0
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
@@ -43,7 +45,7 @@ async def _run(args: argparse.Namespace) -> int:
 
     settings = Settings()
     root = str(Path(args.root or settings.workspace.root).absolute())
-    async with connect_configured(toolgate.ToolRegistry(), settings, root) as servers:
+    async with connect_configured(toolgate.ToolRegistry(), settings, root, patience=_PATIENCE) as servers:
         if args.verb == "approve":
             return _approve(servers, args)
         if args.json:

@@ -12,7 +12,7 @@ LARGEST_CONFIG = 1 << 20
 """Bytes that a configuration file may have."""
 
 
-def read_config(path: Path) -> str | None:
+def read_config(path: Path, *, largest: int = LARGEST_CONFIG) -> str | None:
     """The text of a regular UTF-8 file, or None where there is none; `OSError` or `ValueError` say what is wrong."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -22,18 +22,18 @@ def read_config(path: Path) -> str | None:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise ValueError("it is not a regular file")
         with os.fdopen(fd, "rb", closefd=False) as file:
-            content = file.read(LARGEST_CONFIG + 1)
+            content = file.read(largest + 1)
     finally:
         os.close(fd)
-    if len(content) > LARGEST_CONFIG:
-        raise ValueError(f"it is larger than {LARGEST_CONFIG} bytes")
+    if len(content) > largest:
+        raise ValueError(f"it is larger than {largest} bytes")
     try:
         return content.decode()
     except UnicodeDecodeError as error:
         raise ValueError(f"it is not UTF-8 (byte {error.start})") from None
 
 
-def update_config(path: Path, change: Callable[[str | None], str]) -> None:
+def update_config(path: Path, change: Callable[[str | None], str], *, largest: int = LARGEST_CONFIG) -> None:
     """Replace a file of the user's by what `change` makes of it: whole, for nobody else to read, one at a time.
 
     Whoever else changes it through here waits. Missing directories are made; `OSError` and `ValueError` say what is
@@ -43,9 +43,9 @@ def update_config(path: Path, change: Callable[[str | None], str]) -> None:
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
-        content = change(read_config(path)).encode()
-        if len(content) > LARGEST_CONFIG:
-            raise ValueError(f"it would be larger than {LARGEST_CONFIG} bytes")
+        content = change(read_config(path, largest=largest)).encode()
+        if len(content) > largest:
+            raise ValueError(f"it would be larger than {largest} bytes")
         temporary = Temporary(directory, 0o600)
         try:
             with os.fdopen(temporary.fd, "wb", closefd=False) as file:

@@ -62,6 +62,9 @@ def result_of(request: dict[str, Any]) -> dict[str, Any] | None:
     if method == "tools/list":
         if HOW == "endless-list":
             return {"tools": tools(), "nextCursor": "again"}
+        if HOW == "heavy-list":
+            heavy = [{"name": f"t{n}", "description": "x" * 900_000, "inputSchema": SCHEMA} for n in range(5)]
+            return {"tools": heavy, "nextCursor": "more"}
         if HOW == "list-garbage":
             return {"tools": [{"name": 7}]}
         return {"tools": tools()}

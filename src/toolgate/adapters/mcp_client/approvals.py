@@ -15,6 +15,7 @@ from toolgate.log import logger
 from toolgate.workspace.config import read_config, update_config
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
+_LARGEST = 16 << 20
 
 
 class _Approved(BaseModel):
@@ -61,7 +62,7 @@ class Approvals:
             self._book = _with(self._book, server.name, offer.tool, entry)
             return
         try:
-            update_config(self._path, added)
+            update_config(self._path, added, largest=_LARGEST)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             logger("mcp").warning("mcp_approval_not_kept", server=server.name, tool_name=offer.tool, reason=reason)
@@ -71,7 +72,7 @@ class Approvals:
         if self._path is None:
             return _Book()
         try:
-            return _parsed(read_config(self._path))
+            return _parsed(read_config(self._path, largest=_LARGEST))
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise ConfigError(

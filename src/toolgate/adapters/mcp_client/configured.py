@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 from toolgate.adapters.mcp_client.approvals import Approvals
 from toolgate.adapters.mcp_client.config import Configured, read_servers
-from toolgate.adapters.mcp_client.servers import Servers, connect
+from toolgate.adapters.mcp_client.servers import PATIENCE, Servers, connect
 from toolgate.errors import ConfigError
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.settings import Settings
@@ -28,9 +28,11 @@ def configured(settings: Settings, root: str) -> Configured:
 
 
 @contextlib.asynccontextmanager
-async def connect_configured(registry: ToolRegistry, settings: Settings, root: str) -> AsyncIterator[Servers]:
+async def connect_configured(
+    registry: ToolRegistry, settings: Settings, root: str, *, patience: float = PATIENCE
+) -> AsyncIterator[Servers]:
     """Register the tools of the user's servers, for as long as the block lasts."""
     found = configured(settings, root)
     approvals = Approvals(users_approvals(os.environ) if found.servers else None)
-    async with connect(registry, found, approvals=approvals, environ=os.environ) as servers:
+    async with connect(registry, found, approvals=approvals, environ=os.environ, patience=patience) as servers:
         yield servers

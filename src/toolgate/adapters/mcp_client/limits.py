@@ -16,6 +16,8 @@ MOST_TOOLS = 1000
 """Tools that one server may list."""
 MOST_PAGES = 100
 """Pages that its list may have."""
+LARGEST_LIST = 8 << 20
+"""Characters that all of its definitions together may have."""
 _BURST = 500
 _A_SECOND = 100
 

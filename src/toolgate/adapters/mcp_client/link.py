@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.adapters.mcp_client.config import ServerConfig
 from toolgate.adapters.mcp_client.failures import Unavailable, reason_of
-from toolgate.adapters.mcp_client.limits import MOST_PAGES, MOST_TOOLS
 from toolgate.adapters.mcp_client.offer import Offer, checked
+from toolgate.adapters.mcp_client.requests import called, listed
 from toolgate.log import logger
 from toolgate.runtime.redaction import mask
 
@@ -113,12 +113,12 @@ class Link:
 
         client = await self._connected()
         try:
-            return await _call(client, tool, arguments)
+            return await called(client, tool, arguments)
         except MCPError as error:
             if error.code != CONNECTION_CLOSED or not again:
                 raise
         await asyncio.sleep(_MOMENT)
-        return await _call(await self._connected(), tool, arguments)
+        return await called(await self._connected(), tool, arguments)
 
     async def _connected(self) -> Client:
         """The connection; `Unavailable` if there is none for too long."""
@@ -205,37 +205,12 @@ class Link:
             self._client = None
 
     async def _list(self, client: Client) -> None:
-        from mcp_types import PaginatedRequestParams
-
-        found: list[Any] = []
-        cursor: str | None = None
-        for _ in range(MOST_PAGES):
-            page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-            found += page.tools
-            cursor = page.next_cursor
-            if cursor is None or len(found) > MOST_TOOLS:
-                break
-        if cursor is not None or len(found) > MOST_TOOLS:
-            raise ValueError(f"it lists more than {MOST_TOOLS} tools, or never ends")
-        self.offers, self.refused = checked(found)
+        self.offers, self.refused = checked(await listed(client))
         self._changed(self)
 
     def worked(self) -> None:
         """A call was answered: the server is well."""
         self._failures, self._reported = 0, ""
-
-
-async def _call(client: Client, tool: str, arguments: dict[str, Any]) -> CallToolResult:
-    """Call a tool without the SDK's own check of the answer: it would run the server's patterns in Python's engine."""
-    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
-    from pydantic import TypeAdapter
-
-    answer: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
-    request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
-    result = await client.session.send_request(request, answer)
-    if isinstance(result, InputRequiredResult):
-        raise Unavailable("it asks for something that only a person or a model could give, which is not offered to it")
-    return result
 
 
 async def _first(*waits: Any) -> None:

@@ -82,6 +82,12 @@ def checked(tools: Iterable[Tool]) -> tuple[dict[str, Offer], dict[str, str]]:
     return offers, refused
 
 
+def weight(tool: Tool) -> int:
+    """Characters of a definition."""
+    schemas = (tool.input_schema, tool.output_schema or {})
+    return len(tool.name) + len(tool.description or "") + sum(len(json.dumps(schema)) for schema in schemas)
+
+
 def _problem(tool: Tool) -> str | None:
     if not tool.name or len(tool.name) > _LONGEST_NAME:
         return f"its name must have 1 to {_LONGEST_NAME} characters"

@@ -18,6 +18,9 @@ from toolgate.log import logger
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.registry import ToolRegistry
 
+PATIENCE = 10.0
+"""Seconds that a start waits for servers that are slow to come up."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
@@ -133,11 +136,13 @@ async def connect(
     *,
     approvals: Approvals | None = None,
     environ: Mapping[str, str] | None = None,
+    patience: float = PATIENCE,
 ) -> AsyncIterator[Servers]:
     """Connect to all servers and register their tools, for as long as the block lasts.
 
-    A server that does not come up keeps nobody from starting: its tools appear when it does. Without `approvals`
-    nothing is remembered beyond the block. `environ` is what an allow list is taken from for the servers' programs.
+    A server that has not come up after `patience` seconds keeps nobody from starting: its tools appear when it does.
+    Without `approvals` nothing is remembered beyond the block. `environ` is what an allow list is taken from for the
+    servers' programs.
     """
     configured = servers if isinstance(servers, Configured) else Configured(servers=tuple(servers))
     found = Servers(registry, approvals if approvals is not None else Approvals())
@@ -148,7 +153,9 @@ async def connect(
     try:
         for link in found.links:
             link.open()
-        await asyncio.gather(*(link.started() for link in found.links))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await asyncio.gather(*(link.started() for link in found.links))
         yield found
     finally:
         await asyncio.gather(*(link.close() for link in found.links))

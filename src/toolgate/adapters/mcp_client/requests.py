@@ -1,0 +1,44 @@
+"""The two things that a server is asked: which tools it has, and to call one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from toolgate.adapters.mcp_client.failures import Unavailable
+from toolgate.adapters.mcp_client.limits import LARGEST_LIST, MOST_PAGES, MOST_TOOLS
+from toolgate.adapters.mcp_client.offer import weight
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp_types import CallToolResult, Tool
+
+
+async def listed(client: Client) -> list[Tool]:
+    """All tools of a server; `ValueError` if there are too many, or no end of them."""
+    from mcp_types import PaginatedRequestParams
+
+    found: list[Tool] = []
+    cursor, size = None, 0
+    for _ in range(MOST_PAGES):
+        page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+        found += page.tools
+        size += sum(map(weight, page.tools))
+        if len(found) > MOST_TOOLS or size > LARGEST_LIST:
+            raise ValueError(f"it lists more than {MOST_TOOLS} tools, or {LARGEST_LIST} characters of them")
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+    raise ValueError(f"its list of tools has not ended after {MOST_PAGES} pages")
+
+
+async def called(client: Client, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+    """Call a tool without the SDK's own check of the answer: it would run the server's patterns in Python's engine."""
+    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
+    from pydantic import TypeAdapter
+
+    answer: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
+    request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
+    result = await client.session.send_request(request, answer)
+    if isinstance(result, InputRequiredResult):
+        raise Unavailable("it asks for something that only a person or a model could give, which is not offered to it")
+    return result
