@@ -332,3 +332,13 @@ async def test_get_mode_db_error_fallback(tmp_path: Path, caplog: pytest.LogCapt
     assert warning.startswith("mode_read_error ")
     assert f"session_id={session_id!r}" in warning
     assert "error='StoreError'" in warning
+
+
+async def test_default_mode_from_config() -> None:
+    settings = SessionSettings()
+    sessions = InMemorySessions(settings)
+    session = await sessions.create()
+
+    assert settings.default_mode == "chat_safe"
+    assert (session.mode, await sessions.get_mode(session.id)) == (settings.default_mode, settings.default_mode)
+    await sessions.close()
