@@ -64,9 +64,7 @@ class Client:
     async def send(self, method: str, **params: Any) -> str:
         self._number += 1
         request = f"r{self._number}"
-        await self._socket.send(
-            json.dumps({"type": "request", "id": request, "method": method, "params": params})
-        )
+        await self._socket.send(json.dumps({"type": "request", "id": request, "method": method, "params": params}))
         return request
 
     async def answer(self, request: str) -> dict[str, Any]:

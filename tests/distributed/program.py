@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated
@@ -99,8 +100,18 @@ def registry(effects: str) -> ToolRegistry:
     return made
 
 
+def _pretend() -> None:
+    """Be of another version, or have a clock that is wrong, if the environment says so."""
+    from toolgate.distributed import names
+
+    names._FORMAT = int(os.environ.get("TEST_FORMAT", names._FORMAT))  # type: ignore[misc]
+    skew, real = float(os.environ.get("TEST_CLOCK_SKEW", "0")), time.time
+    time.time = lambda: real() + skew
+
+
 def main(words: list[str]) -> None:
     """Work until a signal says to end."""
+    _pretend()
     workspaces = {name: Path(path) for name, _, path in (word.partition("=") for word in words)}
     made = registry(os.environ["TEST_EFFECTS"])
     asyncio.run(work(Settings(), workspaces, say=_say, model=StepModel(), registry=made))

@@ -97,7 +97,11 @@ async def test_every_turn_ends_and_nothing_is_lost_or_done_twice(machines: Clust
     seed = random.randrange(10**6)
     chance = random.Random(seed)
     async with proxied(machines.url) as (proxy, way):
-        workers = [machines.worker(TOOLGATE_DATABASE_URL=way), machines.worker(), machines.worker()]
+        workers = [
+            machines.worker(TOOLGATE_DATABASE_URL=way),
+            machines.worker(TEST_CLOCK_SKEW="86400"),
+            machines.worker(TEST_CLOCK_SKEW="-86400"),
+        ]
         await machines.ready(*workers)
         sessions = [await machines.session(user=f"user{number % 3}") for number in range(SESSIONS)]
         trouble = asyncio.create_task(_trouble(machines, workers, chance, proxy))

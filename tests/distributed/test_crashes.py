@@ -1,4 +1,4 @@
-"""Workers that die, sleep or lose the database in the middle of a turn: somebody else goes on, and nothing is done twice."""
+"""Workers that die or sleep in the middle of a turn: somebody else goes on, and nothing is done twice."""
 
 import asyncio
 import signal

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, TypeVar
 
 from toolgate.distributed import dispatches, limits
 from toolgate.distributed.engine import Handout
 from toolgate.distributed.names import turns_queue, version, workspace_of
-from toolgate.errors import RequestRepeated, SessionNotFound
+from toolgate.errors import RequestRepeated, SessionNotFound, StoreError
 from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.sessions import transcript, turns
 
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
     from toolgate.sessions.driver import Transaction
     from toolgate.sessions.types import Message
     from toolgate.settings import Settings
+
+T = TypeVar("T")
+
+PATIENCE = 15.0
+"""Seconds that a person waits for the database."""
 
 
 class DurableRunner:
@@ -43,11 +50,11 @@ class DurableRunner:
         `RequestRepeated`, `SessionNotFound`, `MessageTooLarge` and `StoreError` start nothing.
         """
         said = transcript.message("user", mask(content, self._secrets) if self._secrets else content, None, None)
-        return await self._db.write(lambda tx: self._submit(tx, session_id, said, request_id))
+        return await _in_time(self._db.write(lambda tx: self._submit(tx, session_id, said, request_id)))
 
     async def cancel(self, session_id: str) -> bool:
         """End the turn of a session, wherever it is played; whether there was one."""
-        return await self._db.write(lambda tx: dispatches.cancel(tx, session_id))
+        return await _in_time(self._db.write(lambda tx: dispatches.cancel(tx, session_id)))
 
     async def drain(self, _seconds: float) -> int:
         """There is nothing to wait for: turns go on without this process."""
@@ -71,3 +78,15 @@ class DurableRunner:
         turn = dispatches.submit(transaction, session_id, said, place, request_id=request_id)
         self._handout.enqueue(transaction, turn.id, session_id, queue=queue, share=user)
         return turn
+
+
+async def _in_time(writing: Awaitable[T]) -> T:
+    """What the database answers, or that it does not: a person is waiting."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await writing
+    except TimeoutError:
+        raise StoreError(
+            f"The database did not answer within {PATIENCE:g} s, and nobody knows whether it was written. "
+            "Look at the session before you send it again."
+        ) from None

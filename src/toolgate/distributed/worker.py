@@ -61,7 +61,9 @@ class Worker:
         self._reaper = Reaper(db, options, approval_timeout)
         self._state: WorkerState = "ready"
         self._players: dict[str, Player] = {}
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Future[None]] = set()
+        self._workflows: set[asyncio.Task[None]] = set()
+        """dbos' own tasks: one that has lost its turn stays and waits for somebody else to end it."""
         self._beating: asyncio.Task[None] | None = None
         self._heard = 0.0
         """When the database last answered."""
@@ -113,6 +115,8 @@ class Worker:
         await self.drain()
         if self._beating is not None:
             self._beating.cancel()
+        for workflow in list(self._workflows):
+            workflow.cancel()
         await self._engine.stop()
         try:
             await self._db.write(lambda tx: workers.leave(tx, self.id))
@@ -122,9 +126,11 @@ class Worker:
 
     async def _play(self, turn_id: str, session_id: str) -> None:
         """The workflow: it returns when the turn has ended, was put aside, or is someone else's."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._running.add(task)
+        workflow, running = asyncio.current_task(), asyncio.get_running_loop().create_future()
+        assert workflow is not None
+        self._workflows.add(workflow)
+        workflow.add_done_callback(self._workflows.discard)
+        self._running.add(running)
         try:
             older = self._players.get(turn_id)
             if older is not None:  # this worker was thought dead, and is given its own turn again
@@ -135,7 +141,8 @@ class Worker:
                 if again:
                     await asyncio.sleep(_PAUSE)
         finally:
-            self._running.discard(task)
+            self._running.discard(running)
+            running.set_result(None)
             self._engine.freed()
 
     async def _attempt(self, turn_id: str, session_id: str) -> bool:
