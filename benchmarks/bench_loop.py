@@ -35,9 +35,11 @@ async def _store() -> AsyncIterator[tuple[Any, str]]:
 
 async def commits() -> Play:
     """What a round writes, written through the same store in the same transactions, and nothing else."""
-    from toolgate import ToolCall
+    from toolgate import ToolCall, ToolResponse, ToolResult
     from toolgate.agent.recording import TurnRecorder
     from toolgate.protocol.record import CallRecord
+
+    response = ToolResponse.success({"sum": 42}, "add returned a result.", stats={"time_ms": 0})
 
     def record(kind: Any, call_id: str, session_id: str) -> CallRecord:
         payload: dict[str, Any] = {"arguments": {"a": 2, "b": 40}}
@@ -49,7 +51,7 @@ async def commits() -> Play:
         async with _store() as (sessions, session_id):
             lease = await sessions.try_claim(session_id)
             turn = await sessions.start_turn(lease, "Add.")
-            recorder = TurnRecorder(sessions.recorder(lease, turn.id))
+            recorder = TurnRecorder(sessions, lease, turn.id)
             more = {"lease": lease, "turn_id": turn.id}
             begin = time.perf_counter()
             for number in range(ROUNDS):
@@ -57,7 +59,10 @@ async def commits() -> Play:
                 await sessions.append_message(session_id, "assistant", "", tool_calls=[call], **more)
                 for kind in ("decision", "started", "finished"):
                     await recorder.record(record(kind, call.id, session_id))
-                await recorder.close(sessions, session_id, '42\n{"sum":42}', call.id, **more)
+                result = ToolResult(
+                    tool_call_id=call.id, is_error=False, output="42", message="", extras={}, response=response
+                )
+                await recorder.close([(call, result, '42\n{"sum":42}')])
             seconds = time.perf_counter() - begin
             assert len(await sessions.messages(session_id)) == 2 * ROUNDS + 1
         return Sample(value=seconds / ROUNDS * 1e6)
