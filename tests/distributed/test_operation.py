@@ -17,8 +17,8 @@ from toolgate.distributed import names, runner
 from toolgate.distributed.options import Options
 from toolgate.distributed.runner import DurableRunner
 from toolgate.errors import StoreError
-from toolgate.sessions import Database
-from toolgate.settings import Settings
+from toolgate.sessions import Database, SessionManager
+from toolgate.settings import SessionSettings, Settings
 
 pytestmark = [pytest.mark.distributed, pytest.mark.timeout(120)]
 
@@ -48,6 +48,24 @@ async def test_a_worker_that_is_told_to_end_finishes_what_it_can_and_hands_over_
     assert waiting == "queued"
     assert [(turn.status, turn.attempt) for turn in ended] == [("done", 1), ("done", 1)]
     assert machines.effects("looks").count("short") == 1
+
+
+async def test_an_idle_session_moves_to_another_worker_and_its_shell_comes_along(machines: Cluster) -> None:
+    (machines.workspace() / "sub").mkdir()
+    settings = SessionSettings(coding_enabled=True)
+    sessions = SessionManager(machines.db, settings)
+    first = machines.worker(SESSION_CODING_ENABLED="true")
+    await machines.ready(first)
+    session = (await sessions.create("coding", user="ada", project="main")).id
+    before = [["Bash", {"command": "cd sub && export WHO=ada && hi() { echo hi $WHO; }"}]]
+    await machines.ended((await machines.begin(session, before, "Prepared.")).id)
+    first.kill()
+    await machines.ready(machines.worker(SESSION_CODING_ENABLED="true"))
+    turn = await machines.begin(session, [["Bash", {"command": "basename $PWD; hi"}]], "Moved.")
+    await machines.ended(turn.id)
+    answers = [message.content for message in await sessions.messages(session) if message.role == "tool"]
+
+    assert "sub\nhi ada" in answers[-1], answers
 
 
 async def test_an_old_worker_takes_no_turn_of_a_newer_version_and_a_new_one_adopts_old_turns(

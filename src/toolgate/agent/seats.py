@@ -19,6 +19,8 @@ class Seat:
     context: ToolContext
     compactor: Compactor
     taken: bool = False
+    fence: int = 0
+    """That of the last turn which was begun elsewhere and played here."""
 
 
 class Seats:
@@ -34,6 +36,18 @@ class Seats:
         seat.taken = True
         self._seats[session_id] = seat
         await self._make_room()
+        return seat
+
+    async def take_up(self, session_id: str, fence: int, shell: str | None) -> Seat:
+        """The seat for a turn that was begun elsewhere; a new one, with the shell's state, if others had it since."""
+        known = self._seats.get(session_id)
+        if known is not None and known.fence + 1 != fence:
+            await self._seats.pop(session_id).context.aclose()
+            known = None
+        seat = await self.take(session_id)
+        if known is None and shell is not None:
+            seat.context.shell.carry_on(shell)
+        seat.fence = fence
         return seat
 
     async def _make_room(self) -> None:

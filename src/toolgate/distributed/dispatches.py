@@ -78,6 +78,8 @@ class Taken:
     parent_session: str | None
     position: int
     """The last event of the session's log."""
+    shell: str | None
+    """The state of the session's shell after its last turn."""
 
 
 def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, ttl: float) -> Taken | bool:
@@ -92,8 +94,10 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
     if lease is None:
         return False
     row = transaction.row(
-        "SELECT d.claimed_at, d.state, d.user_name, d.workspace, d.queue, d.agent, s.parent_id, s.next_seq - 1 "
-        "FROM dispatches d JOIN sessions s ON s.id = d.session_id WHERE d.turn_id = ?1",
+        "SELECT d.claimed_at, d.state, "
+        "d.user_name, d.workspace, d.queue, d.agent, s.parent_id, s.next_seq - 1, h.state "
+        "FROM dispatches d JOIN sessions s ON s.id = d.session_id LEFT JOIN shells h ON h.session_id = s.id "
+        "WHERE d.turn_id = ?1",
         turn_id,
     )
     assert row is not None  # it was written together with the turn
@@ -102,7 +106,7 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
     transaction.run(
         f"UPDATE dispatches SET state = 'running', worker = ?2, claimed_at = {NOW} WHERE turn_id = ?1", turn_id, worker
     )
-    names = ("user", "workspace", "queue", "agent", "parent_session", "position")
+    names = ("user", "workspace", "queue", "agent", "parent_session", "position", "shell")
     return Taken(turn=turn, lease=lease, **dict(zip(names, row[2:], strict=True)))
 
 
@@ -115,9 +119,12 @@ def _again(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool)
     return turn.model_copy(update={"attempt": attempt})
 
 
-def finish(transaction: Transaction, lease: Lease, turn_id: str, ending: dict[str, Any]) -> Turn:
+def finish(
+    transaction: Transaction, lease: Lease, turn_id: str, ending: dict[str, Any], shell: str | None = None
+) -> Turn:
     """End a turn, give the session back, and forget the text in the making."""
     turn = turns.finish(transaction, lease, turn_id, usage=None, **ending)
+    _keep_shell(transaction, lease.session_id, shell)
     leases.release(transaction, lease)
     end(transaction, turn_id)
     transaction.run("DELETE FROM live WHERE session_id = ?1", lease.session_id)
@@ -131,15 +138,27 @@ def end(transaction: Transaction, turn_id: str) -> None:
     )
 
 
-def park(transaction: Transaction, lease: Lease, turn_id: str) -> None:
+def _keep_shell(transaction: Transaction, session_id: str, shell: str | None) -> None:
+    """Keep the state of the shell for whoever plays the session's next turn."""
+    if shell is not None:
+        transaction.run(
+            "INSERT INTO shells (session_id, state) VALUES (?1, ?2) "
+            "ON CONFLICT (session_id) DO UPDATE SET state = excluded.state",
+            *(session_id, shell),
+        )
+
+
+def park(transaction: Transaction, lease: Lease, turn_id: str, shell: str | None = None) -> None:
     """Put a turn aside until a person has answered: nobody plays it, nobody holds its session."""
     if leases.release(transaction, lease):
+        _keep_shell(transaction, lease.session_id, shell)
         _move(transaction, turn_id, "parked")
 
 
-def hand_over(transaction: Transaction, lease: Lease, turn_id: str, queue: str) -> None:
+def hand_over(transaction: Transaction, lease: Lease, turn_id: str, queue: str, shell: str | None = None) -> None:
     """Give a turn back to its queue for another worker."""
     if leases.release(transaction, lease):
+        _keep_shell(transaction, lease.session_id, shell)
         requeue(transaction, turn_id, queue)
 
 
@@ -147,6 +166,13 @@ def requeue(transaction: Transaction, turn_id: str, queue: str) -> None:
     """Let the turn be taken again."""
     _move(transaction, turn_id, "queued")
     engine.put_back(transaction, turn_id, queue)
+
+
+def decline(transaction: Transaction, turn_id: str) -> None:
+    """Leave a turn that came too late to somebody else."""
+    row = transaction.row("SELECT queue FROM dispatches WHERE turn_id = ?1 AND state <> 'ended'", turn_id)
+    if row is not None:
+        engine.put_back(transaction, turn_id, row[0])
 
 
 def _move(transaction: Transaction, turn_id: str, state: State) -> None:

@@ -150,6 +150,20 @@ def put_back_orphans(transaction: Transaction, timeout: float) -> list[str]:
     ]
 
 
+def put_back_strays(transaction: Transaction, timeout: float) -> list[str]:
+    """Put turns into their queues again whose workflow is over although they are not; there should be none."""
+    return [
+        row[0]
+        for row in transaction.rows(
+            f"UPDATE dbos.workflow_status w SET {_ENQUEUED}, queue_name = d.queue FROM dispatches d "
+            "WHERE d.turn_id = w.workflow_uuid AND d.state IN ('queued', 'running') "
+            "AND w.status NOT IN ('ENQUEUED', 'PENDING', 'DELAYED') "
+            f"AND w.updated_at < {NOW_MS} - CAST(?1 AS DOUBLE PRECISION) * 2000 RETURNING w.workflow_uuid",
+            timeout,
+        )
+    ]
+
+
 def adopt(transaction: Transaction, timeout: float) -> list[str]:
     """Make turns of older versions this version's, where no worker of theirs is left to take them."""
     return [

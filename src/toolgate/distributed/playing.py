@@ -13,7 +13,7 @@ from toolgate.distributed import dispatches
 from toolgate.distributed.agents import family_of
 from toolgate.distributed.asking import DurableApprover
 from toolgate.distributed.live import LiveWriter
-from toolgate.errors import SessionFenced, ToolError, ToolgateError
+from toolgate.errors import PolicyError, SessionFenced, ToolError, ToolgateError
 from toolgate.log import logger
 from toolgate.sessions import leases, turns
 
@@ -86,9 +86,8 @@ class Player:
             return await self._end(Ending(status="failed", code="INTERNAL_ERROR", message=_HOPELESS))
         try:
             return await self._play(live)
-        except ToolError as error:  # a sub-agent that is not known here any more
-            ending = Ending(status="failed", code=error.code.value, message=error.message)
-            return await self._end(ending)
+        except (ToolError, PolicyError) as error:  # a sub-agent that is not known here, a policy that is broken here
+            return await self._end(Ending(status="failed", code="INTERNAL_ERROR", message=str(error)))
         except ToolgateError as error:
             logger("distributed").warning("turn_lost", turn_id=self._taken.turn.id, error=str(error))
             return Outcome.lost
@@ -98,25 +97,39 @@ class Player:
         approver = self._approver = self._asking()
         kin = family_of(means.db, means.handout, taken, lambda: self._given_up is not None)
         async with means.loop.taking_up(
-            taken.lease, taken.turn.id, emit=live.emit, approver=approver, kin=kin, agent=taken.agent
+            taken.lease,
+            taken.turn.id,
+            emit=live.emit,
+            approver=approver,
+            kin=kin,
+            agent=taken.agent,
+            shell=taken.shell,
         ) as turn:
+            self._turn = turn
             if taken.turn.cancel_requested_at is not None:
                 turn.stop()
-            playing = asyncio.get_running_loop().create_task(play(turn))
-            keeping = asyncio.get_running_loop().create_task(self._keep(turn))
-            giving_up = asyncio.get_running_loop().create_task(self._giving_up.wait())
-            try:
-                await asyncio.wait({playing, giving_up}, return_when=asyncio.FIRST_COMPLETED)
-                if self._given_up is not None and not playing.done():
-                    await self._let_go(self._given_up)
-                    turn.stop()
-                ending = await playing
-            finally:
-                keeping.cancel()
-                giving_up.cancel()
-        if self._given_up is not None:
+            ending = await self._to_its_end(turn)
+            if isinstance(ending, Outcome):
+                return ending
+            return Outcome.lost if ending.code in _AGAIN else await self._end(ending)
+
+    async def _to_its_end(self, turn: Turn) -> Ending | Outcome:
+        """Play the turn, and hold its session meanwhile, until it ends or is given up."""
+        loop = asyncio.get_running_loop()
+        playing = loop.create_task(play(turn))
+        keeping = loop.create_task(self._keep(turn))
+        giving_up = loop.create_task(self._giving_up.wait())
+        try:
+            await asyncio.wait({playing, giving_up}, return_when=asyncio.FIRST_COMPLETED)
+            if playing.done() or self._given_up is None:
+                return await playing
+            await self._let_go(self._given_up)
             return self._given_up
-        return Outcome.lost if ending.code in _AGAIN else await self._end(ending)
+        finally:
+            keeping.cancel()
+            giving_up.cancel()
+            turn.stop()
+            await asyncio.wait({playing})
 
     def _asking(self) -> DurableApprover:
         taken, means = self._taken, self._means
@@ -138,19 +151,24 @@ class Player:
         if self._approver is not None:
             self._approver.parked = True
         lease, turn_id, queue = self._taken.lease, self._taken.turn.id, self._taken.queue
+        shell = self._shell()
         if outcome is Outcome.parked:
-            await self._means.db.write(lambda tx: dispatches.park(tx, lease, turn_id))
+            await self._means.db.write(lambda tx: dispatches.park(tx, lease, turn_id, shell))
         elif outcome is Outcome.handed_over:
-            await self._means.db.write(lambda tx: dispatches.hand_over(tx, lease, turn_id, queue))
+            await self._means.db.write(lambda tx: dispatches.hand_over(tx, lease, turn_id, queue, shell))
 
     async def _end(self, ending: Ending) -> Outcome:
         said = {"status": ending.status, "code": ending.code, "error": ending.message}
-        lease, turn_id = self._taken.lease, self._taken.turn.id
+        lease, turn_id, shell = self._taken.lease, self._taken.turn.id, self._shell()
         try:
-            await self._means.db.write(lambda tx: dispatches.finish(tx, lease, turn_id, said))
+            await self._means.db.write(lambda tx: dispatches.finish(tx, lease, turn_id, said, shell))
         except SessionFenced:
             return Outcome.lost
         return Outcome.ended
+
+    def _shell(self) -> str | None:
+        """What the next turn's shell begins with; a sub-agent's shell ends with it."""
+        return None if self._turn is None or self._taken.agent else self._turn.shell
 
     async def _keep(self, turn: Turn) -> None:
         """Hold the session while the turn is played; give the turn up when it cannot be held."""

@@ -40,6 +40,7 @@ class Reaper:
         return {
             "workers_gone": workers.bury(transaction, timeout),
             "turns_taken_from_the_dead": engine.put_back_orphans(transaction, timeout),
+            "turns_found_astray": engine.put_back_strays(transaction, timeout),
             "turns_adopted": engine.adopt(transaction, timeout),
             "turns_woken": dispatches.wake(transaction, self._approval_timeout),
         }

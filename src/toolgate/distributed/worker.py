@@ -150,6 +150,9 @@ class Worker:
         if turn_id in self._players:
             return True
         try:
+            if self._state != "ready":
+                await self._db.write(lambda tx: dispatches.decline(tx, turn_id))
+                return False
             taken = await self._db.write(
                 lambda tx: dispatches.take(tx, turn_id, session_id, self.id, self._options.lease)
             )
