@@ -180,7 +180,7 @@ async def test_a_record_is_kept_where_it_is_wanted(root: Path) -> None:
         (("--tools", "nothing"), "no tool 'nothing' in coding mode; there are: read_file,"),
         (("--tools", " , "), "--tools names no tool"),
         (("--port", "80"), "--host and --port belong to --http"),
-        (("--root", "/nonexistent"), "/nonexistent: No such file or directory"),
+        (("--root", "no/such/place"), "no/such/place: No such file or directory"),
     ],
 )
 async def test_a_command_line_that_cannot_be_meant_is_one_clear_line(

@@ -32,7 +32,8 @@ Program = Callable[[str], Path]
 def npm_environment() -> dict[str, str]:
     """Node from the wheel comes first, and nothing is asked or sent."""
     node = Path(sys.executable).parent
-    return {**os.environ, "PATH": f"{node}{os.pathsep}{os.environ['PATH']}", "CI": "true", "NO_COLOR": "1"}
+    own = {f"XDG_{kind}_HOME": str(HOME / kind.lower()) for kind in ("CONFIG", "DATA", "CACHE", "STATE")}
+    return {**os.environ, **own, "PATH": f"{node}{os.pathsep}{os.environ['PATH']}", "CI": "true", "NO_COLOR": "1"}
 
 
 def _install(name: str) -> Path:

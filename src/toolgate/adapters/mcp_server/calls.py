@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -13,11 +14,14 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolgate.adapters.mcp_server.answer import answer
 from toolgate.adapters.mcp_server.asking import Elicitation, can_ask
-from toolgate.adapters.mcp_server.desk import Desk
+from toolgate.adapters.mcp_server.desk import Desk, Seat
 from toolgate.adapters.mcp_server.live import LiveOutput, wants_log
 from toolgate.adapters.mcp_server.parking import Parking, Question, Running
+from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.ids import uuid7
+from toolgate.runtime.toolset import CallableToolset
+from toolgate.tools.context import ToolContext
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -26,6 +30,21 @@ if TYPE_CHECKING:
 
 GONE = "toolgate.gone"
 """The key of an HTTP request's scope with the future that is done when its client has gone away."""
+
+
+_asked: ContextVar[Approver | None] = ContextVar("asked", default=None)
+"""Who is asked about the call that this task runs."""
+
+
+class _AskedNow:
+    """The approver of tools that are made once for many calls: each call has its own."""
+
+    async def decide(self, request: ApprovalRequest) -> Approval:
+        """Pass the question on."""
+        approver = _asked.get()
+        if approver is None:
+            return Approval(allowed=False, message="nobody can be asked here")
+        return await approver.decide(request)
 
 
 class Calls:
@@ -82,11 +101,22 @@ class Calls:
     ) -> ToolResult:
         async with self._desk.context(ctx) as (seat, context):
             live.log = wants_log(seat.level if seat.level is not None else _level(ctx))
-            own = context.derive(approver=approver, on_output=live if live.is_wanted else None)
+            _asked.set(approver)
+            if not live.is_wanted:
+                return await self._toolset(seat, context, asks=approver is not None).handle(call)
+            own = context.derive(approver=approver, on_output=live)
             try:
                 return await self._desk.registry.toolset(self._desk.mode, own).handle(call)
             finally:
                 await live.aclose()
+
+    def _toolset(self, seat: Seat, context: ToolContext, *, asks: bool) -> CallableToolset:
+        """The client's tools, made once."""
+        found = seat.toolsets.get(asks)
+        if found is None:
+            own = context.derive(approver=_AskedNow() if asks else None)
+            found = seat.toolsets[asks] = self._desk.registry.toolset(self._desk.mode, own)
+        return found
 
     async def _wait(self, running: Running, ctx: ServerRequestContext[Any, Any]) -> None:
         """Until there is a result or a question; if the request is taken back, until the call has been stopped."""

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolgate.adapters.mcp_server.keeping import CallLog
@@ -15,6 +15,7 @@ from toolgate.log import logger
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.policy_source import policy_of
 from toolgate.runtime.registry import ToolRegistry
+from toolgate.runtime.toolset import CallableToolset
 from toolgate.settings import Settings
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
@@ -45,9 +46,12 @@ class Seat:
     client: ServerSession | None = None
     """The way to tell it something."""
     roots_known: bool = False
+    toolsets: dict[bool, CallableToolset] = field(default_factory=dict)
+    """The tools with and without somebody to ask; what a single call needs beside them is made for it."""
 
     async def close(self) -> None:
         """End the shell and let go of the directory."""
+        self.toolsets.clear()
         context, self.context = self.context, None
         narrow, self.narrow = self.narrow, None
         if context is not None:

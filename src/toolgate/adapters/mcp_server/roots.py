@@ -19,7 +19,7 @@ from toolgate.workspace import Workspace
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-_SECONDS = 5.0
+_SECONDS = 10.0
 """How long a client may take to say which roots it has."""
 
 
