@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """One answer, a conversation at the terminal, or one through a pipe."""
     if args.print is not None:
-        gc.disable()  # everything that is made until the first event stays: looking for what does not takes time
+        _hurry()
         from toolgate.cli.chat_print import answer
 
         return answer(args, _message(args.print))
@@ -57,10 +58,16 @@ def run(args: argparse.Namespace) -> int:
     return converse(args)
 
 
+def _hurry() -> None:
+    """Leave out of the start what it does not need."""
+    gc.disable()  # everything that is made until the first event stays: looking for what does not takes time
+    # pydantic would read a file of every installed package in search of plugins
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
+
 def is_terminal() -> bool:
     """Whether a person sits at a terminal that can do more than print lines, and its packages are there."""
     import importlib.util
-    import os
 
     capable = os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
     packages = all(map(importlib.util.find_spec, ("rich", "prompt_toolkit")))

@@ -13,7 +13,6 @@ from toolgate.cli.chat import settings_for
 from toolgate.cli.chat_conversation import Conversation, conversation_for
 from toolgate.cli.chat_headless import Headless
 from toolgate.cli.guard import UsageError
-from toolgate.cli.visible import visible
 
 if TYPE_CHECKING:
     import argparse
@@ -59,6 +58,8 @@ def _check_sandbox(chosen: str) -> None:
 
 
 def _complain(line: str) -> None:
+    from toolgate.cli.visible import visible  # it brings the analysis of commands, which nobody else needs so soon
+
     sys.stderr.write(f"toolgate chat: {visible(line, keep='')}\n")
     sys.stderr.flush()
 
@@ -86,7 +87,11 @@ class _Text:
 
     def end(self) -> int:
         """Print the answer."""
-        text = visible(self._text) if sys.stdout.isatty() else self._text
+        text = self._text
+        if sys.stdout.isatty():
+            from toolgate.cli.visible import visible
+
+            text = visible(text)
         if text:
             self._write(text if text.endswith("\n") else text + "\n")
         return int(self._failed)
