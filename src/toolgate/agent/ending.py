@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from toolgate.agent.turn import Stopped, Turn
 from toolgate.errors import ModelError, SessionError, SessionFenced, StoreError, ToolgateError
 from toolgate.log import logger
+from toolgate.runtime.tracing import span
 from toolgate.sessions import Lease, SessionStore
 from toolgate.sessions.types import TurnStatus
 
@@ -27,6 +28,16 @@ class Ending:
 
 async def play(turn: Turn) -> Ending:
     """Play a turn to its end, whatever that is; raises nothing."""
+    with span(
+        "invoke_agent", turn.agent, gen_ai__agent__name=turn.agent, gen_ai__conversation__id=turn.session_id
+    ) as seen:
+        ending = await _play(turn)
+        if ending.status != "done":
+            seen.failed(ending.code)
+        return ending
+
+
+async def _play(turn: Turn) -> Ending:
     try:
         await turn.rounds()
     except Stopped:

@@ -21,6 +21,7 @@ from toolgate.agent.subagents import Family, SubAgents
 from toolgate.agent.turn import Means, Turn
 from toolgate.errors import RequestRepeated, SessionBusy
 from toolgate.models.base import ModelClient
+from toolgate.models.masked import masked
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.jsontext import encode
@@ -73,13 +74,13 @@ class AgentLoop:
         prompt = prompt or PromptBuilder(registry, settings, workspace=workspace, memory=memory, agents=self._agents)
         self._means = Means(
             sessions=sessions,
-            model=model,
+            model=masked(model, self._secrets),
             registry=registry,
             prompt=prompt,
             settings=settings.agent,
             first_wait=first_wait,
         )
-        self._models = models
+        self._models = None if models is None else lambda name: masked(models(name), self._secrets)
         self._seats = Seats(self._seat)
         self._running: dict[str, TurnStream] = {}
         self._outside: ToolContext | None = None
@@ -189,10 +190,12 @@ class AgentLoop:
         approver: Approver | None,
         kin: Callable[..., SubAgents] = SubAgents,
         agent: str = "",
+        shell: str | None = None,
     ) -> AsyncIterator[Turn]:
         """A turn that was begun elsewhere, to be played from where it stands; its end is the caller's to write.
 
-        `kin` makes the runner of its sub-agents. With `agent` it is the turn of that sub-agent.
+        `kin` makes the runner of its sub-agents. With `agent` it is the turn of that sub-agent. `shell` is the state
+        of the session's shell, as `Turn.shell` gave it to whoever played the last turn.
         """
         mode = await self._means.sessions.get_mode(lease.session_id)
         family = Family(means=self._means, agents=self._agents, models=self._models, new_context=self._context)
@@ -204,7 +207,7 @@ class AgentLoop:
             finally:
                 await context.aclose()
             return
-        seat = await self._seats.take(lease.session_id)
+        seat = await self._seats.take_up(lease.session_id, lease.fence, shell)
         try:
             policy_of(seat.context)
             yield assemble(

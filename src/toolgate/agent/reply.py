@@ -14,6 +14,7 @@ from toolgate.log import logger
 from toolgate.models.base import ModelClient, ModelItem, ModelRequest, ModelStop, ModelUsage
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
+from toolgate.runtime.tracing import Span, span
 
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
@@ -52,18 +53,34 @@ async def ask(
 
     Whatever a client raises becomes a `ModelError`; how far the answer got is in `reply`.
     """
+    name = str(getattr(model, "name", ""))
+    with span("chat", name, gen_ai__request__model=name) as asked:
+        await _ask(model, request, reply, show, retries, wait, asked)
+        asked.note(gen_ai__usage__input_tokens=reply.input_tokens, gen_ai__usage__output_tokens=reply.output_tokens)
+    _close(reply, show)
+
+
+async def _ask(
+    model: ModelClient,
+    request: ModelRequest,
+    reply: Reply,
+    show: Callable[[str], None],
+    retries: int,
+    wait: float,
+    asked: Span,
+) -> None:
     for attempt in range(retries + 1):
         try:
             await _stream(model, request, reply, show)
-            break
+            return
         except ModelError as error:
             if not error.retryable or attempt == retries or reply.text:
+                asked.failed(error.code)
                 raise
             pause = error.retry_after if error.retry_after is not None else wait * 2**attempt * random.uniform(0.8, 1.2)
             logger("agent").info("model_retry", code=error.code, attempt=attempt + 1, seconds=round(pause, 2))
             reply.calls.clear()
             await asyncio.sleep(min(pause, LONGEST_WAIT))
-    _close(reply, show)
 
 
 async def _stream(model: ModelClient, request: ModelRequest, reply: Reply, show: Callable[[str], None]) -> None:

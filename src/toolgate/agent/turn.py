@@ -91,6 +91,16 @@ class Turn:
         """The last thing that the model said."""
         self.tally = Tally()
 
+    @property
+    def agent(self) -> str:
+        """Whose turn it is."""
+        return self._toolset.context.agent or "toolgate"
+
+    @property
+    def session_id(self) -> str:
+        """The session that it belongs to."""
+        return self._lease.session_id
+
     def stop(self) -> None:
         """End the turn: the model is interrupted, open calls are taken back, everything is answered and stored."""
         if self._stopping:
@@ -100,6 +110,13 @@ class Turn:
             pending.cancel()
         if self._asking is not None:
             self._asking.cancel()
+
+    @property
+    def shell(self) -> str | None:
+        """The state of the session's shell as text, if there is anything to carry to another process."""
+        session = self._toolset.context.shared.get("shell")
+        carried: str | None = None if session is None else session.carried()
+        return carried
 
     async def rounds(self) -> None:
         """Ask and run, until there is nothing to run; raises `Stopped`, `ModelError` and the store's errors."""

@@ -28,6 +28,7 @@ from toolgate.runtime.policy_source import policy_of
 from toolgate.runtime.recording import Recording
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.run import Entry, Run
+from toolgate.runtime.tracing import traced
 from toolgate.tools.base import Reroute
 from toolgate.tools.context import ToolContext
 
@@ -45,6 +46,8 @@ class Pipeline:
         self._recording = None
         if context.recorder is not None:
             self._recording = Recording(context.recorder, context.session_id, self._limits.secrets)
+        if (with_spans := traced(self.run, context.session_id)) is not None:
+            vars(self)["run"] = with_spans  # in place of the method, so that without a tracer nothing is asked a call
 
     async def run(self, call: ToolCall, pending: PendingResult) -> ToolResult:
         """Handle one call; raises nothing but cancellation."""

@@ -63,7 +63,7 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=16)
-def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
+def pattern_of(secrets: tuple[str, ...]) -> re.Pattern[str]:
     """Finds any of them; of two that begin alike the longer one."""
     return re.compile("|".join(map(re.escape, sorted(secrets, key=len, reverse=True))) or r"(?!)")
 
@@ -71,7 +71,7 @@ def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
 def mask(value: Any, secrets: tuple[str, ...]) -> Any:
     """A copy with every secret replaced."""
     if isinstance(value, str):
-        return _pattern(secrets).sub(MARK, value)
+        return pattern_of(secrets).sub(MARK, value)
     if isinstance(value, dict):
         return {mask(key, secrets): mask(item, secrets) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,0 +1,77 @@
+"""No secret of the runtime's own leaves a model, in however many pieces it comes."""
+
+import random
+from collections.abc import AsyncIterator
+from typing import Any
+
+from toolgate.models.base import ModelRequest, ModelStop
+from toolgate.models.masked import MaskedModel, MaskedText, masked
+from toolgate.protocol.calls import ToolCall
+from toolgate.testing import ScriptedModel
+
+SECRETS = ("hunter2-hunter2-token", "sk-0123456789")
+
+
+def pieces(text: str, seed: int) -> list[str]:
+    chance = random.Random(seed)
+    cuts = sorted(chance.sample(range(len(text) + 1), min(len(text), chance.randint(0, 12))))
+    return [text[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
+def shown(parts: list[str]) -> str:
+    masking = MaskedText(SECRETS)
+    return "".join([masking.feed(part) for part in parts] + [masking.rest()])
+
+
+def test_a_secret_is_masked_however_it_is_cut() -> None:
+    text = f"Here: {SECRETS[0]}, hunter2-hunter2-hunter2-token and {SECRETS[1]}{SECRETS[1]} sk-01234 hunt"
+    for seed in range(2000):
+        got = shown(pieces(text, seed))
+        assert not any(secret in got for secret in SECRETS)
+        assert got.startswith("Here: ")
+        assert got.endswith("sk-01234 hunt")
+        assert got.count("[redacted]") == 4
+
+
+def test_everything_else_is_passed_on_exactly() -> None:
+    text = "The token is not hunter2, nor is sk-012345678 the key. hunter2-hunter2-toke sk sk-"
+    for seed in range(2000):
+        assert shown(pieces(text, seed)) == text
+
+
+def test_ordinary_text_is_not_delayed() -> None:
+    masking = MaskedText(SECRETS)
+    for piece in ("What is h", "hun", "g", " sk-", "x"):
+        assert masking.feed(piece) == piece
+
+
+async def test_arguments_of_calls_are_masked_and_the_rest_stays() -> None:
+    call = ToolCall(id="c", name="x", arguments=f'{{"a": "{SECRETS[1]}"}}')
+    model = MaskedModel(ScriptedModel([["a hunter2-hunter2", call]]), SECRETS)
+    items = [item async for item in model.stream(ModelRequest([]))]
+    assert "".join(item for item in items if isinstance(item, str)) == "a hunter2-hunter2"
+    calls = [item for item in items if isinstance(item, ToolCall)]
+    assert [found.arguments for found in calls] == ['{"a": "[redacted]"}']
+
+
+async def test_what_is_no_text_is_passed_on_and_the_stream_is_closed() -> None:
+    closed = []
+
+    class Stopping:
+        async def stream(self, request: Any) -> AsyncIterator[Any]:
+            try:
+                yield "a"
+                yield ModelStop(reason="length")
+                yield "b"
+            finally:
+                closed.append(True)
+
+    stream = masked(Stopping(), SECRETS).stream(ModelRequest([]))
+    assert [await anext(stream), await anext(stream)] == ["a", ModelStop(reason="length")]
+    await stream.aclose()  # type: ignore[attr-defined]
+    assert closed == [True]
+
+
+def test_without_secrets_it_is_the_same_model() -> None:
+    model = ScriptedModel([])
+    assert masked(model, ()) is model
