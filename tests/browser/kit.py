@@ -24,6 +24,11 @@ PATIENCE = 20_000
 TOKEN = "the-token-of-the-browser-tests"
 
 
+def script(name: str) -> str:
+    """A function that runs in the page."""
+    return (Path(__file__).parent / name).read_text()
+
+
 class Gateway:
     """A real gateway in a thread of its own; it can be stopped and started again on the same port and database."""
 

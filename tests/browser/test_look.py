@@ -7,48 +7,12 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, BrowserContext, expect
 
-from tests.browser.kit import PATIENCE, Gateway, arrive, window
+from tests.browser.kit import PATIENCE, Gateway, arrive, script, window
 from toolgate import ToolCall
 from toolgate.testing import ScriptedModel
 
-CONTRAST = """
-() => {
-  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
-  const rgba = (colour) => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data];
-  };
-  const over = ([r, g, b, a], [R, G, B]) => [r, g, b].map((c, i) => (c * a + [R, G, B][i] * (255 - a)) / 255);
-  const luminance = (rgb) => {
-    const [r, g, b] = rgb.map((c) => (c / 255 <= .04045 ? c / 255 / 12.92 : ((c / 255 + .055) / 1.055) ** 2.4));
-    return .2126 * r + .7152 * g + .0722 * b;
-  };
-  const behind = (element) => {
-    const layers = [];
-    for (let at = element; at; at = at.parentElement) layers.unshift(rgba(getComputedStyle(at).backgroundColor));
-    return layers.reduce((below, layer) => over(layer, below), [255, 255, 255]);
-  };
-  const poor = [];
-  for (const element of document.querySelectorAll("body *")) {
-    const text = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    if (!text || !element.checkVisibility({opacityProperty: true, visibilityProperty: true}) || element.closest(":disabled, .hidden")) continue;
-    const back = behind(element);
-    const front = over(rgba(getComputedStyle(element).color), back);
-    const [low, high] = [luminance(front), luminance(back)].sort((a, b) => a - b);
-    const ratio = (high + .05) / (low + .05);
-    if (ratio < 4.5) poor.push(`${element.tagName}.${element.className} ${ratio.toFixed(2)} ${element.textContent.trim().slice(0, 30)}`);
-  }
-  return poor;
-}
-"""
-NAMELESS = """
-() => [...document.querySelectorAll("button, a[href], input, textarea, summary, [tabindex='0']")]
-  .filter((element) => element.checkVisibility())
-  .filter((element) => !(element.ariaLabel || element.labels?.length || element.textContent.trim()))
-  .map((element) => element.outerHTML.slice(0, 120))
-"""
+CONTRAST = script("contrast.js")
+NAMELESS = script("nameless.js")
 
 
 def _call(number: int, name: str, **arguments: object) -> ToolCall:
@@ -58,7 +22,10 @@ def _call(number: int, name: str, **arguments: object) -> ToolCall:
 def _rich() -> ScriptedModel:
     """A conversation with one of everything."""
     items = [{"content": "Look", "status": "completed"}, {"content": "Think", "status": "in_progress"}]
-    text = "## Heading\n\nSome *words* and `code`, a [link](https://example.com).\n\n```py\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote"
+    text = (
+        "## Heading\n\nSome *words* and `code`, a [link](https://example.com).\n\n"
+        "```py\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote"
+    )
     return ScriptedModel(
         [
             [
@@ -145,7 +112,8 @@ async def test_a_phone_has_room_for_everything(browser: Browser, gateway_with: C
         await dialog.get_by_role("button", name="Allow once").tap()
         await person.ended("edit_file", "success")
         sizes = await page.evaluate(
-            "[...document.querySelectorAll('button')].filter(b => b.checkVisibility()).map(b => b.getBoundingClientRect().height)"
+            "[...document.querySelectorAll('button')].filter(button => button.checkVisibility())"
+            ".map(button => button.getBoundingClientRect().height)"
         )
         assert min(sizes) >= 24
         assert person.problems == []
@@ -162,8 +130,8 @@ async def test_the_keyboard_alone_is_enough(context: BrowserContext, gateway: Ga
         await page.keyboard.press("Tab")
         seen.append(await page.evaluate(focused))
         outline = await page.evaluate(
-            "(e => [getComputedStyle(e), getComputedStyle(e.nextElementSibling ?? e), getComputedStyle(e.parentElement)]"
-            ".some(s => s.outlineStyle !== 'none'))(document.activeElement)"
+            "(at => [at, at.nextElementSibling ?? at, at.parentElement]"
+            ".some(e => getComputedStyle(e).outlineStyle !== 'none'))(document.activeElement)"
         )
         assert outline, seen[-1]
         if await page.evaluate("document.activeElement.id") == "prompt":

@@ -1,4 +1,4 @@
-"""The whole story of a session: signing in, tools, a denial, a plan, sub-agents, and everything there after a reload."""
+"""The whole story of a session: signing in, tools, a denial, a plan, sub-agents, and everything after a reload."""
 
 import json
 import re
