@@ -117,7 +117,12 @@ async def test_a_wire_that_breaks_is_tried_again_ever_more_slowly(page: Page) ->
         """async () => {
           const { Wire } = await import("/static/wire.js");
           const times = [];
-          const wire = new Wire(() => { times.push(performance.now()); return new WebSocket("ws://127.0.0.1:1/"); });
+          const wire = new Wire(() => {
+            const socket = new EventTarget();
+            times.push(performance.now());
+            setTimeout(() => socket.dispatchEvent(new CloseEvent("close", {code: 1006})));
+            return socket;
+          });
           wire.open();
           while (times.length < 4) await new Promise((resolve) => setTimeout(resolve, 20));
           wire.close();
