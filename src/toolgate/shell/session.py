@@ -13,10 +13,10 @@ from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
-from toolgate.shell import dump, slots
+from toolgate.shell import carry, dump, slots
 from toolgate.shell.capture import Capture
 from toolgate.shell.checks import check_access, check_command, check_root, check_timeout
-from toolgate.shell.hints import hint
+from toolgate.shell.hints import Ending, hint
 from toolgate.shell.jobs import Jobs
 from toolgate.shell.memory import Memory, StateView
 from toolgate.shell.options import ShellOptions
@@ -35,6 +35,7 @@ Stream = Literal["stdout", "stderr"]
 OnOutput = Callable[[Stream, str], None]
 """Called on the event loop with what was just printed, decoded but not reduced."""
 
+_KILLED = 137  # 128 + SIGKILL
 _PAUSE = 0.02
 """Seconds in which a shell is started and loaded."""
 
@@ -98,6 +99,14 @@ class ShellSession:
     def fresh_state(self) -> ShellState:
         """The state that a command is given right after a restart."""
         return self._parts()[1].first
+
+    def carried(self) -> str | None:
+        """The state as text, for another process to go on from; None if there is nothing to carry."""
+        return None if self._made is None else carry.write(self._made[1], self._root)
+
+    def carry_on(self, text: str) -> None:
+        """Go on from a state that another process has carried."""
+        carry.read(text, self._parts()[1], self._root)
 
     def exists(self, path: str) -> bool:
         """Whether a path, relative to the root or absolute inside it, is a file: `bash FILE` is then the real bash."""
@@ -277,7 +286,29 @@ class ShellSession:
             stdout_info=out,
             stderr_info=err,
             sandbox=self.sandbox(access),
-            hint="" if job else hint(access, run.exit_code, stderr[-8192:] + stdout[-2048:]),
+            hint="" if job else self._hint(run, access, None if timed_out else run.exit_code, stdout, stderr),
             job_id=job,
             cwd=self.cwd,
+        )
+
+    def _hint(self, run: Run, access: Access, exit_code: int | None, stdout: str, stderr: str) -> str:
+        if exit_code == 0 and not stderr:
+            return ""
+        starter, memory = self._parts()
+        began = memory.for_access(access).directory if run.process.loaded is None else run.process.loaded.directory
+        return hint(
+            Ending(
+                command=run.command,
+                access=access,
+                layer=starter.layer.name,
+                mounts=starter.layer.mounts,
+                root=self._root,
+                home=starter.environment["HOME"],
+                directory=os.fsdecode(began),
+                exit_code=exit_code,
+                stdout=stdout,
+                stderr=stderr,
+                out_of_memory=exit_code == _KILLED and starter.killed_for_memory(),
+                jobs=any(job.running for job in self.jobs.list()),
+            )
         )

@@ -54,6 +54,7 @@ class Starter:
         self._free: list[tuple[str, int]] = []
         self._before: dict[ShellProcess, frozenset[str]] = {}
         self._spares: list[ShellProcess] = []
+        self._kills = 0
 
     def _home(self, real: str) -> str:
         if self.layer.mounts:
@@ -120,6 +121,7 @@ class Starter:
         """Let go of a shell; its exchange file is used again."""
         process.close()
         self._before.pop(process, None)
+        self._kills = self._group.memory_kills()
         file = self._files.pop(process, None)
         if file is not None:
             self._free.append(file)
@@ -129,6 +131,10 @@ class Starter:
         if process.view.access != "write" or not self.layer.mounts or process not in self._before:
             return []
         return self.views.protected.set_aside(self._before[process])
+
+    def killed_for_memory(self) -> bool:
+        """Whether the kernel ended something for taking too much memory since the last shell was let go."""
+        return self._group.memory_kills() > self._kills
 
     def report(self, access: Access) -> SandboxReport:
         """What is in force for an access."""

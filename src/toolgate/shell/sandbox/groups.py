@@ -37,6 +37,11 @@ class ControlGroup:
         """The same program, as a member of the groups."""
         return ["/bin/sh", "-c", _JOIN, " ".join(self._paths), *argv] if self._paths else argv
 
+    def memory_kills(self) -> int:
+        """How often the kernel has ended a process of the group for taking too much memory."""
+        found = (_read(f"{path}/{name}") for path in self._paths for name in ("memory.events", "memory.oom_control"))
+        return sum(int(count) for text in found for count in re.findall(r"^oom_kill (\d+)$", text, re.MULTILINE))
+
     def _make(self, path: str, values: Mapping[str, str]) -> bool:
         try:
             os.mkdir(path)
@@ -77,21 +82,24 @@ def _sweep(parent: str) -> None:
 def _candidates() -> Iterator[str]:
     """Where a group of ours would be: below the one that this process is in."""
     name = f"toolgate-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    try:
-        fd = os.open("/proc/self/cgroup", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return
-    try:
-        lines = os.read(fd, 65536).decode(errors="replace").splitlines()
-    finally:
-        os.close(fd)
-    for line in lines:
+    for line in _read("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         mounts = [f"/sys/fs/cgroup/{controllers}"] if controllers in _FILES else [] if controllers else _MOUNTS
         for mount in mounts:
             if os.access(f"{mount}{path}/cgroup.procs", os.W_OK):
                 _sweep(f"{mount}{path}")
                 yield os.path.normpath(f"{mount}{path}/{name}")
+
+
+def _read(path: str) -> str:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return os.read(fd, 65536).decode(errors="replace")
+    finally:
+        os.close(fd)
 
 
 def _set(group: str, name: str, value: str) -> bool:

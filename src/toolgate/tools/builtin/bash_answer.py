@@ -41,7 +41,7 @@ def answered(result: CommandResult, timeout_ms: int, whole: Whole | None = None)
     if "\ufffd" in result.stdout or "\ufffd" in result.stderr:
         notes.append(_NOT_TEXT)
     if result.timed_out:
-        return _timed_out(data, timeout_ms, notes, stats, context)
+        return _timed_out(data, timeout_ms, [*([result.hint] if result.hint else []), *notes], stats, context)
     sentences = [_ending(result), *([result.hint] if result.hint else []), *notes]
     if result.exit_code == 0 and not result.truncated:
         return ToolResponse.success(data, " ".join(sentences), stats=stats, context=context)
@@ -101,7 +101,8 @@ def _timed_out(
     if data["stdout"] or data["stderr"]:
         text = " ".join([message, "What it had printed is kept.", *notes, step])
         return ToolResponse.partial(data, text, stats=stats, context=context)
-    return ToolResponse.failure(ErrorCode.TIMEOUT, message, data=data, next_step=step, stats=stats, context=context)
+    whole = " ".join([message, *notes])
+    return ToolResponse.failure(ErrorCode.TIMEOUT, whole, data=data, next_step=step, stats=stats, context=context)
 
 
 def category_of(response: ToolResponse) -> str | None:

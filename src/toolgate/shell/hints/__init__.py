@@ -1,0 +1,27 @@
+"""Says when the sandbox was the reason of a failure, and which access would have worked.
+
+A command that fails for a reason of its own gets no hint: what it says itself is all there is to say. A phrase that
+stands in the command line as well is its own words, and nothing is concluded from it.
+"""
+
+from __future__ import annotations
+
+from toolgate.shell.hints.ending import Ending
+from toolgate.shell.hints.limits import limit_hint
+from toolgate.shell.hints.network import network_hint
+from toolgate.shell.hints.paths import path_hint
+from toolgate.shell.hints.terminal import terminal_hint
+
+__all__ = ["Ending", "hint"]
+
+
+def hint(ending: Ending) -> str:
+    """A next step for a command that failed; empty if the sandbox had no part in it."""
+    if ending.exit_code == 0:
+        return network_hint(ending)
+    looked = () if ending.layer == "off" else (network_hint, path_hint)
+    for look in (limit_hint, *looked, terminal_hint):
+        found = look(ending)
+        if found:
+            return found
+    return ""

@@ -1,0 +1,68 @@
+"""Hints about the network: there is none without full access, and some programs fail without a word."""
+
+import re
+
+from toolgate.shell.hints.ending import Ending
+
+_MESSAGE = re.compile(
+    r"[Nn]etwork (?:is )?unreachable|[Cc]ould not resolve|[Tt]emporary failure in name resolution"
+    r"|[Nn]ame or service not known|[Nn]o address associated with|[Uu]nable to resolve host|[Nn]o such host"
+    r"|\b(?:ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b|socket\.gaierror|getaddrinfo failed|getaddrinfo E\w+"
+)
+_DENIED = re.compile(r"socket[^\n]*(?:\n[^\n]*){0,3}Permission ?(?:Error|denied)")
+"""Where sockets themselves are denied."""
+_SILENT = {"curl": (5, 6, 7, 28), "wget": (4,), "getent": (2,)}
+"""Exit codes with which a program that was told to be quiet says that it reached nobody."""
+_WAITING = {
+    "git": ("clone", "fetch", "pull", "push", "ls-remote", "submodule"),
+    "npm": ("install", "i", "ci", "add", "view", "update", "audit", "exec", "create", "publish", "info", "outdated"),
+    "yarn": ("install", "add", "dlx", "create", "publish", "upgrade"),
+    "pnpm": ("install", "i", "add", "dlx", "create", "publish", "update"),
+    "pip": ("install", "download", "index", "wheel"),
+    "pip3": ("install", "download", "index", "wheel"),
+    **dict.fromkeys(("npx", "curl", "wget", "ssh", "scp", "sftp", "telnet", "nc", "ncat", "ping", "ftp"), ()),
+}
+"""Programs that wait for the network, and the words with which they do; none: always."""
+_HERE = re.compile(r"(?:\w+://)?(?:[^/@]*@)?(?:localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0)(?:[:/].*)?")
+
+
+def network_hint(ending: Ending) -> str:
+    """Whether there would have been a network with full access."""
+    if ending.access == "full":
+        return ""
+    programs = [words for words in ending.commands if _goes_out(words)]
+    said = ending.says(_MESSAGE) or (None if ending.mounts else ending.says(_DENIED))
+    if said is not None and (ending.exit_code != 0 or programs):
+        return _none(ending)
+    for words in programs:
+        silent = ending.exit_code in _SILENT.get(words[0], ())
+        if ending.exit_code is not None and not silent:
+            continue
+        if any(_HERE.fullmatch(word) for word in words[1:]):
+            return _elsewhere(ending)
+        if silent:
+            return _none(ending)
+        return f"'{words[0]}' may have waited for the network. {_none(ending)}"
+    return ""
+
+
+def _none(ending: Ending) -> str:
+    return f'There is no network with access="{ending.access}"; with access="full" a person is asked and it would work.'
+
+
+def _elsewhere(ending: Ending) -> str:
+    """A server that is a background job has a loopback of its own, as every command has."""
+    if not ending.jobs:
+        return ""
+    return (
+        f'With access="{ending.access}" every command has a network of its own, and a job\'s cannot be reached. '
+        'Start the server in the same command, or both with access="full".'
+    )
+
+
+def _goes_out(words: tuple[str, ...]) -> bool:
+    """Whether a simple command is one that needs the network."""
+    if words[0] == "getent":
+        return words[1:2] in (("hosts",), ("ahosts",), ("ahostsv4",))
+    verbs = _WAITING.get(words[0])
+    return verbs is not None and (not verbs or any(word in verbs for word in words[1:]))

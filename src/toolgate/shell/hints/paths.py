@@ -1,0 +1,107 @@
+"""Hints about paths: what is read-only, what is protected, and what commands do not see."""
+
+import posixpath
+import re
+
+from toolgate.shell.hints.ending import Ending
+
+_READ_ONLY = re.compile(r"[Rr]ead-only file system|\bEROFS\b|\[Errno 30\]")
+_BUSY = re.compile(r"[Dd]evice or resource busy|\bEBUSY\b|\[Errno 16\]")
+_ABSENT = re.compile(r"[Nn]o such file or directory|\bENOENT\b|does not exist|[Cc]annot access")
+_DENIED = re.compile(r"[Pp]ermission denied|\bEACCES\b|\[Errno 13\]")
+_WRITES = re.compile(r"[Cc]annot (?:touch|create|remove|move|make|copy)|creat|writ|unlink|mkdir|temporary file|open\(")
+"""How a program says that it was writing, where reading is denied in the same words."""
+_PATH = re.compile(
+    r"(?:(?<=['\"‘`:=(\s])|^)(~?/[^\s'\"’`:;,()]+|(?:[^\s'\"‘’`:;,()/]+/)*\.(?:git|toolgate)(?:/[^\s'\"’`:;,()]*)?)"
+)
+_SYSTEM = frozenset("usr bin sbin lib lib32 lib64 libx32 etc opt nix gnu snap proc dev sys".split())
+
+
+def path_hint(ending: Ending) -> str:
+    """What the sandbox does with the path that the command failed on."""
+    own = ending.command.lower()
+    for line in ending.said.splitlines():
+        kind = _complaint(ending, line)
+        if kind is None or kind[1].lower() in own:
+            continue
+        places = [(_place(ending, path), path) for path in _PATH.findall(line)] or [("root", "")]
+        # the last one is what was written: `cannot copy 'A' to 'B'`
+        found = next((text for place, path in reversed(places) if (text := _text(ending, kind[0], place, path))), "")
+        if found:
+            return found
+    return ""
+
+
+def _complaint(ending: Ending, line: str) -> tuple[str, str] | None:
+    """Whether a line is about writing or about seeing something, and its words for that."""
+    if match := _READ_ONLY.search(line):
+        return "write", match.group()
+    if (match := _BUSY.search(line)) and ".git" in line:
+        return "write", match.group()
+    if match := (_ABSENT if ending.mounts else _DENIED).search(line):
+        wrote = _WRITES.search(line) or (line.startswith("bash: ") and ">" in ending.command)
+        return "see" if ending.mounts or not wrote else "write", match.group()
+    return None
+
+
+def _place(ending: Ending, path: str) -> str:
+    if path.startswith("~"):
+        return "home"
+    full = posixpath.normpath(posixpath.join(ending.directory, path))
+    if _is_in(full, ending.root):
+        inside = posixpath.relpath(full, ending.root)
+        if inside.partition("/")[0] == ".toolgate":
+            return "runtime"
+        return "git" if _is_in(inside, ".git") else "root"
+    if full.split("/")[1] in _SYSTEM:
+        return "system"
+    if _is_in(full, ending.home) or full.startswith(("/root/", "/home/")):
+        return "home"
+    if _is_in(full, "/tmp") or _is_in(full, "/var/tmp"):
+        # a project below /var/tmp is shown by its real path, which is another one in the sandbox
+        return "git" if f"/{posixpath.basename(ending.root)}/.git/" in full else "temporary"
+    return "outside"
+
+
+def _text(ending: Ending, kind: str, place: str, path: str) -> str:
+    if place == "runtime":
+        return "'.toolgate' belongs to the runtime and is hidden from commands, whatever their access."
+    if kind == "see":
+        return _unseen(place, path)
+    if place == "git" and ending.access == "write":
+        return (
+            'The sandbox keeps .git/hooks and .git/config read-only with access="write", because git runs what they '
+            'name; with access="full" a person is asked and it would work.'
+        )
+    if place in ("root", "git"):
+        return _read_only(ending)
+    if place == "temporary":
+        return ""
+    return (
+        "The sandbox lets commands write only in the project and in /tmp. For other directories the operator can set "
+        'TOOLGATE_SHELL_ROOTS; they can then be written with access="full".'
+    )
+
+
+def _unseen(place: str, path: str) -> str:
+    if place == "home":
+        return f"Home directories and keys are hidden from commands, whatever their access: '{path}' is not shown."
+    if place == "outside":
+        return (
+            f"'{path}' is not shown to commands, whether or not it exists: they see the project, /tmp and the system. "
+            "The operator can show them more with TOOLGATE_SHELL_READABLE."
+        )
+    return ""
+
+
+def _read_only(ending: Ending) -> str:
+    if ending.access != "read":
+        return ""
+    with_which = 'it would work with access="write"'
+    if not ending.mounts:
+        with_which = 'with access="full" a person is asked and it would work'
+    return f'The sandbox keeps the project read-only with access="read"; {with_which}.'
+
+
+def _is_in(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")

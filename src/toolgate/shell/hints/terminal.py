@@ -1,0 +1,23 @@
+"""Hints about programs that wait for a person at a terminal, where there is neither."""
+
+from toolgate.shell.hints.ending import Ending
+
+_WANTS = frozenset(
+    """
+    vi vim nvim view ex nano pico emacs joe mcedit less more most man info top htop btop atop watch screen tmux mc ncdu
+    dialog whiptail mutt lynx w3m links minicom picocom script alsamixer crontab visudo vipw passwd su login
+    """.split()
+)
+
+
+def terminal_hint(ending: Ending) -> str:
+    """Which program waited in vain; only for a command that ran to its deadline."""
+    if ending.exit_code is not None:
+        return ""
+    for words in ending.commands:
+        if words[0] in _WANTS:
+            return (
+                f"'{words[0]}' wants a terminal, and there is none: use a program or an option that needs no person, "
+                "and read_file and edit_file for files."
+            )
+    return ""
