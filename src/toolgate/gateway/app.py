@@ -21,6 +21,7 @@ from toolgate.gateway.access import Access
 from toolgate.gateway.assets import Assets
 from toolgate.gateway.entry import Entry
 from toolgate.gateway.guard import Guard, Receive, Scope, Send
+from toolgate.gateway.metrics import rendered
 from toolgate.gateway.outputs import serve_output
 from toolgate.gateway.remote import service_of, status_page
 from toolgate.gateway.service import Service
@@ -99,6 +100,7 @@ def _routes() -> list[Route | WebSocketRoute]:
         Route("/status", status_page, methods=["GET"]),
         Route("/sessions/{session_id}/outputs/{seq:int}", _output, methods=["GET"]),
         Route("/sessions/{session_id}/outputs/{seq:int}/{name}", _output, methods=["GET"]),
+        Route("/metrics", _metrics, methods=["GET"]),
         Route("/health/live", _live, methods=["GET"]),
         Route("/health/ready", _ready, methods=["GET"]),
     ]
@@ -127,6 +129,18 @@ async def _output(request: Request) -> Response:
     return await serve_output(request.app.state.service, request.app.state.entry, request)
 
 
+async def _metrics(request: Request) -> Response:
+    """Numbers for Prometheus, for whoever shows a token."""
+    state = request.app.state
+    if state.entry.identify(request.scope) is None:
+        return JSONResponse({"error": "Show a token."}, status_code=401)
+    try:
+        body, kind = rendered(state.service)
+    except ImportError:
+        return JSONResponse({"error": "This needs more: pip install 'toolgate[metrics]'."}, status_code=501)
+    return Response(body, media_type=kind, headers={"cache-control": "no-store"})
+
+
 async def _live(_request: Request) -> Response:
     return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})
 
@@ -135,7 +149,7 @@ async def _ready(request: Request) -> Response:
     """Whether turns can be taken: the database answers."""
     service: Service | None = request.app.state.service
     try:
-        if service is None:
+        if service is None or service.draining:
             raise ToolgateError("starting or ending")
         await service.sessions.list(limit=1)
     except ToolgateError:

@@ -132,6 +132,7 @@ class Connection:
             message = f"There is no method {request.method!r}. There are: {known}."
             self.outbox.put(error(request.id, "METHOD_NOT_FOUND", message))
             return
+        self.service.counts.requests[request.method] += 1
         try:
             params = wanted.model_validate(request.params)
             await self._methods.call(request, params)

@@ -13,6 +13,7 @@ from toolgate.gateway.access import COOKIE_SECONDS, FIRST_FRAME, SUBPROTOCOL, Id
 from toolgate.gateway.connection import Connection
 from toolgate.gateway.guard import ABORT, Receive, Scope, Send, refuse
 from toolgate.gateway.projection import error
+from toolgate.log import logger
 
 if TYPE_CHECKING:
     from toolgate.gateway.service import Service
@@ -52,6 +53,8 @@ class Entry:
             await self._unannounced(scope, receive, send)
             return
         if identity is None:
+            self._service.counts.refused[401] += 1
+            logger("gateway").info("client_refused", status=401)
             await refuse(scope, send, 401, "Show a token: Authorization: Bearer, or subprotocol toolgate.bearer.TOKEN.")
             return
         if identity.by_cookie and not any(name.lower() == b"origin" for name, _ in scope["headers"]):
@@ -65,14 +68,17 @@ class Entry:
             if accepted:
                 await send({"type": "websocket.close", "code": 1013, "reason": "too many connections"})
             else:
+                self._service.counts.refused[503] += 1
                 await refuse(scope, send, 503, "Too many connections; try again later.")
             return
         try:
             if not accepted:
                 await send({"type": "websocket.accept", "subprotocol": _offered(scope)})
+            logger("gateway").info("client_connected", user=identity.user, clients=len(self._service.connections))
             await connection.run()
         finally:
             self._service.connections.discard(connection)
+            logger("gateway").info("client_left", user=identity.user, clients=len(self._service.connections))
 
     async def _unannounced(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let someone in who will say who it is at once, and nothing else before."""

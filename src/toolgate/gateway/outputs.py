@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 _PIECE = 256 * 1024
+_LARGEST_SEQ = 2**31
 _HEADERS = {
     "content-security-policy": "default-src 'none'; sandbox",
     "cache-control": "private, no-store",
@@ -63,14 +64,16 @@ async def serve_output(service: Service, entry: Entry, request: Request) -> Resp
 
 
 async def _path_of(service: Service, user: str, wanted: Mapping[str, Any]) -> str | None:
+    seq = wanted["seq"]
+    if not wanted["session_id"].replace("-", "").isalnum() or not 0 < seq < _LARGEST_SEQ:
+        return None
     try:
         session = await service.sessions.get(wanted["session_id"])
     except SessionNotFound:
         return None
     if session.user != user:
         return None
-    seq = wanted["seq"]
-    for event in await service.feed.events(session.id, seq - 1, limit=1) if seq else ():
+    for event in await service.feed.events(session.id, seq - 1, limit=1):
         if event.seq == seq and event.kind == "call_finished":
             found = references(event.payload.get("data"))
             name = wanted.get("name") or next(iter(found), "")

@@ -7,6 +7,7 @@ import contextlib
 import ipaddress
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +136,9 @@ class GatewayServer(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """As uvicorn does; besides, SIGHUP reads the tokens again."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
         with super().capture_signals():
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGHUP, self._reload)
@@ -142,6 +146,7 @@ class GatewayServer(uvicorn.Server):
                 yield
             finally:
                 loop.remove_signal_handler(signal.SIGHUP)
+                self._captured_signals.clear()  # it has ended as it was told to: nothing is left to be raised
 
     def _reload(self) -> None:
         try:

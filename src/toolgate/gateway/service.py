@@ -10,6 +10,7 @@ from toolgate.errors import ToolgateError
 from toolgate.gateway.access import Access
 from toolgate.gateway.channel import Channels
 from toolgate.gateway.live import Live
+from toolgate.gateway.metrics import Counts
 from toolgate.gateway.outputs import LocalBlobs
 from toolgate.gateway.page_watcher import DetailWatcher, RenderedWatcher
 from toolgate.gateway.turns import LocalFeed, LocalTurns
@@ -60,6 +61,7 @@ class Service:
         self.coding_enabled = coding_enabled
         self.channels = Channels(feed, self._request_of)
         self.connections: set[Connection] = set()
+        self.counts = Counts()
         self.closes_abandoned = False
         """Whether turns that nobody plays any more are ended here."""
         self.draining = False
@@ -75,6 +77,11 @@ class Service:
         if runner is None:
             runner = self._turns[user] = self._make_turns(user)
         return runner
+
+    @property
+    def running(self) -> int:
+        """Turns that run in this process."""
+        return sum(getattr(runner, "running", 0) for runner in self.runners)
 
     @property
     def runners(self) -> list[TurnRunner]:
@@ -177,11 +184,11 @@ class Service:
 
 def local_service(stack: Stack, access: Access) -> Service:
     """The service whose turns run in this process."""
-    live = Live()
+    live, counts = Live(), Counts()
     most = stack.settings.gateway.max_turns
 
     def turns(user: str) -> TurnRunner:
-        return LocalTurns(stack.loop_of(user), live, stack.database.feed.track, most)
+        return LocalTurns(stack.loop_of(user), live, stack.database.feed.track, most, counts.event)
 
     service = Service(
         stack.settings.gateway,
@@ -196,4 +203,5 @@ def local_service(stack: Stack, access: Access) -> Service:
     )
     service.model = str(getattr(stack.model, "name", ""))
     service.closes_abandoned = True
+    service.counts = counts
     return service

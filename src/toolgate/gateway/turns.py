@@ -25,11 +25,14 @@ Track = Callable[[str], AbstractContextManager[Callable[[], int]]]
 class LocalTurns:
     """The `TurnRunner` of one user: its turns are tasks of this process and go on whether anybody watches or not."""
 
-    def __init__(self, loop: AgentLoop, live: Live, track: Track, most: int) -> None:
+    def __init__(
+        self, loop: AgentLoop, live: Live, track: Track, most: int, count: Callable[[AgentEvent], None]
+    ) -> None:
         self._loop = loop
         self._live = live
         self._track = track
         self._most = most
+        self._count = count
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     @property
@@ -53,7 +56,7 @@ class LocalTurns:
 
     async def _run(self, session_id: str, stream: TurnStream, begun: asyncio.Future[None]) -> None:
         with self._track(session_id) as position, self._live.speaking(session_id):
-            stream.tap = _tap(self._live, session_id, position)
+            stream.tap = _tap(self._live, session_id, position, self._count)
             try:
                 await stream.started()
             except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised to whoever submitted
@@ -74,7 +77,9 @@ class LocalTurns:
         return len(self._tasks)
 
 
-def _tap(live: Live, session_id: str, position: Callable[[], int]) -> Callable[[AgentEvent], None]:
+def _tap(
+    live: Live, session_id: str, position: Callable[[], int], count: Callable[[AgentEvent], None]
+) -> Callable[[AgentEvent], None]:
     """Passes text and output on at once; everything else is in the log."""
 
     def told(event: AgentEvent) -> None:
@@ -86,6 +91,7 @@ def _tap(live: Live, session_id: str, position: Callable[[], int]) -> Callable[[
             live.output(session_id, event.call_id, event.stream, text)
         else:
             live.pause(session_id)
+            count(event)
 
     return told
 

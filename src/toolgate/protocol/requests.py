@@ -31,8 +31,12 @@ class _Params(BaseModel):
     model_config = _STRICT
 
 
+_NAME = r"^[A-Za-z0-9_-]{1,100}$"
+"""What ids of sessions and questions look like."""
+
+
 class _OfSession(_Params):
-    session_id: str = Field(min_length=1, max_length=100)
+    session_id: str = Field(pattern=_NAME)
 
 
 class ChatSend(_OfSession):
@@ -94,7 +98,7 @@ class SessionUnsubscribe(_OfSession):
 class ApprovalRespond(_Params):
     """Answer a question; the first answer counts."""
 
-    id: str = Field(min_length=1, max_length=100)
+    id: str = Field(pattern=_NAME)
     allowed: bool
     message: str = Field(default="", max_length=10_000)
     """Reaches the model when the answer is no."""
