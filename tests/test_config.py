@@ -1,5 +1,6 @@
 """The config file: where it is, what it may say, what is refused and in which words."""
 
+import json
 import os
 import re
 import subprocess
@@ -305,3 +306,18 @@ def test_the_command_line_says_it_in_one_line_a_problem(config: Path) -> None:
 
     assert (done.returncode, done.stdout) == (2, "")
     assert [line.startswith(f"toolgate call: {config}, line ") for line in done.stderr.splitlines()] == [True, True]
+
+
+def test_the_doctor_shows_which_file_is_in_force(config: Path) -> None:
+    def finding() -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "toolgate", "doctor", "--json"], capture_output=True, text=True, check=False
+        )
+        found: dict[str, str] = {check["name"]: check["finding"] for check in json.loads(done.stdout)}
+        return found.get("config file", found["settings"])
+
+    assert finding() == f"none (it would be {config})"
+    config.write_text("[agent]\nretries = 1\n")
+    assert finding() == str(config)
+    config.write_text("[agent]\nretries = -1\n")
+    assert finding().startswith(f"{config}, line 2, [agent] retries")

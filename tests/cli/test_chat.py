@@ -444,6 +444,22 @@ def test_it_leaves_the_terminal_as_it_found_it(chat: Chat, model: Model) -> None
     assert terminal.raw.rfind("\x1b[?25h") > terminal.raw.rfind("\x1b[?25l")
 
 
+@pytest.mark.parametrize("when", ["command", "prompt"])
+def test_sigterm_ends_it_in_good_order(chat: Chat, model: Model, when: str) -> None:
+    import termios
+
+    terminal = chat("--coding", "--model", "m", model=model([bash("echo begun; sleep 60")]))
+    if when == "command":
+        terminal.type("go\r")
+        terminal.until("│ begun")
+
+    terminal.process.send_signal(signal.SIGTERM)
+
+    assert terminal.ended() == 128 + signal.SIGTERM
+    assert termios.tcgetattr(terminal.fd)[3] & termios.ECHO
+    assert terminal.raw.rfind("\x1b[?25h") > terminal.raw.rfind("\x1b[?25l")
+
+
 def test_a_session_that_was_interrupted_says_so(chat: Chat, model: Model) -> None:
     server = model([bash("echo begun; sleep 60")], ["Recovered."])
     first = chat("--coding", "--model", "m", model=server)

@@ -131,8 +131,8 @@ class Card:
         """Everything that the model reads, made safe to show."""
         assert self.result is not None
         data = self.result.response.data
-        if data.get("exit_code") == 0 and not (data.get("stdout") or data.get("stderr")):
-            return []
+        if data.get("exit_code") == 0 and data.get("stdout") == data.get("stderr") == "":
+            return []  # all there is to say is in the head
         text = overwritten(self.result.output).rstrip("\n")
         return text.split("\n") if text.strip() else []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from toolgate.cli.chat import LATEST, settings_for
 from toolgate.cli.chat_commands import SlashCommands
 from toolgate.cli.chat_conversation import Conversation, conversation_for
 from toolgate.cli.chat_headless import Headless
-from toolgate.cli.guard import UsageError
+from toolgate.cli.guard import UsageError, run_until_signalled
 from toolgate.cli.sh_input import End, Plain
 from toolgate.cli.visible import prose, visible
 from toolgate.errors import ToolgateError
@@ -26,7 +25,7 @@ def converse(args: argparse.Namespace) -> int:
     """Answer line by line until the end of stdin."""
     if args.resume == LATEST:
         raise UsageError("--resume needs an id here; toolgate sessions list shows them")
-    return asyncio.run(_converse(args))
+    return run_until_signalled(_converse(args))
 
 
 async def _converse(args: argparse.Namespace) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import sys
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from toolgate.agent.events import AgentEvent, TextChunk, ToolCallInfo, TurnFaile
 from toolgate.cli.chat import settings_for
 from toolgate.cli.chat_conversation import Conversation, conversation_for
 from toolgate.cli.chat_headless import Headless
-from toolgate.cli.guard import UsageError
+from toolgate.cli.guard import UsageError, run_until_signalled
 
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +21,7 @@ def answer(args: argparse.Namespace, message: str) -> int:
     """Take one turn and print it; 0 if it ended well."""
     if args.resume == "":
         raise UsageError("--resume needs an id here; toolgate sessions list shows them")
-    return asyncio.run(_answer(args, message))
+    return run_until_signalled(_answer(args, message))
 
 
 async def _answer(args: argparse.Namespace, message: str) -> int:

@@ -140,7 +140,8 @@ class Questions:
             ("?", "bold yellow"), " ", (f"{name}{who} asks: ", "bold yellow"), visible(request.summary, keep="")
         )
         said = visible(request.reason, keep="")
-        because = self._painted(f"because: {said}", style="dim") if said and said not in detail else []
+        told = not said or said in detail or said == f"{name} needs permission"
+        because = [] if told else self._painted(f"because: {said}", style="dim")
         self.print([head, *self._painted(detail), *because])
 
     def _painted(self, detail: str, style: str = "") -> list[str]:

@@ -19,7 +19,8 @@ from toolgate.cli.chat_keys import Keyboard
 from toolgate.cli.chat_question import Questions
 from toolgate.cli.chat_region import Region
 from toolgate.cli.chat_view import View
-from toolgate.cli.chat_welcome import remembered, welcome
+from toolgate.cli.chat_welcome import recalled, remembered, welcome
+from toolgate.cli.guard import run_until_signalled
 from toolgate.cli.sh_input import End
 from toolgate.cli.visible import visible
 from toolgate.errors import ToolgateError
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 def converse(args: argparse.Namespace) -> int:
     """Talk until the person leaves."""
-    return asyncio.run(_converse(args))
+    return run_until_signalled(_converse(args))
 
 
 async def _converse(args: argparse.Namespace) -> int:
@@ -151,8 +152,6 @@ class Chat:
 
     async def recall(self) -> None:
         """Show where the session had got to."""
-        from toolgate.cli.chat_welcome import recalled
-
         self._region.print(await recalled(self._canvas, self._conversation))
 
     def _toolbar(self) -> StyleAndTextTuples:

@@ -47,7 +47,7 @@ class View:
         self._open: dict[str, Card] = {}
         self._asked: dict[str, tuple[Card | None, float]] = {}
         self._kind = ""
-        self._began = 0.0
+        self._began = self._thought = 0.0
         self._changed = asyncio.Event()
         self._stopping = False
         self.cards: list[Card] = []
@@ -60,6 +60,7 @@ class View:
         self._text, self._open, self._kind = None, {}, ""
         self._stopping = False
         self._began = time.monotonic()
+        self._thought = self._questions.thought
 
     def stopping(self) -> None:
         """The person wants the turn to end."""
@@ -148,7 +149,8 @@ class View:
     def _done(self, event: TurnDone) -> None:
         conversation = self._conversation
         conversation.count(event)
-        parts = [duration(time.monotonic() - self._began)]
+        thought = self._questions.thought - self._thought
+        parts = [duration(time.monotonic() - self._began - thought)]
         if event.usage.input_tokens or event.usage.output_tokens:
             parts += [f"{event.usage.input_tokens:,} tokens in", f"{event.usage.output_tokens:,} out"]
         parts.append(f"context {conversation.context_share:.0%}")

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Coroutine, Iterable
+    from typing import Any
 
 
 class UsageError(Exception):
@@ -32,6 +33,32 @@ def run_guarded(command: str, run: Callable[[], int]) -> int:
             raise
         return _explain(command, error)
     return code
+
+
+def run_until_signalled(main: "Coroutine[Any, Any, int]") -> int:
+    """Run a program's main coroutine; SIGTERM and SIGHUP end it in good order, as Ctrl-C does."""
+    import asyncio
+    import signal
+
+    received: list[int] = []
+
+    async def run() -> int:
+        task = asyncio.current_task()
+        assert task is not None
+        loop = asyncio.get_running_loop()
+
+        def end(number: int) -> None:
+            received.append(number)
+            task.cancel()
+
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, end, number)
+        return await main
+
+    try:
+        return asyncio.run(run())
+    except asyncio.CancelledError:
+        return 128 + received[0] if received else 1
 
 
 def _explain(command: str, error: Exception) -> int:
