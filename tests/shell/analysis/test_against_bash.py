@@ -26,6 +26,8 @@ PIECES = [
 ]  # fmt: skip
 KNOWN = [
     "a <<<$\nMARK",
+    "x+=(a)E MARK",
+    "x=()'' MARK",
     "time X=1 MARK",
     "r\\\nm x; MARK",
     "cat <<E\n`MARK`\nE\n",

@@ -18,6 +18,7 @@ _ENDS_SIMPLE = frozenset({"", "\n", ";", "|", ")", "#"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[A-Za-z0-9_@*+$-]*\])?(\+?=)")
 _SUBSCRIPT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\[")
 _DECLARES = frozenset({"export", "declare", "typeset", "local", "readonly"})
+_BEHIND_ARRAY = frozenset(["", " ", "\t", "\n", ";", "&", "|", ")", "<", ">"])
 _NO_WORDS: frozenset[str] = frozenset()
 
 
@@ -187,6 +188,8 @@ class Grammar(CompoundReader):
         while self.gap():
             if self.text.startswith(")", self.at):
                 self.at += 1
+                if self.text[self.at : self.at + 1] not in _BEHIND_ARRAY:
+                    raise UnparsableError("something follows an array without a blank")
                 return (*words, Lexeme(""))
             words.append(self.some_word())
         raise UnparsableError("an array is not closed")
