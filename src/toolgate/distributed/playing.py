@@ -15,22 +15,18 @@ from toolgate.distributed.asking import DurableApprover
 from toolgate.distributed.live import LiveWriter
 from toolgate.errors import PolicyError, SessionFenced, ToolError, ToolgateError
 from toolgate.log import logger
-from toolgate.sessions import leases, turns
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentLoop
     from toolgate.distributed.engine import Handout
     from toolgate.distributed.options import Options
-    from toolgate.sessions import Database
-    from toolgate.sessions.driver import Transaction
+    from toolgate.sessions import Database, Lease
 
 _AGAIN = ("STORE_ERROR", "SESSION_FENCED")
 """Endings that are no end of the turn: the database or the session was lost, and somebody goes on with it."""
 MOST_ATTEMPTS = 10
 """Workers that may be lost over one turn."""
 _HOPELESS = f"{MOST_ATTEMPTS} workers were lost while they played this turn; it is not tried again."
-_LOOK = 1.0
-"""Seconds between two looks at whether a person wants the turn to end."""
 
 
 class Outcome(enum.Enum):
@@ -63,6 +59,27 @@ class Player:
         self._given_up: Outcome | None = None
         self._giving_up = asyncio.Event()
         self._approver: DurableApprover | None = None
+        self._held_until = 0.0
+        self.hold()
+
+    @property
+    def held(self) -> tuple[Lease, str]:
+        """The session that has to be held, and the turn that is played in it."""
+        return self._taken.lease, self._taken.turn.id
+
+    def hold(self) -> None:
+        """The session is held for as long as a lease lasts."""
+        self._held_until = asyncio.get_running_loop().time() + self._means.options.lease
+
+    def check(self) -> None:
+        """Give the turn up if its session could not be held: others may have it by now."""
+        if asyncio.get_running_loop().time() > self._held_until:
+            self.give_up(Outcome.lost)
+
+    def cancel(self) -> None:
+        """End the turn, because a person wants it."""
+        if self._turn is not None:
+            self._turn.stop()
 
     def give_up(self, outcome: Outcome) -> None:
         """Stop playing without ending the turn."""
@@ -114,10 +131,9 @@ class Player:
             return Outcome.lost if ending.code in _AGAIN else await self._end(ending)
 
     async def _to_its_end(self, turn: Turn) -> Ending | Outcome:
-        """Play the turn, and hold its session meanwhile, until it ends or is given up."""
+        """Play the turn until it ends or is given up."""
         loop = asyncio.get_running_loop()
         playing = loop.create_task(play(turn))
-        keeping = loop.create_task(self._keep(turn))
         giving_up = loop.create_task(self._giving_up.wait())
         try:
             await asyncio.wait({playing, giving_up}, return_when=asyncio.FIRST_COMPLETED)
@@ -126,7 +142,6 @@ class Player:
             await self._let_go(self._given_up)
             return self._given_up
         finally:
-            keeping.cancel()
             giving_up.cancel()
             turn.stop()
             await asyncio.wait({playing})
@@ -169,30 +184,3 @@ class Player:
     def _shell(self) -> str | None:
         """What the next turn's shell begins with; a sub-agent's shell ends with it."""
         return None if self._turn is None or self._taken.agent else self._turn.shell
-
-    async def _keep(self, turn: Turn) -> None:
-        """Hold the session while the turn is played; give the turn up when it cannot be held."""
-        loop = asyncio.get_running_loop()
-        ttl = self._means.options.lease
-        held_until = loop.time() + ttl
-        while True:
-            await asyncio.sleep(min(_LOOK, ttl / 4))
-            try:
-                async with asyncio.timeout(ttl / 2):
-                    if await self._means.db.write(self._renew):
-                        turn.stop()
-                held_until = loop.time() + ttl
-            except SessionFenced:
-                self.give_up(Outcome.lost)
-                return
-            except (ToolgateError, TimeoutError) as error:
-                logger("distributed").warning("lease_not_renewed", error=type(error).__name__)
-                if loop.time() > held_until:
-                    self.give_up(Outcome.lost)
-                    return
-
-    def _renew(self, transaction: Transaction) -> bool:
-        """Hold the session for longer; whether someone wants the turn to end."""
-        leases.renew(transaction, self._taken.lease, self._means.options.lease)
-        turn = turns.get(transaction, self._taken.turn.id)
-        return turn is not None and turn.cancel_requested_at is not None

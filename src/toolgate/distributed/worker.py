@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toolgate.distributed import dispatches, workers
+from toolgate.distributed import dispatches, keeping, workers
 from toolgate.distributed.engine import Engine, Handout
 from toolgate.distributed.names import agents_queue, turns_queue, version
 from toolgate.distributed.options import Options
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from toolgate.agent import AgentLoop
     from toolgate.distributed.workers import WorkerState
     from toolgate.sessions import Database
+    from toolgate.sessions.driver import Transaction
 
 _ROUND = 1.0
 """Seconds between two signs of life, and two looks at what nobody looks after."""
@@ -189,11 +190,14 @@ class Worker:
             await self._reaper.round()
 
     async def _try_to_beat(self) -> None:
+        """Give a sign of life and hold the sessions; what cannot be held for too long is given up."""
         try:
             async with asyncio.timeout(self._options.lease / 2):
                 await self._beat()
         except (ToolgateError, TimeoutError) as error:
             logger("distributed").warning("no_sign_of_life", error=str(error) or "the database does not answer")
+        for player in self._players.values():
+            player.check()
 
     async def _beat(self) -> None:
         about = workers.About(
@@ -204,5 +208,19 @@ class Worker:
             running=len(self._players),
             state=self._state,
         )
-        await self._db.write(lambda tx: workers.beat(tx, about))
+        players = dict(self._players)
+        held = [player.held for player in players.values()]
+
+        def unit(transaction: Transaction) -> keeping.Round:
+            workers.beat(transaction, about)
+            return keeping.renew(transaction, held, self._options.lease)
+
+        found = await self._db.write(unit)
         self._heard = asyncio.get_running_loop().time()
+        for turn_id, player in players.items():
+            if turn_id in found.renewed:
+                player.hold()
+            if turn_id in found.lost and self._players.get(turn_id) is player:
+                player.give_up(Outcome.lost)
+            if turn_id in found.unwanted:
+                player.cancel()
