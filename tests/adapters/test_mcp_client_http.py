@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -17,6 +18,8 @@ import pytest
 
 from tests.adapters.kit import ALL, SERVERS, connected, until
 from toolgate import ErrorCode
+from toolgate.adapters.mcp_client import ServerConfig
+from toolgate.adapters.mcp_client.link import Link
 
 
 def at(url: str, **more: Any) -> dict[str, Any]:
@@ -191,10 +194,16 @@ async def test_an_answer_that_is_too_large_is_not_taken_in(headers: dict[str, st
 
     with raw_server(answer) as (url, _):
         async with connected(raw=at(url)) as live:
-            result = await live.call("raw__act")
+            tracemalloc.start()
+            try:
+                result = await live.call("raw__act")
+                _, peak = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
 
     assert result.is_error
     assert "x" * 100 not in result.output
+    assert peak < 32 << 20
 
 
 async def test_a_connection_that_breaks_is_answered_for_and_closing_does_not_hang() -> None:
@@ -212,6 +221,20 @@ async def test_a_connection_that_breaks_is_answered_for_and_closing_does_not_han
         assert result.response.error is not None
         assert result.response.error.code is ErrorCode.INTERNAL_ERROR
         assert time.monotonic() - began < 10
+
+
+async def test_a_cancellation_that_a_library_loses_does_not_keep_the_connection() -> None:
+    class Deaf(Link):
+        async def _session(self) -> None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(1000)
+
+    link = Deaf(ServerConfig(name="raw", command="x"), {}, lambda _link: None)
+    link.open()
+    await asyncio.sleep(0)
+
+    async with asyncio.timeout(5):
+        await link.close()
 
 
 async def test_another_origin_is_not_followed() -> None:
