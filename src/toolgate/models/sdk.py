@@ -89,10 +89,18 @@ class SdkModel:
             except ModuleNotFoundError as error:
                 raise failures.missing(self.package, self.package) from error
             try:
-                self._connection = getattr(sdk, self.client)(max_retries=0, **self._options)
+                self._connection = getattr(sdk, self.client)(max_retries=0, **self._options, **self._transport(sdk))
                 self._ready(self._connection)
             except self._errors(sdk) as error:
                 raise failures.from_status(401, str(error), {}, key_name=self.key_name) from error
+
+    def _transport(self, sdk: Any) -> dict[str, Any]:
+        """The SDK's own HTTP client; for a server that is spoken to in the clear without loading certificates first."""
+        if not str(self._options.get("base_url", "")).startswith("http://"):
+            return {}
+        from toolgate.models.late_tls import late_context
+
+        return {"http_client": sdk.DefaultAsyncHttpxClient(verify=late_context())}
 
     def _ready(self, connection: Any) -> None:
         """Load what the first request needs."""
