@@ -1,4 +1,4 @@
-"""Print the JSON Schema (draft 2020-12) of the envelope that every tool answers in."""
+"""Print the JSON Schema (draft 2020-12) of the envelope that every tool answers in, or of the gateway's frames."""
 
 import argparse
 import json
@@ -6,12 +6,16 @@ import sys
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command takes no arguments."""
+    """Which of both."""
+    parser.add_argument("--wire", action="store_true", help="requests and frames of the gateway instead")
 
 
-def run(_args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print it."""
-    from toolgate.protocol.schema import envelope_schema
+    if getattr(args, "wire", False):
+        from toolgate.gateway.wire_schema import wire_schema as schema
+    else:
+        from toolgate.protocol.schema import envelope_schema as schema
 
-    sys.stdout.write(json.dumps(envelope_schema(), indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(schema(), indent=2, ensure_ascii=False) + "\n")
     return 0

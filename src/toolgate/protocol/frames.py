@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from toolgate.protocol.approval import ApprovalRequest
 from toolgate.protocol.calls import ToolDenied
 
-_CLOSED = ConfigDict(frozen=True, extra="forbid")
+_CLOSED = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 FrameError = Literal[
     "PARSE_ERROR",

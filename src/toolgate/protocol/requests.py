@@ -21,8 +21,7 @@ class Request(BaseModel):
     model_config = _STRICT
 
     type: Literal["request"]
-    id: str | int
-    """Chosen by the client; the frames that answer carry it."""
+    id: str | int = Field(description="Chosen by the client; the frames that answer carry it.")
     method: str = Field(max_length=100)
     params: dict[str, Any] = Field(default_factory=dict)
 
@@ -43,9 +42,13 @@ class ChatSend(_OfSession):
     """Take a turn. Its frames carry the request's `id`; there is no `response`."""
 
     content: str = Field(max_length=LONGEST_CONTENT)
-    request_id: str | None = Field(default=None, min_length=1, max_length=100)
-    """The client's own name for this message, which the turn's frames carry as their `id`: sent again with it, the
-    message starts no second turn."""
+    request_id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=100,
+        description="The client's own name for this message, which the turn's frames carry as their `id`. Sent again "
+        "with it, the message starts no second turn.",
+    )
 
 
 class ChatHistory(_OfSession):
@@ -66,8 +69,7 @@ class SessionCreate(_Params):
 class SessionList(_Params):
     """The caller's sessions, the latest first."""
 
-    search: str = Field(default="", max_length=200)
-    """Words that the title has to contain, in any case."""
+    search: str = Field(default="", max_length=200, description="Words that the title has to contain, in any case.")
     limit: int = Field(default=100, ge=1, le=1000)
 
 
@@ -85,10 +87,14 @@ class SessionSubscribe(_OfSession):
     """Watch a session: the answer, then everything after `after_seq`, then what happens."""
 
     after_seq: int = Field(default=0, ge=0, le=2**53)
-    details: bool = False
-    """Frames say which session and turn they belong to, and there are more of them (see below)."""
-    render: bool = False
-    """Text comes as `markdown` frames, rendered on the server, in place of `stream_chunk`; needs `details`."""
+    details: bool = Field(
+        default=False,
+        description="Frames say which session and turn they belong to, and there are more of them (see below).",
+    )
+    render: bool = Field(
+        default=False,
+        description="Text comes as `markdown`, rendered on the server, in place of `stream_chunk`; needs `details`.",
+    )
 
 
 class SessionUnsubscribe(_OfSession):
@@ -100,10 +106,10 @@ class ApprovalRespond(_Params):
 
     id: str = Field(pattern=_NAME)
     allowed: bool
-    message: str = Field(default="", max_length=10_000)
-    """Reaches the model when the answer is no."""
-    remember: bool = False
-    """Allow the rule that the request shows for the rest of the session."""
+    message: str = Field(default="", max_length=10_000, description="Reaches the model when the answer is no.")
+    remember: bool = Field(
+        default=False, description="Allow the rule that the request shows for the rest of the session."
+    )
 
 
 class ToolsList(_Params):
