@@ -1,5 +1,5 @@
 // Asking a person: exactly what would happen, and three answers that the keyboard can give.
-import { announce, h, icon } from "./dom.js";
+import { announce, h, icon, pane } from "./dom.js";
 import { detail } from "./diff.js";
 import { clock, visible } from "./text.js";
 
@@ -7,6 +7,8 @@ import { clock, visible } from "./text.js";
 const ARMED_AFTER = 500;
 /** While a person types, the question waits. */
 const TYPING = 900;
+
+const who = ({ agent }) => (agent ? `Sub-agent ${visible(agent)} asks` : "Permission needed");
 
 /** Why it is asked, unless it is only that the tool always asks. */
 function reason({ reason = "", tool_name }) {
@@ -114,7 +116,7 @@ export class Approval extends HTMLElement {
         "div",
         { class: "top" },
         icon("waiting"),
-        h("p", { class: "who" }, question.agent ? `Sub-agent ${visible(question.agent)} asks` : "Permission needed", left ? ` · ${left} more waiting` : ""),
+        h("p", { class: "who" }, who(question), left ? ` · ${left} more waiting` : ""),
         h("p", { class: "deadline", role: "timer" }),
       ),
       h("h2", { id: "approval-summary", tabindex: "-1" }, visible(question.summary)),
@@ -135,7 +137,8 @@ export class Approval extends HTMLElement {
   }
 
   #button(words, key, classes, act) {
-    return h("button", { type: "button", class: classes, "aria-keyshortcuts": key, onclick: act }, words, h("kbd", { "aria-hidden": "true" }, key));
+    const properties = { type: "button", class: classes, "aria-keyshortcuts": key, onclick: act };
+    return h("button", properties, words, h("kbd", { "aria-hidden": "true" }, key));
   }
 
   #submit(words, classes) {
@@ -147,7 +150,8 @@ export class Approval extends HTMLElement {
   }
 
   #denial() {
-    const field = h("input", { id: "reason", maxlength: "2000", autocomplete: "off", placeholder: "What should be done instead?" });
+    const placeholder = "What should be done instead?";
+    const field = h("input", { id: "reason", maxlength: "2000", autocomplete: "off", placeholder });
     const form = h(
       "form",
       { class: "panel denial", hidden: true },
@@ -166,7 +170,7 @@ export class Approval extends HTMLElement {
       "form",
       { class: "panel rule", hidden: true },
       h("p", {}, "For the rest of this session, this is allowed without asking again:"),
-      h("pre", { tabindex: "0", role: "group", "aria-label": "The rule" }, visible(rule)),
+      pane("The rule", {}, visible(rule)),
       h("div", { class: "row" }, this.#submit("Allow always", "primary"), this.#back()),
     );
     form.addEventListener("submit", (event) => {
@@ -206,7 +210,8 @@ export class Approval extends HTMLElement {
     }
     const plain = !(event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat);
     if (!plain || this.#dialog.dataset.armed !== "true" || event.target.matches("input")) return;
-    const act = { a: () => this.#answer(true), d: () => this.#panel("denial"), w: () => this.#panel("rule") }[event.key.toLowerCase()];
+    const acts = { a: () => this.#answer(true), d: () => this.#panel("denial"), w: () => this.#panel("rule") };
+    const act = acts[event.key.toLowerCase()];
     if (!act) return;
     event.preventDefault();
     act();

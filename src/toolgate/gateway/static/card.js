@@ -1,5 +1,5 @@
 // A tool call as a card: what was asked for, what it prints, how it ended, and the whole envelope behind it.
-import { announce, h, icon } from "./dom.js";
+import { announce, h, icon, pane } from "./dom.js";
 import { diff, isDiff } from "./diff.js";
 import { Output } from "./output.js";
 import { brief, clipped, duration, visible } from "./text.js";
@@ -21,6 +21,10 @@ const REFUSALS = new Set(["APPROVAL_DENIED", "ACCESS_DENIED", "MODE_DENIED"]);
 /** A match as grep prints it, a note as it was kept. */
 function match(one) {
   return one.file === undefined ? String(one.content ?? JSON.stringify(one)) : `${one.file}:${one.line}: ${one.text}`;
+}
+
+function section(name, text) {
+  return h("section", {}, h("h4", {}, name), pane(name, {}, clipped(visible(text), MOST_TEXT)));
 }
 
 export class Card extends HTMLElement {
@@ -48,9 +52,10 @@ export class Card extends HTMLElement {
       more: h("div", { class: "more" }),
     };
     const parts = this.#parts;
+    const open = () => this.#open(parts.body.hidden);
     parts.toggle = h(
       "button",
-      { class: "head", type: "button", "aria-expanded": "false", "aria-controls": id, onclick: () => this.#open(parts.body.hidden) },
+      { class: "head", type: "button", "aria-expanded": "false", "aria-controls": id, onclick: open },
       parts.state,
       h("span", { class: "tool" }, visible(call.tool_name)),
       h("span", { class: "brief" }, brief(call.arguments)),
@@ -68,8 +73,8 @@ export class Card extends HTMLElement {
   asked(question) {
     this.#question = question;
     this.#become("waiting");
-    const review = h("button", { class: "review", type: "button" }, icon("waiting"), "Review");
-    review.addEventListener("click", () => this.dispatchEvent(new CustomEvent("review", { bubbles: true, detail: question.id })));
+    const onclick = () => this.dispatchEvent(new CustomEvent("review", { bubbles: true, detail: question.id }));
+    const review = h("button", { class: "review", type: "button", onclick }, icon("waiting"), "Review");
     this.#parts.verdict.replaceChildren(h("p", {}, visible(question.summary)), review);
   }
 
@@ -121,9 +126,8 @@ export class Card extends HTMLElement {
     if (!view) {
       view = Card.transcript();
       this.#nested.set(session_id, view);
-      this.#parts.nested.append(
-        h("details", { class: "agent", open: true }, h("summary", {}, `Sub-agent ${visible(agent)}`, h("span", {}, visible(description))), view),
-      );
+      const summary = h("summary", {}, `Sub-agent ${visible(agent)}`, h("span", {}, visible(description)));
+      this.#parts.nested.append(h("details", { class: "agent", open: true }, summary, view));
     }
     return view;
   }
@@ -160,7 +164,7 @@ export class Card extends HTMLElement {
     else if (!this.#output) {
       const shown = this.#shown(data, result).filter(([, text]) => text);
       const spans = shown.map(([kind, text]) => h("span", { class: kind }, clipped(visible(text), MOST_TEXT)));
-      if (spans.length) this.#parts.live.replaceChildren(h("pre", { tabindex: "0", role: "group", "aria-label": "Output" }, ...spans));
+      if (spans.length) this.#parts.live.replaceChildren(pane("Output", {}, ...spans));
     }
     if (result.full_output) {
       const address = new URL(result.full_output, location.href);
@@ -184,13 +188,11 @@ export class Card extends HTMLElement {
 
   #arguments() {
     const args = this.#call.arguments;
-    const text = typeof args === "string" ? args : JSON.stringify(args, null, 2);
-    return h("section", {}, h("h4", {}, "Arguments"), h("pre", { tabindex: "0", role: "group", "aria-label": "Arguments" }, clipped(visible(text), MOST_TEXT)));
+    return section("Arguments", typeof args === "string" ? args : JSON.stringify(args, null, 2));
   }
 
   #envelope(envelope) {
-    const text = clipped(visible(JSON.stringify(envelope, null, 2)), MOST_TEXT);
-    this.#parts.body.append(h("section", {}, h("h4", {}, "Envelope"), h("pre", { tabindex: "0", role: "group", "aria-label": "Envelope" }, text)));
+    this.#parts.body.append(section("Envelope", JSON.stringify(envelope, null, 2)));
   }
 }
 

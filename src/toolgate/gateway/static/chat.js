@@ -10,6 +10,10 @@ const ENDINGS = {
   interrupted: ["error", "The turn was interrupted; what had happened until then is kept."],
 };
 
+function folded(message) {
+  return h("details", { class: "echo" }, h("summary", {}, "What a model would read"), message);
+}
+
 /** The view of one session. */
 export class Transcript extends HTMLElement {
   /** Whether the model is the offline one, which repeats what a call returned: then that is folded away. */
@@ -29,7 +33,7 @@ export class Transcript extends HTMLElement {
       this.#open = new Message();
       this.#open.dataset.open = "";
       const repeats = Transcript.offline && this.lastElementChild instanceof Card;
-      this.append(repeats ? h("details", { class: "echo" }, h("summary", {}, "What a model would read"), this.#open) : this.#open);
+      this.append(repeats ? folded(this.#open) : this.#open);
     }
     this.#open.patch(patches);
   }
@@ -110,12 +114,18 @@ export class Chat extends HTMLElement {
 }
 customElements.define("tg-chat", Chat);
 
+const OFFLINE =
+  "No language model is set up, so you are the model: type a tool call, and it passes every gate that a model's would.";
+const ONLINE =
+  "Ask for something. Tools that the mode allows are used on the way, and you are asked before anything risky.";
+const code = (text) => h("code", {}, text);
+
 /** What to do with a session in which nothing was said yet. */
 export function welcome({ offline, mode, onExample }) {
   const examples = [
     ["current_time timezone=Asia/Shanghai", "ask for the time"],
     ['memory_append content="We deploy on Fridays."', "keep a note"],
-    mode === "coding" ? ["Bash ls -la", "run a command in the sandbox"] : ["Bash ls -la", "see what a denial looks like"],
+    ["Bash ls -la", mode === "coding" ? "run a command in the sandbox" : "see what a denial looks like"],
     mode === "coding" ? ["read_file path=README.md", "read a file"] : ["memory_search query=Fridays", "find it again"],
   ];
   return h(
@@ -123,20 +133,15 @@ export function welcome({ offline, mode, onExample }) {
     { class: "welcome" },
     icon("gate"),
     h("h2", {}, "What shall be done?"),
-    h(
-      "p",
-      {},
-      offline
-        ? "No language model is set up, so you are the model: type a tool call, and it passes every gate that a model's would."
-        : "Ask for something. Tools that the mode allows are used on the way, and you are asked before anything risky.",
-    ),
+    h("p", {}, offline ? OFFLINE : ONLINE),
     h(
       "ul",
       { class: "examples", "aria-label": "Examples" },
       ...examples.map(([text, why]) =>
-        h("li", {}, h("button", { type: "button", onclick: () => onExample(text) }, h("code", {}, text), h("span", {}, why))),
+        h("li", {}, h("button", { type: "button", onclick: () => onExample(text) }, code(text), h("span", {}, why))),
       ),
     ),
-    offline && h("p", { class: "setup" }, "To talk to a model, set ", h("code", {}, "OPENAI_API_KEY"), " or ", h("code", {}, "ANTHROPIC_API_KEY"), " and start again."),
+    offline &&
+      h("p", { class: "setup" }, "For a model, set ", code("OPENAI_API_KEY"), " or ", code("ANTHROPIC_API_KEY"), " and start again."),
   );
 }

@@ -1,5 +1,5 @@
 // Differences and commands, as the person who decides should see them.
-import { h } from "./dom.js";
+import { h, pane } from "./dom.js";
 import { clipped, visible } from "./text.js";
 
 const MOST_LINES = 2_000;
@@ -7,7 +7,7 @@ const DIFF = /^--- .*\n\+\+\+ /;
 
 /** What would happen: a coloured difference, or the text as it is. */
 export function detail(text) {
-  return DIFF.test(text) ? diff(text) : h("pre", { class: "command", tabindex: "0", role: "group", "aria-label": "What would run" }, visible(text));
+  return isDiff(text) ? diff(text) : pane("What would run", { class: "command" }, visible(text));
 }
 
 export function isDiff(text) {
@@ -16,10 +16,10 @@ export function isDiff(text) {
 
 export function diff(text) {
   const lines = text.replace(/\n$/, "").split("\n");
-  const files = lines.filter((line) => line.startsWith("+++ ")).map((line) => visible(line.slice(4).replace(/^b\//, "")));
+  const file = visible(lines[1].slice(4).replace(/^b\//, ""));
   const rows = lines.slice(0, MOST_LINES).map(row());
   if (lines.length > MOST_LINES) rows.push(h("span", { class: "hunk" }, `… ${lines.length - MOST_LINES} more lines`));
-  return h("pre", { class: "diff", tabindex: "0", role: "group", "aria-label": `Changes to ${files.join(", ")}` }, ...rows);
+  return pane(`Changes to ${file}`, { class: "diff" }, ...rows);
 }
 
 /** Which side a line is on; a hunk's header says how many lines follow, so that text cannot pose as one. */

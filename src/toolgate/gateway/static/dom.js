@@ -12,6 +12,11 @@ export function h(tag, properties = {}, ...children) {
   return element;
 }
 
+/** Text that may be longer than its place: it scrolls, by keyboard too, and has a name. */
+export function pane(label, properties, ...children) {
+  return h("pre", { tabindex: "0", role: "group", "aria-label": label, ...properties }, ...children);
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An icon of the sheet in index.html. */

@@ -31,7 +31,7 @@ const wire = new Wire(() => {
   return new WebSocket(address);
 });
 let current = null;
-let sessions = [];
+const sessions = new Map();
 let wasOpen = false;
 
 const named = () => location.hash.match(/^#\/s\/([\w-]+)$/)?.[1] ?? null;
@@ -48,13 +48,18 @@ function update() {
 }
 
 async function refresh() {
-  const answer = await wire.ask("session.list", { limit: 200 });
-  sessions = answer.sessions.map(({ session_id, ...rest }) => ({ id: session_id, ...rest }));
-  parts.sidebar.show(sessions);
+  const answer = await wire.ask("session.list", { limit: 200, search: parts.sidebar.words });
+  const found = answer.sessions.map(({ session_id, ...rest }) => ({ id: session_id, ...rest }));
+  for (const session of found) sessions.set(session.id, session);
+  parts.sidebar.show(found);
   parts.title.textContent = about(current?.id)?.title || "New session";
 }
 
-const about = (id) => sessions.find((one) => one.id === id);
+const about = (id) => sessions.get(id);
+
+function beginning(mode) {
+  return welcome({ offline: Transcript.offline, mode, onExample: (text) => parts.composer.fill(text) });
+}
 
 /** Show a session, or the place where one begins. */
 async function show(id) {
@@ -68,7 +73,7 @@ async function show(id) {
   current = null;
   if (id === null) {
     parts.mode.show(null);
-    parts.chat.show(welcome({ offline: Transcript.offline, mode: parts.sidebar.mode, onExample: (text) => parts.composer.fill(text) }));
+    parts.chat.show(beginning(parts.sidebar.mode));
     return update();
   }
   const view = new Transcript();
@@ -110,7 +115,7 @@ function listen(session, view) {
 function ready(session, view) {
   parts.mode.show(session.mode);
   if (!view.childElementCount && !session.replaying) {
-    view.append(welcome({ offline: Transcript.offline, mode: session.mode, onExample: (text) => parts.composer.fill(text) }));
+    view.append(beginning(session.mode));
   }
   update();
 }
@@ -139,7 +144,7 @@ async function send(content) {
 
 async function connected() {
   const [tools] = await Promise.all([wire.ask("tools.list"), refresh()]);
-  parts.mode.tools(tools.tools);
+  parts.mode.tools(tools.tools, tools.enabled_modes);
   parts.sidebar.modes(tools.enabled_modes.includes("coding"));
   Transcript.offline = tools.model === "offline";
   if (!current) await show(named());
@@ -174,11 +179,13 @@ function signedOut() {
 }
 
 parts.sidebar.addEventListener("new", (event) => begin(event.detail).catch((error) => banner(error.message)));
+parts.sidebar.addEventListener("search", () => refresh().catch(() => {}));
 parts.composer.addEventListener("send", (event) => send(event.detail));
 parts.composer.addEventListener("stop", () => current?.cancel().catch((error) => banner(error.message)));
 parts.approval.addEventListener("aside", ({ detail: ids }) => {
   parts.pending.hidden = !ids.length;
-  parts.pending.lastElementChild.textContent = ids.length > 1 ? `${ids.length} questions wait for your answer` : "A question waits for your answer";
+  const words = ids.length > 1 ? `${ids.length} questions wait` : "A question waits";
+  parts.pending.lastElementChild.textContent = `${words} for your answer`;
   parts.pending.onclick = () => parts.approval.review(ids[0]);
 });
 document.addEventListener("review", (event) => parts.approval.review(event.detail));

@@ -12,6 +12,7 @@ export class Mode extends HTMLElement {
   #dialog = h("dialog", { class: "matrix", "aria-labelledby": "matrix-title" });
   #mode = null;
   #tools = [];
+  #enabled = [];
 
   connectedCallback() {
     document.body.append(this.#dialog);
@@ -19,8 +20,9 @@ export class Mode extends HTMLElement {
     this.#dialog.addEventListener("click", (event) => event.target === this.#dialog && this.#dialog.close());
   }
 
-  tools(tools) {
+  tools(tools, enabled) {
     this.#tools = tools;
+    this.#enabled = enabled;
   }
 
   show(mode) {
@@ -33,12 +35,15 @@ export class Mode extends HTMLElement {
 
   #open() {
     const modes = [...new Set(["chat_safe", "coding", ...this.#tools.flatMap((tool) => tool.modes ?? [])])];
+    const close = () => this.#dialog.close();
+    const note = (mode) => (this.#enabled.includes(mode) ? null : h("span", { class: "closed" }, "not enabled here"));
+    const head = (mode) => h("th", { scope: "col", class: mode === this.#mode && "now" }, mode, note(mode));
     this.#dialog.replaceChildren(
       h(
         "div",
         { class: "top" },
         h("h2", { id: "matrix-title" }, "What this session may do"),
-        h("button", { type: "button", class: "quiet square", "aria-label": "Close", onclick: () => this.#dialog.close() }, icon("close")),
+        h("button", { type: "button", class: "quiet square", "aria-label": "Close", onclick: close }, icon("close")),
       ),
       h("p", {}, h("strong", {}, this.#mode), ` ${ABOUT[this.#mode] ?? ""} The mode of a session never changes.`),
       h(
@@ -47,7 +52,7 @@ export class Mode extends HTMLElement {
         h(
           "table",
           {},
-          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Tool"), ...modes.map((mode) => h("th", { scope: "col", class: mode === this.#mode && "now" }, mode)))),
+          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Tool"), ...modes.map(head))),
           h("tbody", {}, ...this.#tools.map((tool) => this.#row(tool, modes))),
         ),
       ),

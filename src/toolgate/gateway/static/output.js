@@ -1,5 +1,5 @@
 // What a command prints, live: written once a frame, and never more of it in the page than can be read.
-import { eachFrame, h } from "./dom.js";
+import { eachFrame, h, pane } from "./dom.js";
 import { clipped, number, visible } from "./text.js";
 
 const MOST_LINES = 1_000;
@@ -12,7 +12,7 @@ export class Output extends HTMLElement {
   #partial = { stdout: "", stderr: "" };
   #chunks = [];
   #dropped = 0;
-  #pane = h("pre", { tabindex: "0", role: "group", "aria-label": "Output" });
+  #pane = pane("Output", {});
   #note = h("p", { class: "note", hidden: true });
   #write = eachFrame(() => this.#flush());
 

@@ -4,6 +4,11 @@ import { day, time, visible } from "./text.js";
 
 const STATES = { open: "Connected", connecting: "Connecting", closed: "No connection, trying again" };
 
+const NAMELESS = "New session";
+const NONE = "Sessions that you begin are kept here.";
+const NOT_FOUND = "No session has these words in its title.";
+const TYPING = 200;
+
 export class Sidebar extends HTMLElement {
   #nav = this.querySelector("nav");
   #search = this.querySelector("[type=search]");
@@ -11,9 +16,10 @@ export class Sidebar extends HTMLElement {
   #choice = this.querySelector(".mode-choice");
   #sessions = null;
   #current = null;
+  #timer = 0;
 
   connectedCallback() {
-    this.#search.addEventListener("input", () => this.#draw());
+    this.#search.addEventListener("input", () => this.#searched());
     this.#search.addEventListener("keydown", (event) => {
       if (event.key === "Enter") this.#nav.querySelector("a")?.click();
       if (event.key === "Escape") this.#clearSearch();
@@ -59,6 +65,11 @@ export class Sidebar extends HTMLElement {
     return this.#choice.hidden ? null : this.#choice.querySelector(":checked").value;
   }
 
+  /** What is searched for. */
+  get words() {
+    return this.#search.value.trim();
+  }
+
   /** Offer the choice of a mode only where there is one. */
   modes(enabled) {
     this.#choice.hidden = !enabled;
@@ -77,31 +88,39 @@ export class Sidebar extends HTMLElement {
     }
   }
 
+  /** Filter what is there at once, and let the gateway look among all others a little later. */
+  #searched() {
+    this.#draw();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.dispatchEvent(new CustomEvent("search")), TYPING);
+  }
+
   #clearSearch() {
     this.#search.value = "";
-    this.#draw();
+    this.#searched();
   }
 
   #draw() {
     if (!this.#sessions) return;
-    const words = this.#search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = this.#sessions.filter((one) => words.every((word) => (one.title || "New session").toLowerCase().includes(word)));
+    const words = this.words.toLowerCase().split(/\s+/).filter(Boolean);
+    const title = (one) => (one.title || NAMELESS).toLowerCase();
+    const found = this.#sessions.filter((one) => words.every((word) => title(one).includes(word)));
     const groups = Map.groupBy(found, (one) => day(one.updated_at));
-    this.#nav.replaceChildren(
-      ...[...groups].flatMap(([name, sessions]) => [h("h2", {}, name), h("ul", {}, ...sessions.map((one) => this.#row(one)))]),
-    );
-    if (!found.length) this.#nav.append(h("p", { class: "none" }, words.length ? "No session has these words in its title." : "Sessions that you begin are kept here."));
+    const rows = (sessions) => h("ul", {}, ...sessions.map((one) => this.#row(one)));
+    this.#nav.replaceChildren(...[...groups].flatMap(([name, sessions]) => [h("h2", {}, name), rows(sessions)]));
+    if (!found.length) this.#nav.append(h("p", { class: "none" }, words.length ? NOT_FOUND : NONE));
   }
 
   #row(session) {
+    const current = session.id === this.#current && "page";
     return h(
       "li",
       {},
       h(
         "a",
-        { href: `#/s/${session.id}`, "aria-current": session.id === this.#current && "page", onclick: () => this.menu(false) },
-        h("span", { class: "name" }, visible(session.title || "New session")),
-        h("span", { class: "about" }, h("span", {}, time(session.updated_at)), h("span", { class: "tag" }, session.mode)),
+        { href: `#/s/${session.id}`, "aria-current": current, onclick: () => this.menu(false) },
+        h("span", { class: "name" }, visible(session.title || NAMELESS)),
+        h("span", { class: "about" }, time(session.updated_at), h("span", { class: "tag" }, session.mode)),
       ),
     );
   }

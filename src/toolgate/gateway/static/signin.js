@@ -1,4 +1,4 @@
-// Who is there: the one-time code of the printed address, or a token, is exchanged for a cookie that scripts cannot read.
+// Who is there: a one-time code or a token is exchanged for a cookie that scripts cannot read.
 import { h, icon } from "./dom.js";
 
 /** Exchange what was given; whether it worked. */
@@ -30,9 +30,11 @@ export async function enter() {
 
 /** Ask for a token, in place of everything else. */
 export function ask() {
-  const field = h("input", { type: "password", id: "token", autocomplete: "current-password", required: true, placeholder: "Token" });
+  const about = { type: "password", id: "token", autocomplete: "current-password", placeholder: "Token" };
+  const field = h("input", { ...about, required: true });
   const problem = h("p", { class: "problem", role: "alert", hidden: true });
-  const form = h("form", {}, h("label", { class: "hidden", for: "token" }, "Token"), field, h("button", { class: "primary", type: "submit" }, "Sign in"));
+  const label = h("label", { class: "hidden", for: "token" }, "Token");
+  const form = h("form", {}, label, field, h("button", { class: "primary", type: "submit" }, "Sign in"));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const worked = await exchange({ token: field.value.trim() }).catch(() => null);
@@ -48,7 +50,8 @@ export function ask() {
       { class: "signin" },
       icon("gate"),
       h("h1", {}, "Toolgate"),
-      h("p", {}, "Open the address that ", h("code", {}, "toolgate serve"), " printed: it signs this browser in, once. Or enter the gateway's token."),
+      h("p", {}, "Open the address that ", h("code", {}, "toolgate serve"), " printed: it signs you in, once."),
+      h("p", {}, "Or enter the gateway's token."),
       form,
       problem,
     ),

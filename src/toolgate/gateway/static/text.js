@@ -1,9 +1,14 @@
 // Words and numbers for people, and text that shows what it is.
 
-const HIDING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
+// The same as in gateway/markdown.py; a test compares them.
+const HIDING = new RegExp(
+  "[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u115f\\u1160\\u180e\\u200b\\u200e\\u200f" +
+    "\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb]|\\udb40[\\udc00-\\udc7f]",
+  "g",
+);
 const TERMINAL = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\^_])/g;
 
-/** Text as it may be shown: without terminal sequences, and with every character that hides or reorders as its number. */
+/** Text as it may be shown: without terminal sequences, and with every character that hides or reorders as a number. */
 export function visible(text) {
   return String(text)
     .replace(TERMINAL, "")

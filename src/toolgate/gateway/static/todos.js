@@ -15,14 +15,21 @@ export class Todos extends HTMLElement {
       h(
         "details",
         { open },
-        h("summary", {}, icon("list"), h("span", { class: "now" }, now ? visible(now.content) : "All done"), h("span", { class: "count" }, `${done} of ${items.length}`)),
+        h(
+          "summary",
+          {},
+          icon("list"),
+          h("span", { class: "now" }, now ? visible(now.content) : "All done"),
+          h("span", { class: "count" }, `${done} of ${items.length}`),
+        ),
         h("ol", { "aria-label": "List of work" }, ...items.map((item) => this.#row(item))),
       ),
     );
   }
 
   #row({ content, status }) {
-    return h("li", { "data-status": status }, h("span", { class: "hidden" }, `${WORDS[status] ?? status}: `), visible(content));
+    const state = h("span", { class: "hidden" }, `${WORDS[status] ?? status}: `);
+    return h("li", { "data-status": status }, state, visible(content));
   }
 }
 customElements.define("tg-todos", Todos);

@@ -56,7 +56,7 @@ export class Wire extends EventTarget {
     });
   }
 
-  /** Send a request and return its id; null if there is no connection. With an `id` of before it is the same request. */
+  /** Send a request and return its id; null if there is no connection. With an `id` of before, the same once more. */
   send(method, params = {}, id = `p${++this.#number}`) {
     if (this.#socket?.readyState !== WebSocket.OPEN) return null;
     this.#socket.send(JSON.stringify({ type: "request", id, method, params }));
