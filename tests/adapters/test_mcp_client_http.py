@@ -230,7 +230,7 @@ async def test_a_cancellation_that_a_library_loses_does_not_keep_the_connection(
                 await asyncio.sleep(1000)
 
     link = Deaf(ServerConfig(name="raw", command="x"), {}, lambda _link: None)
-    link.open()
+    link.start()
     await asyncio.sleep(0)
 
     async with asyncio.timeout(5):

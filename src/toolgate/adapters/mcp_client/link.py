@@ -31,7 +31,7 @@ _LOST_CANCEL = 15.0
 
 
 class Link:
-    """Whoever makes one calls `open`, and later `close`."""
+    """Whoever makes one calls `start`, and later `close`."""
 
     def __init__(self, config: ServerConfig, environ: Mapping[str, str], changed: Callable[[Link], object]) -> None:
         self.config = config
@@ -66,7 +66,7 @@ class Link:
         """Wait until it is up, or has failed once."""
         await self._tried_once.wait()
 
-    def open(self) -> None:
+    def start(self) -> None:
         """Begin to connect."""
         self._task = asyncio.create_task(self._run(), name=f"mcp:{self.config.name}")
 

@@ -152,7 +152,7 @@ async def connect(
     found.links = [Link(config, environ or {}, found.sync) for config in configured.servers]
     try:
         for link in found.links:
-            link.open()
+            link.start()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 await asyncio.gather(*(link.started() for link in found.links))
