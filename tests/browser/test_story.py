@@ -186,5 +186,6 @@ async def test_a_cut_output_links_to_the_whole(context: BrowserContext, gateway:
         await card.get_by_role("link", name="Whole output").click()
     whole = await opened.value
     await expect(whole.locator("body")).to_contain_text("2500", timeout=PATIENCE)
+    assert await whole.evaluate("document.contentType") in ("text/plain", "application/json")
     await person.picture("cut-output")
     assert person.problems == []

@@ -2,7 +2,7 @@
 import { announce, h, icon, pane } from "./dom.js";
 import { diff, isDiff } from "./diff.js";
 import { Output } from "./output.js";
-import { brief, clipped, duration, visible } from "./text.js";
+import { brief, clipped, clock, duration, visible } from "./text.js";
 
 const MOST_TEXT = 20_000;
 const WORDS = {
@@ -29,17 +29,15 @@ function section(name, text) {
 
 export class Card extends HTMLElement {
   #call;
-  #session;
   #output = null;
   #since = 0;
-  #question = null;
+  #ticker = 0;
   #nested = new Map();
   #parts;
 
   /** Build the card of a call. */
-  show(call, session) {
+  show(call) {
     this.#call = call;
-    this.#session = session;
     const id = `card-${++Card.count}`;
     this.#parts = {
       state: h("span", { class: "state" }),
@@ -71,7 +69,6 @@ export class Card extends HTMLElement {
   }
 
   asked(question) {
-    this.#question = question;
     this.#become("waiting");
     const onclick = () => this.dispatchEvent(new CustomEvent("review", { bubbles: true, detail: question.id }));
     const review = h("button", { class: "review", type: "button", onclick }, icon("waiting"), "Review");
@@ -79,7 +76,6 @@ export class Card extends HTMLElement {
   }
 
   answered(answer) {
-    this.#question = null;
     this.#parts.verdict.replaceChildren();
     if (answer.allowed) this.#become("proposed");
   }
@@ -87,6 +83,8 @@ export class Card extends HTMLElement {
   started() {
     this.#since = performance.now();
     this.#become("running");
+    const tick = () => (this.#parts.time.textContent = clock(performance.now() - this.#since));
+    this.#ticker = setInterval(tick, 1000);
   }
 
   output(piece) {
@@ -143,7 +141,7 @@ export class Card extends HTMLElement {
   }
 
   #finish(state, ms = this.#since ? performance.now() - this.#since : 0) {
-    this.#question = null;
+    clearInterval(this.#ticker);
     this.#parts.verdict.replaceChildren();
     this.#output?.close();
     this.#become(state);

@@ -49,9 +49,9 @@ export class Transcript extends HTMLElement {
     this.#open = null;
   }
 
-  call(call, session) {
+  call(call) {
     this.endText(true);
-    const card = new Card().show(call, session);
+    const card = new Card().show(call);
     this.append(card);
     return card;
   }
@@ -142,6 +142,6 @@ export function welcome({ offline, mode, onExample }) {
       ),
     ),
     offline &&
-      h("p", { class: "setup" }, "For a model, set ", code("OPENAI_API_KEY"), " or ", code("ANTHROPIC_API_KEY"), " and start again."),
+      h("p", { class: "setup" }, "For a model, set ", code("OPENAI_API_KEY"), " or ", code("ANTHROPIC_API_KEY"), "."),
   );
 }

@@ -155,7 +155,7 @@ export class Session extends EventTarget {
   }
 
   _tool_call(data, frame) {
-    const card = this.#view.call(data, this);
+    const card = this.#view.call(data);
     this.#calls.set(data.call_id, card);
     for (const question of this.root.questions.values()) {
       if (this.parent && question.agent && question.call_id === data.call_id) card.asked(question);
