@@ -248,6 +248,11 @@ async def test_g07_a_body_that_is_too_large_is_refused(root: Path) -> None:
         assert large.status_code == 413
         broken = await http.post(server.url, content=b"{", headers=headers)
         assert broken.status_code == 400
+        twice = (
+            b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ls","arguments":{"path":"a","path":"b"}}}'
+        )
+        doubled = await http.post(server.url, content=twice, headers=headers)
+        assert (doubled.status_code, doubled.text) == (400, "The key 'path' stands twice.")
         async with server.client() as connected:
             huge = await connected.call_tool("read_file", {"path": "x" * (1 << 20)})
             assert code(huge) == "INVALID_PARAM"

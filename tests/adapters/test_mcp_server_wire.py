@@ -49,6 +49,38 @@ async def test_g09_what_is_no_message_is_answered_and_the_server_goes_on(root: P
         await _is_alive(server)
 
 
+async def test_e02_e03_arguments_that_are_not_strict_json_are_refused(root: Path) -> None:
+    call = '{"jsonrpc": "2.0", "id": "%s", "method": "tools/call", "params": {"name": "read_file", "arguments": %s}}'
+    async with lines(root) as server:
+        await server.begin()
+        await server.send((call % ("twice", '{"path": "a.txt", "path": "../b"}')).encode())
+        doubled = await server.answer("twice")
+        assert doubled["error"] == {"code": -32602, "message": "Invalid parameters: the key 'path' stands twice."}
+        for name, arguments in {"nan": '{"path": "a.txt", "limit": NaN}', "huge": '{"limit": 1e999}'}.items():
+            await server.send((call % (name, arguments)).encode())
+            answer = await server.receive()
+            refused = answer.get("error") or answer["result"]["structuredContent"]["error"]
+            assert refused["code"] in (-32700, -32600, "INVALID_PARAM"), answer
+        await server.send((call % ("deep", '{"path": ' + "[" * 5000 + "]" * 5000 + "}")).encode())
+        assert "error" in await server.receive()
+        await _is_alive(server)
+
+
+async def test_g08_a_client_that_does_not_read_gets_whole_lines_later(root: Path) -> None:
+    async with lines(root) as server:
+        await server.begin()
+        await server.ask("level", "logging/setLevel", level="debug")
+        for number in range(3):
+            arguments = {"command": "yes 0123456789 | head -c 300000; sleep 0.2"}
+            params = {"name": "Bash", "arguments": arguments, "_meta": {"progressToken": number}}
+            await server.send({"id": number, "method": "tools/call", "params": params})
+        await asyncio.sleep(1)
+        await server.send({"method": "notifications/cancelled", "params": {"requestId": 2}})
+        done = {(await server.answer(number))["id"] for number in (0, 1)}  # every line is parsed
+        assert done == {0, 1}
+        await _is_alive(server)
+
+
 MALFORMED: list[tuple[str, dict[str, Any], int]] = [
     ("no/such", {}, -32601),
     ("prompts/list", {}, -32601),

@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import contextlib
 import signal
+import sys
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,8 @@ async def _serve(args: argparse.Namespace) -> None:
     from toolgate.adapters.mcp_server.stdio import claimed_stdio, serve_stdio
 
     async with _desk(args, settings) as desk:
+        if sys.stdin.isatty():
+            sys.stderr.write("Waiting for an MCP client on stdin: this is for agents to start. Ctrl-D ends it.\n")
         with claimed_stdio() as (stdin, stdout):
             await serve_stdio(desk, stdin=stdin, stdout=stdout)
 

@@ -97,7 +97,7 @@ class _Schema(Tool[_NoParams]):
     allowed_modes = frozenset(MODES)
     read_only = True
 
-    parameters: dict[str, Any] = {  # type: ignore[assignment]
+    parameters: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "$defs": {

@@ -144,10 +144,12 @@ class Desk:
             return seat.context
 
     async def _narrow(self, seat: Seat, ctx: ServerRequestContext[Any, Any]) -> None:
-        seat.roots_known = True
+        """Ask for the client's roots and move to the one that counts, once no other call is where it was."""
         narrow = narrowed(self.workspace, await client_roots(ctx))
-        before = (seat.narrow or self.workspace).root
-        if (narrow or self.workspace).root == before or (seat.context is not None and seat.calls > 1):
+        same = (narrow or self.workspace).root == (seat.narrow or self.workspace).root
+        busy = seat.context is not None and seat.calls > 1
+        seat.roots_known = same or not busy
+        if same or busy:
             if narrow is not None:
                 narrow.close()
             return

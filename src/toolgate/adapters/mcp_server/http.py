@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 
 from toolgate.adapters.mcp_server.calls import GONE
 from toolgate.adapters.mcp_server.desk import IDLE, MOST, Desk
+from toolgate.adapters.mcp_server.lines import doubled_key
 from toolgate.adapters.mcp_server.server import build_server
 
 PATH = "/mcp"
@@ -61,8 +62,13 @@ class Door:
         if refusal is not None:
             await _refuse(send, *refusal)
             return
+        body, received = await _received(receive) if scope["method"] == "POST" else (b"", [])
+        doubled = doubled_key(body) if b'"tools/call"' in body else None
+        if doubled is not None:
+            await _refuse(send, 400, f"The key {doubled[:100]!r} stands twice.")
+            return
         gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        await self._app({**scope, GONE: gone}, _watched(receive, gone), send)
+        await self._app({**scope, GONE: gone}, _watched(_replayed(received, receive), gone), send)
         if scope["method"] == "DELETE":
             for session in _header(scope, b"mcp-session-id"):
                 await self._desk.leave(session)
@@ -92,6 +98,25 @@ def _names(port: int, allowed: Iterable[str]) -> frozenset[str]:
 
 def _header(scope: Scope, wanted: bytes) -> list[str]:
     return [value.decode("latin-1") for name, value in scope["headers"] if name.lower() == wanted]
+
+
+async def _received(receive: Receive) -> tuple[bytes, list[MutableMapping[str, Any]]]:
+    """The body, as far as it may be read, and the messages that it came in."""
+    body, messages = bytearray(), []
+    while len(body) <= LARGEST:
+        message = await receive()
+        messages.append(message)
+        body += message.get("body", b"")
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            break
+    return bytes(body), messages
+
+
+def _replayed(messages: list[MutableMapping[str, Any]], receive: Receive) -> Receive:
+    async def replaying() -> MutableMapping[str, Any]:
+        return messages.pop(0) if messages else await receive()
+
+    return replaying
 
 
 def _watched(receive: Receive, gone: asyncio.Future[None]) -> Receive:

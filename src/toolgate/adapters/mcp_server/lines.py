@@ -73,7 +73,32 @@ def parsed(line: bytes) -> types.JSONRPCMessage | None:
         return None
     if isinstance(message, types.JSONRPCNotification) and b'"id"' in line and "id" in json.loads(line):
         return None  # a request whose id is none: it waits for an answer
+    if isinstance(message, types.JSONRPCRequest) and message.method == "tools/call" and doubled_key(line) is not None:
+        return None
     return message
+
+
+def doubled_key(text: bytes) -> str | None:
+    """A key that stands twice in one object: what a person was shown and what is run could be two different things."""
+    try:
+        json.loads(text, object_pairs_hook=_once)
+    except _Doubled as error:
+        return str(error)
+    except (ValueError, RecursionError):
+        return None  # whoever reads it next says what is wrong
+    return None
+
+
+class _Doubled(Exception):
+    """The key."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _Doubled(next(key for key in keys if keys.count(key) > 1))
+    return found
 
 
 def refusal(line: bytes | LineTooLong) -> types.JSONRPCError:
@@ -89,7 +114,10 @@ def refusal(line: bytes | LineTooLong) -> types.JSONRPCError:
         kind = "a batch" if isinstance(document, list) else type(document).__name__
         return _error(None, types.INVALID_REQUEST, f"Invalid request: a line is one JSON object, not {kind}.")
     given = document.get("id")
+    doubled = doubled_key(line)
     known = given if isinstance(given, str) or (isinstance(given, int) and not isinstance(given, bool)) else None
+    if doubled is not None:
+        return _error(known, types.INVALID_PARAMS, f"Invalid parameters: the key {doubled[:100]!r} stands twice.")
     return _error(known, types.INVALID_REQUEST, f"Invalid request: {_problem(document)}.")
 
 

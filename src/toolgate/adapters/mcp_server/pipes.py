@@ -20,16 +20,20 @@ from toolgate.adapters.mcp_server.lines import Lines, LineTooLong, parsed, refus
 GRACE = 1.0
 """Seconds that calls get to end after the client has closed our stdin but still reads: `printf … | toolgate mcp`."""
 _CHUNK = 1 << 16
+_HIGH = 1 << 18
+"""Bytes that wait for a slow client before whoever sends has to wait, too."""
 _ENOUGH = 256
 """Lines that are held before no more are read: the client then waits in its pipe."""
 
 
 class Outgoing:
-    """What the client is sent, one whole line at a time."""
+    """What the client is sent. A message is queued whole, so that nobody who is cancelled leaves half a line."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
-        self._lock = asyncio.Lock()
+        self._backlog = bytearray()
+        self._drained = asyncio.Event()
+        self._writes = False
         self.open: set[Any] = set()
         """Requests of the client that are not answered yet."""
         self.settled = asyncio.Event()
@@ -46,6 +50,7 @@ class Outgoing:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._listen(wanted=False)
         if self._waits:
             os.set_blocking(self._fd, True)
 
@@ -59,18 +64,17 @@ class Outgoing:
         """Nothing to let go of."""
 
     async def send(self, item: SessionMessage) -> None:
-        """Write one message; `BrokenResourceError` if nobody reads."""
+        """Write one message, and wait while the client is slow; `BrokenResourceError` if nobody reads."""
         message = item.message
-        data = f"{message.model_dump_json(by_alias=True, exclude_unset=True)}\n".encode()
-        async with self._lock:
-            try:
-                await self._write(data)
-            except OSError as error:
-                self.broken = True
-                self.on_broken()
-                raise anyio.BrokenResourceError from error
+        self._backlog += f"{message.model_dump_json(by_alias=True, exclude_unset=True)}\n".encode()
+        self._write()
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             self.answered(message.id)
+        while len(self._backlog) > _HIGH and not self.broken:
+            self._drained.clear()
+            await self._drained.wait()
+        if self.broken:
+            raise anyio.BrokenResourceError
 
     def answered(self, request_id: Any) -> None:
         """Nobody waits for this request any more."""
@@ -81,23 +85,36 @@ class Outgoing:
     async def let_finish(self) -> None:
         """No more requests come; those that are open may end, if somebody still reads."""
         with anyio.move_on_after(GRACE):
-            while self.open and not self.broken and not _is_broken(self._fd):
+            while (self.open or self._backlog) and not self.broken and not _is_broken(self._fd):
                 self.settled.clear()
                 with anyio.move_on_after(0.05):
                     await self.settled.wait()
 
-    async def _write(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            try:
-                view = view[os.write(self._fd, view) :]
-            except BlockingIOError:
-                loop, ready = asyncio.get_running_loop(), asyncio.Event()
-                loop.add_writer(self._fd, ready.set)
-                try:
-                    await ready.wait()
-                finally:
-                    loop.remove_writer(self._fd)
+    def _write(self) -> None:
+        """As much as the client takes now; the loop comes back for the rest."""
+        try:
+            while self._backlog:
+                del self._backlog[: os.write(self._fd, self._backlog)]
+        except BlockingIOError:
+            self._listen(wanted=True)
+        except OSError:
+            self.broken = True
+            self._backlog.clear()
+            self.on_broken()
+        if not self._backlog:
+            self._listen(wanted=False)
+        if len(self._backlog) <= _HIGH:
+            self._drained.set()
+
+    def _listen(self, *, wanted: bool) -> None:
+        if wanted is self._writes:
+            return
+        self._writes = wanted
+        loop = asyncio.get_running_loop()
+        if wanted:
+            loop.add_writer(self._fd, self._write)
+        else:
+            loop.remove_writer(self._fd)
 
 
 class Incoming:
