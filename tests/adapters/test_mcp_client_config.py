@@ -14,6 +14,7 @@ from toolgate import ToolMode
 from toolgate.adapters.mcp_client import Configured, ServerConfig, parse_servers, read_servers
 from toolgate.adapters.mcp_client.names import exposed_name
 from toolgate.errors import ConfigError
+from toolgate.runtime.policy.load import parse_policy
 
 ENVIRON = {"HOME": "/home/ada", "TOKEN": "abc"}
 
@@ -168,6 +169,21 @@ def test_the_longest_pattern_counts_and_the_name_before_it() -> None:
         "a.x": {ToolMode.chat_safe, ToolMode.coding},
         "aXx": {ToolMode.chat_safe},
     }
+
+
+def test_the_examples_of_the_page_are_valid() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "mcp-client.md").read_text()
+    (example,) = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (rule,) = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+    found = parse_servers(example, {"TICKETS_TOKEN": "x", "DOCS_TOKEN": "y"})
+
+    assert ([server.name for server in found.servers], dict(found.refused)) == (["tickets", "docs"], {})
+    tickets, docs = found.servers
+    assert tickets.gate.grant("create_comment") is not None
+    assert tickets.gate.grant("delete_ticket") is None
+    assert docs.gate.timeout == 20
+    assert [one.tool for one in parse_policy(rule, "the page").rules] == ["tickets__create_comment"]
 
 
 def test_plain_names_are_readable() -> None:

@@ -154,7 +154,7 @@ async def test_a_dead_server_opens_the_breaker_and_closes_it_when_it_is_back(tmp
         refused = await live.call("raw__act", context)
         took = time.monotonic() - began
         toolset = live.registry.toolset(ToolMode.coding, context)
-        shown = [tool.name for tool in toolset.tools]
+        shown = [tool.name for tool in toolset.tools] + live.registry.get_tools_schema(ToolMode.coding)
         script.write_text(source.read_text().replace('HOW == "die"', 'HOW == "never"'))
         await until(lambda: not live.link.trouble)
         back = await live.call("raw__act", context)

@@ -116,9 +116,10 @@ class ToolRegistry:
         self._tell()
 
     def list_tools(self, mode: ToolMode) -> list[Tool[Any]]:
-        """The tools that `mode` allows."""
+        """The tools that `mode` allows; those that rest because what they depend on is down are left out."""
         require_mode(mode)
-        return [tool for name in self.names() if self.check_mode(name, mode) and (tool := self.get(name))]
+        allowed = [tool for name in self.names() if self.check_mode(name, mode) and (tool := self.get(name))]
+        return [tool for tool in allowed if not tool.resting()[0] > 0]
 
     def get_tools_schema(self, mode: ToolMode) -> list[dict[str, Any]]:
         """The tools that `mode` allows, in OpenAI's function format."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,7 @@ class Link:
         """Seconds until the next try, once a first restart did not help; 0 while it is worth waiting for."""
         if self._client is not None or self._failures < 2:
             return 0.0
-        return max(0.1, self._next_try - asyncio.get_running_loop().time())
+        return max(0.1, self._next_try - time.monotonic())
 
     async def started(self) -> None:
         """Wait until it is up, or has failed once."""
@@ -80,15 +81,14 @@ class Link:
 
     async def _run(self) -> None:
         """Connect, and connect again."""
-        loop = asyncio.get_running_loop()
         while True:
-            began = loop.time()
+            began = time.monotonic()
             await self._session()
             if self._closing:
                 return
-            self._failures = 1 if loop.time() - began > _STEADY else self._failures + 1
+            self._failures = 1 if time.monotonic() - began > _STEADY else self._failures + 1
             pause = PAUSES[min(self._failures, len(PAUSES)) - 1]
-            self._next_try = loop.time() + pause
+            self._next_try = time.monotonic() + pause
             self._tried_once.set()
             self._report(pause)
             await asyncio.sleep(pause)
@@ -122,9 +122,9 @@ class Link:
 
     async def _connected(self) -> Client:
         """The connection; `Unavailable` if there is none for too long."""
-        deadline = asyncio.get_running_loop().time() + self.config.gate.start_timeout
+        deadline = time.monotonic() + self.config.gate.start_timeout
         while self._client is None or self._lost.is_set():
-            if self.resting or asyncio.get_running_loop().time() > deadline:
+            if self.resting or time.monotonic() > deadline:
                 raise Unavailable(self.trouble)
             await asyncio.sleep(_MOMENT)
         return self._client
