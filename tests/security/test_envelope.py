@@ -217,14 +217,19 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize("when", ["at once", "later", "in a thread", "while planning"])
+@pytest.mark.parametrize("when", ["at once", "later", "in a thread", "in a task", "gathered", "while planning"])
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 async def test_e09_whatever_a_tool_raises(error: BaseException, when: str, caplog: pytest.LogCaptureFixture) -> None:
     async def behaviour(params: Any, context: ToolContext) -> ToolResponse:
         if when == "later":
             await asyncio.sleep(0)
-        if when == "in a thread" and not isinstance(error, StopIteration | GeneratorExit):  # these cannot leave one
+        leaves = not isinstance(error, StopIteration | SystemExit | KeyboardInterrupt)
+        if when == "in a thread" and not isinstance(error, StopIteration):  # that cannot leave one
             await asyncio.to_thread(_raise, error)
+        if when == "in a task" and leaves:  # the others end the event loop itself
+            await asyncio.create_task(_raise_later(error))
+        if when == "gathered" and leaves:
+            await asyncio.gather(asyncio.sleep(0), _raise_later(error))
         raise error
 
     class Plans(ProbeTool):
@@ -242,6 +247,67 @@ async def test_e09_whatever_a_tool_raises(error: BaseException, when: str, caplo
 
 def _raise(error: BaseException) -> None:
     raise error
+
+
+async def _raise_later(error: BaseException) -> None:
+    await asyncio.sleep(0)
+    raise error
+
+
+@pytest.mark.parametrize("how", ["awaited", "in the background"])
+async def test_e09_a_task_that_does_not_stop_is_left_behind(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolgate.runtime.relay.GRACE", 0.05)
+    monkeypatch.setattr("toolgate.runtime.pending.GRACE", 0.05)
+    over = asyncio.Event()
+
+    async def stubborn() -> None:
+        while not over.is_set():
+            try:
+                await over.wait()
+            except asyncio.CancelledError:
+                continue
+
+    async def behaviour(params: Any, context: ToolContext) -> ToolResponse:
+        await asyncio.create_task(stubborn())
+        raise AssertionError
+
+    pending = toolset_of(ProbeTool(behaviour)).handle(call(id="e09"))
+    if how == "awaited":
+        asyncio.get_running_loop().call_later(0.05, pending.cancel)
+    else:
+        await asyncio.sleep(0.05)
+        pending.cancel()
+    result = await asyncio.wait_for(asyncio.shield(_waits(pending)), 5)
+    over.set()
+    assert (result.tool_call_id, code_of(result)) == ("e09", "CANCELLED")
+
+
+def _waits(pending: Any) -> "asyncio.Task[ToolResult]":
+    async def wait() -> ToolResult:
+        found: ToolResult = await pending
+        return found
+
+    return asyncio.get_running_loop().create_task(wait())
+
+
+async def test_e09_a_task_that_ends_well_in_spite_of_it_is_heard() -> None:
+    async def careful() -> int:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            return 42
+        raise AssertionError
+
+    seen: list[int] = []
+
+    async def behaviour(params: Any, context: ToolContext) -> ToolResponse:
+        seen.append(await asyncio.create_task(careful()))
+        return ToolResponse.success({}, "done")
+
+    pending = toolset_of(ProbeTool(behaviour)).handle(call(id="e09"))
+    asyncio.get_running_loop().call_later(0.05, pending.cancel)
+    result = await asyncio.wait_for(_waits(pending), 5)
+    assert (seen, code_of(result)) == ([42], "CANCELLED")
 
 
 @pytest.mark.parametrize("when", ["at once", "later"])

@@ -146,7 +146,9 @@ async def test_a_synchronous_function_does_not_block_the_loop() -> None:
     assert result.response.data == {"result": True}
 
 
-@pytest.mark.parametrize("error", [StopIteration(), SystemExit(3), KeyboardInterrupt(), MemoryError(), ValueError("x")])
+@pytest.mark.parametrize(
+    "error", [StopIteration(), GeneratorExit(), SystemExit(3), KeyboardInterrupt(), MemoryError(), ValueError("x")]
+)
 async def test_whatever_a_synchronous_function_raises_is_an_answer(error: BaseException) -> None:
     @tool(modes=BOTH)
     def fail() -> None:

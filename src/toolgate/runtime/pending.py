@@ -11,9 +11,8 @@ from typing import Any, Protocol
 
 from toolgate.log import logger
 from toolgate.protocol.calls import ToolCall, ToolResult
-
-GRACE = 4.0
-"""Seconds that a cancelled tool gets to stop before its call is settled without it."""
+from toolgate.runtime.relay import GRACE as GRACE
+from toolgate.runtime.relay import needs_relay, relayed
 
 
 class Work(Protocol):
@@ -219,6 +218,8 @@ class PendingResult:
             self._throw = False
             return CancelledError()
         try:
+            if waited is not None and needs_relay(waited):
+                return (yield from relayed(waited, self._loop, self._interrupt))
             yield waited
         except GeneratorExit:
             work.close()

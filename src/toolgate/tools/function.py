@@ -63,11 +63,11 @@ class FunctionTool(Tool[BaseModel]):
 
 
 def _called(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """Call it in a thread; `StopIteration` cannot leave one, the future that waits for it would never be done."""
+    """Call it in a thread; `StopIteration` cannot leave one, and `GeneratorExit` would end whoever waits for it."""
     try:
         return function(**arguments)
-    except StopIteration as error:
-        raise RuntimeError("the function raised StopIteration") from error
+    except (StopIteration, GeneratorExit) as error:
+        raise RuntimeError(f"the function raised {type(error).__name__}") from error
 
 
 def params_of(

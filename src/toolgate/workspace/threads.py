@@ -93,8 +93,8 @@ def _settle(future: "asyncio.Future[Any]", outcome: Any, failure: BaseException 
         return
     if failure is None:
         future.set_result(outcome)
-    elif isinstance(failure, StopIteration):
-        future.set_exception(RuntimeError("a worker raised StopIteration"))
+    elif isinstance(failure, StopIteration | GeneratorExit):  # these would not reach whoever waits as they are
+        future.set_exception(RuntimeError(f"a worker raised {type(failure).__name__}"))
     else:
         future.set_exception(failure)
 
