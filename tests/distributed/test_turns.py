@@ -12,8 +12,10 @@ import pytest_asyncio
 
 from tests.distributed.cluster import OPTIONS, Cluster, cluster, until
 from tests.distributed.conftest import new_database
+from toolgate.distributed.engine import Handout
 from toolgate.distributed.limits import LimitReached
 from toolgate.distributed.options import Options
+from toolgate.distributed.reaper import Reaper
 from toolgate.distributed.runner import DurableRunner
 from toolgate.errors import RequestRepeated, SessionBusy
 from toolgate.protocol.approval import Approval
@@ -227,3 +229,31 @@ async def test_a_workspace_that_nobody_serves_is_refused_at_once(running: Cluste
         await running.begin(session, "Hello?")
 
     assert await running.sessions.turns(session) == []
+
+
+async def test_what_dbos_knows_of_old_turns_is_removed_and_what_is_open_stays(running: Cluster) -> None:
+    session = await running.session()
+    over = await running.ended((await running.begin(session, "Long ago.")).id)
+    asked = await running.begin(await running.session(), [["risky", {"key": "old question"}]], "Not reached.")
+    await until(lambda: _is(running, asked.id, "parked"), what="parking", logs=running.logs)
+    await until(lambda: _completed(running, over.id, asked.id), what="both workflows to be over", logs=running.logs)
+    old = "UPDATE dbos.workflow_status SET completed_at = 1 WHERE workflow_uuid IN (?1, ?2)"
+    await running.db.write(lambda tx: tx.run(old, over.id, asked.id))
+    handout = Handout(running.url)
+    await Reaper(running.db, handout, OPTIONS, None).round()
+    handout.close()
+    left = await running.db.read(lambda tx: tx.rows("SELECT workflow_uuid FROM dbos.workflow_status"))
+    inputs = await running.db.read(lambda tx: tx.rows("SELECT workflow_uuid FROM dbos.workflow_input"))
+    await running.runner.cancel(asked.session_id)
+    ended = await running.ended(asked.id)
+
+    assert (over.id,) not in left + inputs
+    assert (asked.id,) in left
+    assert ended.status == "cancelled"
+    assert len(await running.sessions.history(session)) == 2
+
+
+async def _completed(running: Cluster, *turns: str) -> bool:
+    sql = "SELECT COUNT(*) FROM dbos.workflow_status WHERE status = 'SUCCESS' AND workflow_uuid IN (?1, ?2)"
+    row = await running.db.read(lambda tx: tx.row(sql, *turns))
+    return row is not None and row[0] == 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from toolgate.distributed import engine
-from toolgate.distributed.engine import NOW
+from toolgate.distributed import workflows
+from toolgate.distributed.workflows import NOW
 from toolgate.errors import SessionBusy
 from toolgate.sessions import leases, turns
 from toolgate.sessions.driver import Transaction
@@ -165,14 +165,14 @@ def hand_over(transaction: Transaction, lease: Lease, turn_id: str, queue: str, 
 def requeue(transaction: Transaction, turn_id: str, queue: str) -> None:
     """Let the turn be taken again."""
     _move(transaction, turn_id, "queued")
-    engine.put_back(transaction, turn_id, queue)
+    workflows.put_back(transaction, turn_id, queue)
 
 
 def decline(transaction: Transaction, turn_id: str) -> None:
     """Leave a turn that came too late to somebody else."""
     row = transaction.row("SELECT queue FROM dispatches WHERE turn_id = ?1 AND state <> 'ended'", turn_id)
     if row is not None:
-        engine.put_back(transaction, turn_id, row[0])
+        workflows.put_back(transaction, turn_id, row[0])
 
 
 def _move(transaction: Transaction, turn_id: str, state: State) -> None:
@@ -209,7 +209,7 @@ def cancel(transaction: Transaction, session_id: str) -> bool:
     )
     if lease is not None:
         finish(transaction, lease, turn_id, CANCELLED)
-        engine.withdraw(transaction, turn_id)
+        workflows.withdraw(transaction, turn_id)
         return True
     turns.request_cancel(transaction, session_id)
     if state == "parked":

@@ -1,4 +1,4 @@
-"""dbos, and nothing but dbos: the one module that knows it. Queues, hand-out and recovery are all its work."""
+"""dbos: queues and handing out are its work. Nothing but this module and `workflows` knows it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.distributed.bell import Bell, ring
 from toolgate.distributed.names import APPLICATION, WORKFLOW, version
 from toolgate.distributed.options import Options
+from toolgate.distributed.workflows import check
 from toolgate.errors import StoreError
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.postgres import PostgresTransaction
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
 
     from toolgate.sessions import Database
 
-NOW = "EXTRACT(EPOCH FROM clock_timestamp())"
 _COUNTED = 0.03
 """Seconds until dbos has noted the end of a workflow that has returned."""
-NOW_MS = f"CAST({NOW} * 1000 AS BIGINT)"
 
 Play = Callable[[str, str], Awaitable[None]]
 """Plays a turn: its id and its session's."""
@@ -50,12 +49,7 @@ def _import_dbos() -> Any:
 
 
 class Handout:
-    """Puts turns into queues, takes them out and puts them back: each in the transaction of whoever calls it.
-
-    dbos has calls for all of this, but only `enqueue_in_transaction` joins a transaction of ours; the others would
-    leave a moment in which its row and ours contradict each other. So they are written here, on the columns that
-    `check` makes sure of.
-    """
+    """Puts turns into queues, in the transaction of whoever calls it."""
 
     def __init__(self, url: str) -> None:
         self._url = address(url)
@@ -95,89 +89,15 @@ class Handout:
         )
         ring(transaction, queue)
 
+    async def forget(self, turns: list[str]) -> None:
+        """Remove what dbos knows about turns that are over."""
+        await asyncio.to_thread(self._client.delete_workflows, turns)
+
     def close(self) -> None:
         """Let go of the connections."""
         if self._made is not None:
             self._made.destroy()
             self._made = None
-
-
-_ROW = "workflow_uuid = ?1 AND name = 'turn'"
-_CLEARED = f"owner_xid = NULL, started_at_epoch_ms = NULL, updated_at = {NOW_MS}"
-_ENQUEUED = f"status = 'ENQUEUED', completed_at = NULL, {_CLEARED}"
-
-
-def check(transaction: Transaction) -> None:
-    """Raise if dbos' table is not the one that the statements of this module were written for."""
-    try:
-        transaction.rows(
-            "SELECT workflow_uuid, name, status, queue_name, owner_xid, executor_id, application_version, "
-            "started_at_epoch_ms, updated_at, completed_at FROM dbos.workflow_status LIMIT 0"
-        )
-    except Exception as error:
-        raise StoreError(
-            "The tables of dbos are missing or of a version that this Toolgate does not know. "
-            "Install the dbos that `pip install 'toolgate[distributed]'` names."
-        ) from error
-
-
-def withdraw(transaction: Transaction, turn_id: str) -> None:
-    """Take a turn out of its queue, or away from whoever runs it."""
-    transaction.run(
-        f"UPDATE dbos.workflow_status SET status = 'CANCELLED', queue_name = NULL, completed_at = {NOW_MS}, {_CLEARED} "
-        f"WHERE {_ROW} AND status NOT IN ('SUCCESS', 'ERROR')",
-        turn_id,
-    )
-
-
-def put_back(transaction: Transaction, turn_id: str, queue: str) -> None:
-    """Put a turn into its queue again: one whose run has ended without ending it, or is about to."""
-    transaction.run(f"UPDATE dbos.workflow_status SET {_ENQUEUED}, queue_name = ?2 WHERE {_ROW}", turn_id, queue)
-    ring(transaction, queue)
-
-
-def put_back_orphans(transaction: Transaction, timeout: float) -> list[str]:
-    """Put the turns of workers that give no sign of life into their queues again, also those of older versions."""
-    return [
-        row[0]
-        for row in transaction.rows(
-            f"UPDATE dbos.workflow_status w SET {_ENQUEUED}, application_version = ?1 "
-            "WHERE w.name = 'turn' AND w.status = 'PENDING' AND w.application_version <= ?1 AND NOT EXISTS "
-            f"(SELECT 1 FROM workers k WHERE k.id = w.executor_id AND k.state <> 'gone' AND k.seen_at >= {NOW} - ?2) "
-            "RETURNING w.workflow_uuid",
-            *(version(), timeout),
-        )
-    ]
-
-
-def put_back_strays(transaction: Transaction, timeout: float) -> list[str]:
-    """Put turns into their queues again whose workflow is over although they are not; there should be none."""
-    return [
-        row[0]
-        for row in transaction.rows(
-            f"UPDATE dbos.workflow_status w SET {_ENQUEUED}, queue_name = d.queue FROM dispatches d "
-            "WHERE d.turn_id = w.workflow_uuid AND d.state IN ('queued', 'running') "
-            "AND w.status NOT IN ('ENQUEUED', 'PENDING', 'DELAYED') "
-            f"AND w.updated_at < {NOW_MS} - CAST(?1 AS DOUBLE PRECISION) * 2000 RETURNING w.workflow_uuid",
-            timeout,
-        )
-    ]
-
-
-def adopt(transaction: Transaction, timeout: float) -> list[str]:
-    """Make turns of older versions this version's, where no worker of theirs is left to take them."""
-    return [
-        row[0]
-        for row in transaction.rows(
-            "UPDATE dbos.workflow_status w SET application_version = ?1 FROM dispatches d "
-            "WHERE d.turn_id = w.workflow_uuid AND w.name = 'turn' AND w.status = 'ENQUEUED' "
-            "AND w.application_version < ?1 AND NOT EXISTS "
-            "(SELECT 1 FROM workers k WHERE k.version = w.application_version AND k.state = 'ready' "
-            f"AND k.seen_at >= {NOW} - ?2 AND jsonb_exists(CAST(k.workspaces AS jsonb), d.workspace)) "
-            "RETURNING w.workflow_uuid",
-            *(version(), timeout),
-        )
-    ]
 
 
 class Engine:

@@ -5,23 +5,29 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from toolgate.distributed import dispatches, engine, workers
+from toolgate.distributed import dispatches, workers, workflows
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 
 if TYPE_CHECKING:
+    from toolgate.distributed.engine import Handout
     from toolgate.distributed.options import Options
     from toolgate.sessions import Database
     from toolgate.sessions.driver import Transaction
+
+_SELDOM = 60
+"""Rounds from one tidying up to the next."""
 
 
 class Reaper:
     """Hands the turns of dead workers out again, wakes those whose question was answered, adopts older versions'."""
 
-    def __init__(self, db: Database, options: Options, approval_timeout: float | None) -> None:
+    def __init__(self, db: Database, handout: Handout, options: Options, approval_timeout: float | None) -> None:
         self._db = db
+        self._handout = handout
         self._options = options
         self._approval_timeout = approval_timeout
+        self._rounds = 0
 
     async def round(self) -> None:
         """Look once; raises nothing."""
@@ -31,16 +37,29 @@ class Reaper:
         except (ToolgateError, TimeoutError) as error:
             logger("distributed").warning("reaper_failed", error=str(error) or "the database does not answer")
             return
+        await self._tidy()
         for what, turns in found.items():
             if turns:
                 logger("distributed").info(what, turns=turns)
+
+    async def _tidy(self) -> None:
+        """Remove what nobody asks for any more, now and then."""
+        self._rounds += 1
+        if self._rounds % _SELDOM != 1:
+            return
+        try:
+            old = await self._db.read(workflows.outlived)
+            if old:
+                await self._handout.forget(old)
+        except Exception as error:  # noqa: BLE001 - dbos raises what it likes, and this can wait
+            logger("distributed").warning("not_tidied", error=type(error).__name__)
 
     def _look(self, transaction: Transaction) -> dict[str, list[str]]:
         timeout = self._options.lease
         return {
             "workers_gone": workers.bury(transaction, timeout),
-            "turns_taken_from_the_dead": engine.put_back_orphans(transaction, timeout),
-            "turns_found_astray": engine.put_back_strays(transaction, timeout),
-            "turns_adopted": engine.adopt(transaction, timeout),
+            "turns_taken_from_the_dead": workflows.put_back_orphans(transaction, timeout),
+            "turns_found_astray": workflows.put_back_strays(transaction, timeout),
+            "turns_adopted": workflows.adopt(transaction, timeout),
             "turns_woken": dispatches.wake(transaction, self._approval_timeout),
         }

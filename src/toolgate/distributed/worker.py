@@ -59,7 +59,7 @@ class Worker:
         self._approval_timeout = approval_timeout
         self._handout = Handout(url)
         self._engine = Engine(url, self.id, options)
-        self._reaper = Reaper(db, options, approval_timeout)
+        self._reaper = Reaper(db, self._handout, options, approval_timeout)
         self._state: WorkerState = "ready"
         self._players: dict[str, Player] = {}
         self._running: set[asyncio.Future[None]] = set()

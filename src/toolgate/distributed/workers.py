@@ -8,7 +8,7 @@ import socket
 from dataclasses import dataclass
 from typing import Literal
 
-from toolgate.distributed.engine import NOW
+from toolgate.distributed.workflows import NOW
 from toolgate.sessions.driver import Transaction
 
 WorkerState = Literal["ready", "draining", "gone"]
