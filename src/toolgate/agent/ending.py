@@ -60,7 +60,9 @@ async def _play(turn: Turn) -> Ending:
 async def close(sessions: SessionStore, lease: Lease, turn_id: str, ending: Ending) -> Ending:
     """Write the end down and give the session back; raises nothing. What cannot be written is said."""
     try:
-        await sessions.finish_turn(lease, turn_id, ending.status, code=ending.code, error=ending.message)
+        # at once: whoever hears that the turn has ended may begin the next one
+        await sessions.finish_turn(lease, turn_id, ending.status, code=ending.code, error=ending.message, release=True)
+        return ending
     except SessionFenced as error:
         ending = Ending(status="failed", code="SESSION_FENCED", message=str(error), cause=ending.cause)
     except ToolgateError as error:

@@ -144,10 +144,12 @@ class SessionStore(Protocol):
         code: str = "",
         error: str = "",
         usage: Usage | None = None,
+        release: bool = False,
     ) -> Turn:
         """End a turn; its open approvals are withdrawn. One that has ended already stays as it is.
 
-        `usage` replaces the sum of what `append_message` was told.
+        `usage` replaces the sum of what `append_message` was told. `release` gives the session back in the same
+        transaction.
         """
         ...
 

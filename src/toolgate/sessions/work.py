@@ -9,7 +9,7 @@ from typing import Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions import approvals, calls, resuming, transcript, turns
+from toolgate.sessions import approvals, calls, leases, resuming, transcript, turns
 from toolgate.sessions.appending import append_all
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
@@ -48,11 +48,17 @@ class Work:
         code: str = "",
         error: str = "",
         usage: Usage | None = None,
+        release: bool = False,
     ) -> Turn:
         """End a turn."""
-        return await self._db.write(
-            lambda tx: turns.finish(tx, lease, turn_id, status, code=code, error=error, usage=usage)
-        )
+
+        def unit(tx: Transaction) -> Turn:
+            ended = turns.finish(tx, lease, turn_id, status, code=code, error=error, usage=usage)
+            if release:
+                leases.release(tx, lease)
+            return ended
+
+        return await self._db.write(unit)
 
     async def recover(self, lease: Lease) -> Recovery:
         """Put in order what a crash has left in the lease's session."""
