@@ -56,7 +56,7 @@ class Watcher:
     def _again(self, seq: int) -> None:
         """Another process goes on with the turn: what the last one was saying is lost, and said again."""
         if self._sent:
-            self.outbox.put(self._build("\n\n"))
+            self.show("\n\n")
         self._sent, self._stored = 0, seq
 
     def enter(self, turn_id: str | None, id_json: str) -> None:
