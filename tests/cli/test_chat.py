@@ -320,6 +320,20 @@ def test_ctrl_d_leaves_and_says_how_to_go_on(chat: Chat, model: Model, project: 
     ]
 
 
+def test_a_coding_session_that_is_gone_on_with_without_coding_says_so(chat: Chat, model: Model) -> None:
+    server = model(["One."], ["Two."])
+    first = chat("--coding", "--model", "m", model=server)
+    first.type("hello\r")
+    first.until("tokens in")
+    first.until("❯ ")
+    first.type("\x04")
+    first.ended()
+
+    second = chat("--model", "m", "--continue", model=server)
+
+    assert "It was begun in coding; without --coding it goes on in chat_safe." in second.text
+
+
 def test_messages_of_earlier_runs_are_in_the_history(chat: Chat, model: Model) -> None:
     server = model(["One."], ["Two."])
     first = chat("--model", "m", model=server)

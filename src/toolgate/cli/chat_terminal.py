@@ -52,8 +52,8 @@ async def _converse(args: argparse.Namespace) -> int:
     async with assemble(settings, model=model, approver=questions, live_output=True) as stack:
         conversation = await conversation_for(stack, args)
         chat = Chat(conversation, canvas, questions)
-        await chat.open(choose=args.resume == LATEST)
         with _logged(chat):
+            await chat.open(choose=args.resume == LATEST)
             await chat.talk()
     return 0
 
@@ -102,7 +102,11 @@ class Chat:
         """One turn; Ctrl-C ends it and not the program."""
         self._region.print([""])
         self._view.begin()
-        stream = await self._conversation.send(text)
+        try:
+            stream = await self._conversation.send(text)
+        except ToolgateError as error:
+            self.say(visible(str(error)), "bold red")
+            return
         with self._keyboard, self._signals(stream):
             animation = asyncio.get_running_loop().create_task(self._view.animate())
             try:
@@ -111,6 +115,9 @@ class Chat:
             except ToolgateError as error:
                 self._view.end()
                 self.say(visible(str(error)), "bold red")
+            except Exception as error:  # noqa: BLE001 - whatever breaks in a turn, the person is told and can go on
+                self._view.end()
+                self.say(f"unexpected {type(error).__name__}: {visible(str(error))}", "bold red")
             finally:
                 animation.cancel()
                 await asyncio.wait([animation])

@@ -106,6 +106,19 @@ async def recalled(canvas: Canvas, conversation: Conversation) -> list[str]:
             lines += ["", *(canvas.line(("❯ ", "cyan"), row) for row in prose(message.content).split("\n"))]
         else:
             lines += ["", *drawn(canvas, message.content)]
+    if await _begun_in(conversation) is not session.mode:
+        words = "It was begun in coding; without --coding it goes on in chat_safe."
+        lines += ["", canvas.line((words, "yellow"))]
     if turns and turns[-1].status not in ("done", "running"):
         lines += ["", canvas.line((f"The last turn is {turns[-1].status}.", "yellow"))]
     return lines
+
+
+async def _begun_in(conversation: Conversation) -> ToolMode:
+    """The mode that the session was made in, whatever the stage allows now."""
+    from toolgate.sessions import SessionManager
+
+    stack, session = conversation.stack, conversation.session
+    assert session is not None
+    opened = stack.settings.session.model_copy(update={"coding_enabled": True})
+    return (await SessionManager(stack.database, opened).get(session.id)).mode
