@@ -2,12 +2,11 @@
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.gateway.kit import call, check, gateway, is_done, is_type, settings_for, text_of, types
+from tests.gateway.kit import TOKEN, call, check, gateway, is_done, is_type, settings_for, text_of, types
 from toolgate.testing import ScriptedModel
 
 
@@ -49,52 +48,50 @@ async def test_a_mode_that_is_not_enabled_is_an_error_of_its_own(tmp_path: Path)
         assert (frame["type"], frame["data"]["code"]) == ("error", "MODE_NOT_ENABLED")
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "answered"),
-    [
-        ("nonsense", "PARSE_ERROR", None),
-        ("[]", "PARSE_ERROR", None),
-        ("null", "PARSE_ERROR", None),
-        ("{}", "PARSE_ERROR", None),
-        ('{"type": "request", "method": "tools.list"}', "PARSE_ERROR", None),
-        ('{"type": "request", "id": null, "method": "tools.list"}', "PARSE_ERROR", None),
-        ('{"type": "request", "id": "", "method": "tools.list"}', "PARSE_ERROR", None),
-        ('{"type": "request", "id": true, "method": "tools.list"}', "PARSE_ERROR", None),
-        ('{"type": "request", "id": 1.5, "method": "tools.list"}', "PARSE_ERROR", None),
-        ('{"type": "request", "id": {"a": 1}, "method": "tools.list"}', "PARSE_ERROR", None),
-        ('{"type": "reply", "id": "a", "method": "tools.list"}', "PARSE_ERROR", "a"),
-        ('{"type": "request", "id": "a"}', "PARSE_ERROR", "a"),
-        ('{"type": "request", "id": "a", "method": "tools.list", "more": 1}', "PARSE_ERROR", "a"),
-        ('{"type": "request", "id": "a", "method": "tools.list", "params": []}', "PARSE_ERROR", "a"),
-        ('{"type": "request", "id": "a", "method": "session.set_mode"}', "METHOD_NOT_FOUND", "a"),
-        ('{"type": "request", "id": 7, "method": "chat.send"}', "INVALID_PARAMS", 7),
-        ('{"type": "request", "id": "a", "method": "tools.list", "params": {"x": 1}}', "INVALID_PARAMS", "a"),
-        (
-            '{"type": "request", "id": "a", "method": "chat.send", "params": {"session_id": 5, "content": "x"}}',
-            "INVALID_PARAMS",
-            "a",
-        ),
-        (
-            '{"type": "request", "id": "a", "method": "chat.send", "params": {"session_id": "nobody", "content": "x"}}',
-            "INVALID_PARAMS",
-            "a",
-        ),
-        (
-            '{"type": "request", "id": "a", "method": "session.create", "params": {"mode": "root"}}',
-            "INVALID_PARAMS",
-            "a",
-        ),
-    ],
-)
-async def test_malformed_input_gets_one_error_and_the_connection_lives(
-    tmp_path: Path, text: str, code: str, answered: Any
-) -> None:
+MALFORMED: list[tuple[str, str, Any]] = [
+    ("nonsense", "PARSE_ERROR", None),
+    ("[]", "PARSE_ERROR", None),
+    ("null", "PARSE_ERROR", None),
+    ("{}", "PARSE_ERROR", None),
+    ('{"type": "request", "method": "tools.list"}', "PARSE_ERROR", None),
+    ('{"type": "request", "id": null, "method": "tools.list"}', "PARSE_ERROR", None),
+    ('{"type": "request", "id": "", "method": "tools.list"}', "PARSE_ERROR", None),
+    ('{"type": "request", "id": true, "method": "tools.list"}', "PARSE_ERROR", None),
+    ('{"type": "request", "id": 1.5, "method": "tools.list"}', "PARSE_ERROR", None),
+    ('{"type": "request", "id": {"a": 1}, "method": "tools.list"}', "PARSE_ERROR", None),
+    ('{"type": "reply", "id": "a", "method": "tools.list"}', "PARSE_ERROR", "a"),
+    ('{"type": "request", "id": "a"}', "PARSE_ERROR", "a"),
+    ('{"type": "request", "id": "a", "method": "tools.list", "more": 1}', "PARSE_ERROR", "a"),
+    ('{"type": "request", "id": "a", "method": "tools.list", "params": []}', "PARSE_ERROR", "a"),
+    ('{"type": "request", "id": "a", "method": "session.set_mode"}', "METHOD_NOT_FOUND", "a"),
+    ('{"type": "request", "id": 7, "method": "chat.send"}', "INVALID_PARAMS", 7),
+    ('{"type": "request", "id": "a", "method": "tools.list", "params": {"x": 1}}', "INVALID_PARAMS", "a"),
+    (
+        '{"type": "request", "id": "a", "method": "chat.send", "params": {"session_id": 5, "content": "x"}}',
+        "INVALID_PARAMS",
+        "a",
+    ),
+    (
+        '{"type": "request", "id": "a", "method": "chat.send", "params": {"session_id": "nobody", "content": "x"}}',
+        "INVALID_PARAMS",
+        "a",
+    ),
+    (
+        '{"type": "request", "id": "a", "method": "session.create", "params": {"mode": "root"}}',
+        "INVALID_PARAMS",
+        "a",
+    ),
+]
+
+
+async def test_malformed_input_gets_one_error_and_the_connection_lives(tmp_path: Path) -> None:
     async with gateway(settings_for(tmp_path)) as running, running.client() as client:
-        await client.raw(text)
-        frame = await client.receive()
-        assert (frame["type"], frame["id"], frame["data"]["code"]) == ("error", answered, code)
-        assert frame["data"]["message"]
-        assert (await client.data("session.create"))["mode"] == "chat_safe"
+        for text, code, answered in MALFORMED:
+            await client.raw(text)
+            frame = await client.receive()
+            assert (frame["type"], frame["id"], frame["data"]["code"]) == ("error", answered, code), text
+            assert frame["data"]["message"]
+            assert (await client.data("session.create"))["mode"] == "chat_safe"
 
 
 async def test_ids_come_back_as_they_were(tmp_path: Path) -> None:
@@ -291,3 +288,43 @@ async def test_what_a_command_prints_comes_while_it_runs(tmp_path: Path) -> None
         assert "".join(piece["text"] for piece in printed) == "one\ntwo\n"
         kinds = types(frames)
         assert kinds.index("tool_call") < kinds.index("tool_output") < kinds.index("tool_result")
+
+
+async def test_a_client_that_asks_too_much_is_read_more_slowly(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path, max_requests_per_second=20)) as running, running.client() as client:
+        begun = time.monotonic()
+        for _ in range(60):
+            await client.send("session.unsubscribe", session_id="x")
+        for _ in range(60):
+            assert (await client.receive())["type"] == "response"
+        assert time.monotonic() - begun > 0.8
+
+
+async def test_turns_at_a_time_are_limited(tmp_path: Path) -> None:
+    model = ScriptedModel([[call("Bash", '{"command": "sleep 30"}')], "no", "later"])
+    async with gateway(settings_for(tmp_path, max_turns=1), model) as running, running.client() as client:
+        first, second = await client.session("coding"), await client.session()
+        await client.send("chat.send", session_id=first, content="one")
+        await client.until(is_type("tool_call"))
+        frame = await client.ask("chat.send", session_id=second, content="two")
+        assert (frame["type"], frame["data"]["code"]) == ("error", "SESSION_BUSY")
+        await client.data("chat.cancel", session_id=first)
+        await client.until(is_done)
+        assert text_of(await client.turn(second)) in ("no", "later")
+
+
+async def test_what_clients_say_has_no_token_in_it(tmp_path: Path) -> None:
+    write = call("write_file", '{"path": "x", "content": "y"}')
+    model = ScriptedModel([[f"I know {TOKEN[:9]}", f"{TOKEN[9:]}!", write], "ok"])
+    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
+        session = await client.session("coding")
+        assert (await client.data("session.rename", session_id=session, title=f"a {TOKEN}"))["title"] == "a [redacted]"
+        await client.send("chat.send", session_id=session, content=f"It is {TOKEN}.")
+        frames = await client.until(is_type("approval_request"))
+        await client.data("approval.respond", id=frames[-1]["data"]["id"], allowed=False, message=f"no, {TOKEN}")
+        frames += await client.until(is_done)
+        frames.append(await client.ask("chat.history", session_id=session))
+        assert TOKEN not in json.dumps(frames)
+        assert "no, [redacted]" in json.dumps(frames)
+        assert "[redacted]!" in text_of(frames[:-1])
+        assert TOKEN not in json.dumps([event.payload for event in await running.service.sessions.events(session)])

@@ -203,6 +203,8 @@ async def test_g05_a_token_in_an_address_is_refused_and_not_logged(
             assert await upgrade(running, f"/ws?{query}", **BEARER) == 400
         for path in ("/", "/health/live", "/auth", "/static/index.html"):
             assert (await get(running, f"{path}?token={TOKEN}"))[0] == 400
+        assert (await get(running, f"/health/live?x={TOKEN}"))[0] == 400
+        assert (await get(running, f"/health/live?{TOKEN}"))[0] == 400
         assert (await get(running, "/health/live?x=1"))[0] == 200
     assert TOKEN not in caplog.text
 

@@ -27,6 +27,7 @@ from toolgate.gateway.remote import service_of, status_page
 from toolgate.gateway.service import Service
 from toolgate.gateway.tokens import tokens_of
 from toolgate.gateway.turns import StoredAnswers
+from toolgate.runtime.redaction import secrets_of
 
 if TYPE_CHECKING:
     from toolgate.models import ModelClient
@@ -44,14 +45,14 @@ def create_app(settings: Settings, model: ModelClient | None = None, registry: T
     runs.
     """
     settings = _completed(settings)
-    tokens = tokens_of(settings)
+    access = Access(tokens_of(settings))
     app = Starlette(
         routes=_routes(),
-        middleware=[Middleware(Guard, port=settings.gateway.port, allowed_hosts=settings.gateway.allowed_hosts)],
+        middleware=[Middleware(Guard, access=access, settings=settings.gateway)],
         lifespan=lambda app: _running(app, settings, model, registry),
     )
     app.state.settings = settings
-    app.state.access = Access(tokens)
+    app.state.access = access
     app.state.assets = Assets()
     app.state.service = None
     return app
@@ -80,6 +81,7 @@ async def _running(
     async with assembled as stack, service_of(stack, app.state.access) as service:
         approver.sessions = stack.sessions
         app.state.service, app.state.database = service, stack.database
+        service.secrets = secrets_of(stack.settings)
         app.state.entry = Entry(service)
         watching = asyncio.get_running_loop().create_task(service.watch(), name="toolgate-gateway-watch")
         try:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
+
+if TYPE_CHECKING:
+    from toolgate.gateway.access import Access
+    from toolgate.settings import GatewaySettings
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -37,10 +41,11 @@ _HEADERS = tuple(
 class Guard:
     """Lets only those through who address this gateway by one of its names, from one of its own pages or from none."""
 
-    def __init__(self, app: App, *, port: int, allowed_hosts: Iterable[str] = ()) -> None:
+    def __init__(self, app: App, *, access: Access, settings: GatewaySettings) -> None:
         self._app = app
-        self._port = port
-        self._allowed = frozenset(name.lower() for name in allowed_hosts)
+        self._access = access
+        self._port = settings.port
+        self._allowed = frozenset(name.lower() for name in settings.allowed_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on."""
@@ -62,14 +67,19 @@ class Guard:
             return 421, "This gateway does not answer for that host."
         if len(origins) > 1 or (origins and not self._is_own_page(origins[0], ports, secure)):
             return 403, "Requests from other pages are refused."
-        if scope["query_string"]:
-            names = [
-                name.lower() for name, _ in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-            ]
-            if scope["type"] == "websocket" or any(word in name for name in names for word in _SECRET_NAMES):
-                scope["query_string"] = b""  # servers write it into their log
-                return 400, "A token in an address ends up in logs: show it in a header."
+        if scope["query_string"] and self._is_telling(scope):
+            scope["query_string"] = b""  # servers write it into their log
+            return 400, "A token in an address ends up in logs: show it in a header."
         return None
+
+    def _is_telling(self, scope: Scope) -> bool:
+        """Whether a query has a token in it, or something that calls itself one; a socket has no query at all."""
+        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        return (
+            scope["type"] == "websocket"
+            or any(word in name.lower() for name, _ in pairs for word in _SECRET_NAMES)
+            or any(self._access.by_token(text) is not None for pair in pairs for text in pair)
+        )
 
     def _is_own(self, host: str, ports: set[int], secure: bool) -> bool:
         host = host.lower()

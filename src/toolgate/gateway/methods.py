@@ -12,6 +12,7 @@ from toolgate.gateway.watcher import TurnWatcher, Watcher
 from toolgate.protocol import requests
 from toolgate.protocol.approval import Approval
 from toolgate.protocol.modes import ToolMode
+from toolgate.runtime.redaction import mask
 
 if TYPE_CHECKING:
     from toolgate.gateway.connection import Connection
@@ -120,7 +121,7 @@ class Methods:
     async def _create(self, _request: Request, params: requests.SessionCreate) -> dict[str, Any]:
         service = self._service
         session = await service.sessions.create(
-            params.mode, title=params.title, user=self._user, project=service.project
+            params.mode, title=mask(params.title, service.secrets), user=self._user, project=service.project
         )
         return {"session_id": session.id, "mode": session.mode.value}
 
@@ -137,8 +138,9 @@ class Methods:
 
     async def _rename(self, _request: Request, params: requests.SessionRename) -> dict[str, Any]:
         session = await self._owned(params.session_id)
-        await self._service.sessions.rename(session.id, params.title)
-        return {"session_id": session.id, "title": params.title}
+        title = mask(params.title, self._service.secrets)
+        await self._service.sessions.rename(session.id, title)
+        return {"session_id": session.id, "title": title}
 
     async def _subscribe(self, request: Request, params: requests.SessionSubscribe) -> None:
         session = await self._owned(params.session_id)
@@ -187,7 +189,8 @@ class Methods:
             await self._owned(row.session_id)
         except Refused:
             raise unknown from None
-        answer = Approval(allowed=params.allowed, message=params.message, remember=params.remember and params.allowed)
+        message = mask(params.message, self._service.secrets)
+        answer = Approval(allowed=params.allowed, message=message, remember=params.remember and params.allowed)
         if not await sessions.decide(params.id, answer):
             raise unknown
         return {"id": params.id, "allowed": params.allowed}

@@ -62,6 +62,8 @@ class Service:
         self.channels = Channels(feed, self._request_of)
         self.connections: set[Connection] = set()
         self.counts = Counts()
+        self.secrets: tuple[str, ...] = ()
+        """What is masked in what clients say."""
         self.closes_abandoned = False
         """Whether turns that nobody plays any more are ended here."""
         self.draining = False
