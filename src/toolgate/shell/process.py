@@ -56,6 +56,9 @@ class ShellProcess:
         self._inner = -1
         """A handle of the namespace's first process, with which everything in it ends."""
         self._told = b""
+        self._is_up = False
+        self._order: bytes | None = None
+        """The command, until the shell is up."""
         self._empty: asyncio.Future[None] | None = None
         os.ftruncate(start.state_file, 0)
         try:
@@ -66,6 +69,7 @@ class ShellProcess:
         self.ended: asyncio.Future[int] = self._loop.create_future()
         self._loop.add_reader(self._handle, self._reap)
         self._loop.add_reader(self._info, self._learn)
+        self._loop.add_reader(self._up, self._came_up)
 
     def _spawn(self, start: Start) -> None:
         state, self._state_fd = map(self._keep, os.pipe())
@@ -73,9 +77,14 @@ class ShellProcess:
         self.stdout, stdout = map(self._keep, os.pipe())
         self.stderr, stderr = map(self._keep, os.pipe())
         self._info, info = map(self._keep, os.pipe())
+        self._up, up = map(self._keep, os.pipe())
         self._inherited = (state, self._waiting)
         text = script.prelude(
-            state_fd=state, command_fd=self._waiting, state_file=start.view.state_file, limits=start.limits
+            up_fd=up,
+            state_fd=state,
+            command_fd=self._waiting,
+            state_file=start.view.state_file,
+            limits=start.limits,
         )
         wrapper = start.layer.wrap(start.view, info)
         for fd in wrapper.fds:
@@ -85,12 +94,12 @@ class ShellProcess:
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
-            pass_fds=(*self._inherited, *wrapper.fds, info),
+            pass_fds=(*self._inherited, *wrapper.fds, info, up),
             env=dict(start.environment),
             cwd="/",
         )
         self._handle = self._keep(os.pidfd_open(self._process.pid))
-        for fd in (state, stdout, stderr, info, *wrapper.fds):
+        for fd in (state, stdout, stderr, info, up, *wrapper.fds):
             self._drop(fd)
         for fd in (self.stdout, self.stderr, self._state_fd, self._command_fd):
             os.set_blocking(fd, False)
@@ -105,7 +114,21 @@ class ShellProcess:
         """Give the shell its command; once only."""
         if self.loaded is None:
             raise RuntimeError("a command before its state")
-        self._send(self._command_fd, script.command(command, self.loaded, self._inherited))
+        self._order = script.command(command, self.loaded, self._inherited)
+        if self._is_up:
+            self._give()
+
+    def _came_up(self) -> None:
+        """The shell runs, so whoever supervises it is bound to our life: it can have its command."""
+        self._loop.remove_reader(self._up)
+        self._drop(self._up)
+        self._is_up = True
+        if self._order is not None:
+            self._give()
+
+    def _give(self) -> None:
+        order, self._order = self._order, None
+        self._send(self._command_fd, order or b"")
 
     def _send(self, fd: int, text: bytes) -> None:
         """Write a text and close; what does not fit into the pipe follows as the shell reads."""
@@ -127,7 +150,7 @@ class ShellProcess:
     def taken(self) -> bool:
         """Whether the shell has taken its command; if not, it is still starting or busy loading its state."""
         unread = fcntl.ioctl(self._waiting, termios.FIONREAD, struct.pack("i", 0))
-        return unread == struct.pack("i", 0)
+        return self._is_up and self._order is None and unread == struct.pack("i", 0)
 
     def capture(self, stdout: Capture, stderr: Capture) -> None:
         """Take in the output from now on."""
@@ -240,7 +263,7 @@ class ShellProcess:
     def close(self) -> None:
         """Let go of every descriptor. What still runs is ended."""
         self.kill()
-        for fd in (self.stdout, self.stderr, self._handle, self._info, self._inner):
+        for fd in (self.stdout, self.stderr, self._handle, self._info, self._up, self._inner):
             if fd in self._open:
                 self._loop.remove_reader(fd)
         if self._empty is not None and not self._empty.done():

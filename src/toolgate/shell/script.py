@@ -8,7 +8,8 @@ from toolgate.shell import dump
 from toolgate.shell.quoting import quote
 from toolgate.shell.state import ShellState, Variable
 
-_DONE = "toolgate-state-is-written"
+DONE = "toolgate-state-is-written"
+"""The second argument of a shell that has written its state; by it, its command line is known as ours."""
 _SKIPPED_OPTIONS = frozenset({b"noexec", b"onecmd", b"privileged", b"restricted", b"history", b"posix"})
 _LATE = {b"xtrace": b"x", b"verbose": b"v"}
 """Options that would show the user what loads the command; they are set together with it."""
@@ -20,8 +21,11 @@ _AGAIN = rf"\unset -f builtin enable; \builtin enable {_NEEDED} || \enable {_NEE
 _FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"extdebug"})
 
 
-def prelude(*, state_fd: int, command_fd: int, state_file: str, limits: Mapping[str, int]) -> str:
+def prelude(*, up_fd: int, state_fd: int, command_fd: int, state_file: str, limits: Mapping[str, int]) -> str:
     """The `-c` text. It waits for the command on `command_fd` and leaves nothing of itself to it but the EXIT trap.
+
+    `up_fd` is closed as soon as the shell runs. No command is given to it before: the supervisor that starts it ends
+    with the host only once it is so far, and a shell whose host has died meanwhile finds no command.
 
     A command's own EXIT trap replaces ours: then the dump is written before that trap runs, or, if the command
     calls `exit` as well, not at all. Assigning `POSIXLY_CORRECT` needs no command word and gives the special builtins
@@ -32,11 +36,11 @@ def prelude(*, state_fd: int, command_fd: int, state_file: str, limits: Mapping[
     target = quote(state_file.encode()).decode()
     keep = "POSIXLY_CORRECT=$?:$SHELLOPTS:$BASHOPTS"
     write = f"{{ {dump.CODE}; }} >| {target}"
-    trap = quote(f'[[ "${{2-}}" == {_DONE} ]] || {{ {keep}; {_AGAIN}; {write}; }} 2>/dev/null'.encode()).decode()
+    trap = quote(f'[[ "${{2-}}" == {DONE} ]] || {{ {keep}; {_AGAIN}; {write}; }} 2>/dev/null'.encode()).decode()
     return (
-        f"{_limits(limits)}trap -- {trap} EXIT; . /dev/fd/{state_fd}; . /dev/fd/{command_fd}; "
+        f"exec {up_fd}>&-; {_limits(limits)}trap -- {trap} EXIT; . /dev/fd/{state_fd}; . /dev/fd/{command_fd}; "
         'eval "\\set $2 --; $1"; '
-        f'{{ {keep}; {_AGAIN}; set -- "${{POSIXLY_CORRECT%%:*}}" {_DONE}; {write}; set +xv; }} 2>/dev/null; exit "$1"'
+        f'{{ {keep}; {_AGAIN}; set -- "${{POSIXLY_CORRECT%%:*}}" {DONE}; {write}; set +xv; }} 2>/dev/null; exit "$1"'
     )
 
 

@@ -14,6 +14,7 @@ from toolgate.shell.process import ShellProcess, Start
 from toolgate.shell.result import SandboxReport
 from toolgate.shell.sandbox.groups import ControlGroup
 from toolgate.shell.sandbox.layer import Layer
+from toolgate.shell.sandbox.orphans import end_orphans
 from toolgate.shell.sandbox.places import Places
 from toolgate.shell.sandbox.view import TEMPORARY, Views
 from toolgate.shell.state import ShellState
@@ -176,5 +177,6 @@ class Starter:
         await in_thread(self._remove)
 
     def _remove(self, _: Stop) -> None:
+        end_orphans()
         self._group.remove()
         self.places.remove()

@@ -27,6 +27,11 @@ PIECES = [
 KNOWN = [
     "a <<<$\nMARK",
     "x+=(a)E MARK",
+    ": >&x'$(MARK)'",
+    ": >&'`MARK`'",
+    ": <&'$(MARK)'",
+    ": &>x'$(MARK)'",
+    "EXIT2>&1a['a[$(MARK)]'local ",
     "x=()'' MARK",
     "time X=1 MARK",
     "r\\\nm x; MARK",

@@ -159,6 +159,8 @@ def _opened(scope: Scope, redirect: Redirect) -> Stdin | None:
         return Stdin("text", target)
     if redirect.target.raw.startswith(("<(", ">(")):
         return Stdin("pipe") if operator == "<" else None
+    if "&" in operator and ("$" in target.text or "`" in target.text):
+        scope.found.unclear(f"bash expands '{redirect.target.raw}' behind '{operator}' a second time")
     if operator in _DUPLICATES and (target.text.removesuffix("-").isdigit() or target.text == "-"):
         return None
     if operator in ("<", "<&"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import signal
 import time
 import uuid
 import weakref
@@ -14,8 +16,8 @@ _JOIN = 'for group in $0; do echo 0 > "$group/cgroup.procs" || exit 125; done; e
 """Whoever starts writes itself into the groups first: nothing that it starts can be too early to be counted."""
 _TRIES = 200
 _OURS = re.compile(r"toolgate-(\d+)-[0-9a-f]{8}")
-_STALE = 600.0
-"""Seconds after which an empty group of a process that is gone is nobody's; it may only be invisible from here."""
+_YOUNG = 10.0
+"""Seconds that a runtime has to lock a group that it has made."""
 _FILES = {
     "pids": {"pids.max": "processes"},
     "memory": {"memory.max": "memory", "memory.limit_in_bytes": "memory"},
@@ -29,9 +31,10 @@ class ControlGroup:
         values = {"processes": str(processes), "memory": str(memory)}
         self.limited: set[str] = set()
         """Out of `processes` and `memory`, what really has a limit."""
+        self._locks: list[int] = []
         self._paths = [path for path in _candidates() if self._make(path, values)]
-        self.remove: Callable[[], object] = weakref.finalize(self, _remove, self._paths)
-        """Remove the groups, when the last process in them has died; also called when the interpreter ends."""
+        self.remove: Callable[[], object] = weakref.finalize(self, _remove, self._paths, self._locks)
+        """End whatever is left in the groups and remove them; also called when the interpreter ends."""
 
     def wrap(self, argv: list[str]) -> list[str]:
         """The same program, as a member of the groups."""
@@ -52,31 +55,70 @@ class ControlGroup:
             os.rmdir(path)
             return False
         self.limited |= limited
+        self._locks.append(_lock(path))
         return True
 
 
-def _remove(paths: list[str]) -> None:
+def _lock(path: str) -> int:
+    """A descriptor of the group that is locked as long as this process lives; -1 if somebody else has it locked."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        return -1
+    return fd
+
+
+def _remove(paths: list[str], locks: list[int]) -> None:
     for path in paths:
         for _ in range(_TRIES):
             try:
                 os.rmdir(path)
+                break
             except FileNotFoundError:
                 break
-            except OSError:  # somebody in it still dies
+            except OSError:  # somebody is still in it
+                _end(path)
                 time.sleep(0.01)
+    for fd in locks:
+        if fd >= 0:
+            os.close(fd)
+
+
+def _end(group: str) -> None:
+    """Kill every process in a group."""
+    if _set(group, "cgroup.kill", "1"):
+        return
+    for pid in _read(f"{group}/cgroup.procs").split():
+        try:
+            handle = os.pidfd_open(int(pid))
+        except OSError:
+            continue
+        try:
+            if pid in _read(f"{group}/cgroup.procs").split():  # the number may be another process's by now
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+        except OSError:
+            continue
+        finally:
+            os.close(handle)
 
 
 def _sweep(parent: str) -> None:
-    """Remove empty groups that a killed runtime left behind."""
+    """Remove the groups, and whatever runs in them, of runtimes that were killed.
+
+    Such a runtime is not there any more, and, as it may only be invisible from here, its groups are not locked either.
+    """
     for name in os.listdir(parent):
-        owner = _OURS.fullmatch(name)
-        if owner is None or os.path.exists(f"/proc/{owner[1]}"):
+        path, ours = f"{parent}/{name}", _OURS.fullmatch(name)
+        if ours is None or os.path.exists(f"/proc/{ours[1]}"):
             continue
         try:
-            if time.time() - os.stat(f"{parent}/{name}").st_mtime > _STALE:
-                os.rmdir(f"{parent}/{name}")
-        except OSError:  # not empty, or somebody else was faster
+            fd = _lock(path) if time.time() - os.stat(path).st_mtime > _YOUNG else -1
+        except OSError:  # somebody else was faster
             continue
+        if fd >= 0:
+            _remove([path], [fd])
 
 
 def _candidates() -> Iterator[str]:
