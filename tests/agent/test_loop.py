@@ -528,9 +528,17 @@ async def test_secrets_do_not_reach_the_transcript(tmp_path: Any) -> None:
     from toolgate.settings import ModelSettings
 
     settings = settings_of().model_copy(update={"model": ModelSettings(api_key=SecretStr("sk-very-secret"))})
-    stage = await Stage.set(["ok"], settings=settings)
-    await stage.say("my key is sk-very-secret")
-    assert (await stage.transcript())[0]["content"] == "my key is [redacted]"
+    turns = [["sk-v", call("probe", {"key": "sk-very-secret"}), "ery-sec", "ret, skip, sk-very-secre"], "sk", "ok"]
+    stage = await Stage.set(turns, settings=settings)
+    events = await stage.say("my key is sk-very-secret")
+    said = await stage.transcript()
+    assert said[0]["content"] == "my key is [redacted]"
+    assert said[1]["content"].endswith("[redacted], skip, sk-very-secre")
+    assert said[3]["content"] == "sk"
+    shown = "".join(event.content for event in events if isinstance(event, TextChunk))
+    assert shown == said[1]["content"] + "sk"
+    log = await stage.sessions.events(stage.id)
+    assert "very-secret" not in repr([event.payload for event in log]) + repr(events)
     await stage.close()
 
 

@@ -35,8 +35,7 @@ class MaskedModel:
                     if shown := text.feed(item):
                         yield shown
                     continue
-                if rest := text.rest():
-                    yield rest
+                # text goes on after a call, and both pieces become one message: what is held back stays held back
                 yield _without(item, self._secrets) if isinstance(item, ToolCall) else item
             if rest := text.rest():
                 yield rest
