@@ -42,13 +42,18 @@ class Approvals:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._book = self._read()
+        self._offers: dict[tuple[str, str], tuple[_Approved, Offer]] = {}
 
     def get(self, server: ServerConfig, tool: str) -> Offer | None:
         """The approved definition of a tool; None if there is none, or if something else answers under that name."""
         found = self._book.approved.get(server.name, {}).get(tool)
         if found is None or found.origin != server.origin:
             return None
-        return Offer(tool=tool, description=found.description, parameters=found.parameters)
+        known = self._offers.get((server.name, tool))
+        if known is None or known[0] is not found:
+            offer = Offer(tool=tool, description=found.description, parameters=found.parameters)
+            known = self._offers[server.name, tool] = found, offer
+        return known[1]
 
     def record(self, server: ServerConfig, offer: Offer) -> None:
         """Keep that this definition is approved; blocks for a moment."""

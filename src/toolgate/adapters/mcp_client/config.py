@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -75,14 +76,14 @@ class ServerConfig(BaseModel):
     headers: dict[str, SecretStr] = Field(default_factory=dict)
     gate: Gate = Field(default_factory=Gate)
 
-    @property
+    @functools.cached_property
     def secrets(self) -> tuple[str, ...]:
         """What the server was given in confidence, and must not be repeated where everybody reads it."""
         given = [value for name, value in (*self.env.items(), *self.headers.items()) if is_secret_name(name)]
         words = [word for value in given for word in value.get_secret_value().split()]
         return tuple(word for word in words if len(word) >= _SHORTEST_SECRET)
 
-    @property
+    @functools.cached_property
     def origin(self) -> str:
         """The hash of what answers under this name: another program or address has to be approved anew."""
         document = json.dumps([self.command, self.args, self.cwd, self.url])

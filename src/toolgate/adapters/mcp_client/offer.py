@@ -38,6 +38,11 @@ class Offer:
         text = json.dumps(document, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
+    @functools.cached_property
+    def promise(self) -> Any:
+        """What judges the structured part of an answer; None if nothing is promised."""
+        return None if self.output_schema is None else validator_of(self.output_schema)
+
     @property
     def shown(self) -> str:
         """The definition as a person reads it: nothing in it is hidden."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from toolgate.adapters.mcp_client.failures import Unavailable
@@ -10,7 +11,8 @@ from toolgate.adapters.mcp_client.offer import weight
 
 if TYPE_CHECKING:
     from mcp import Client
-    from mcp_types import CallToolResult, Tool
+    from mcp_types import CallToolResult, InputRequiredResult, Tool
+    from pydantic import TypeAdapter
 
 
 async def listed(client: Client) -> list[Tool]:
@@ -31,14 +33,21 @@ async def listed(client: Client) -> list[Tool]:
     raise ValueError(f"its list of tools has not ended after {MOST_PAGES} pages")
 
 
-async def called(client: Client, tool: str, arguments: dict[str, Any]) -> CallToolResult:
-    """Call a tool without the SDK's own check of the answer: it would run the server's patterns in Python's engine."""
-    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
+@functools.cache
+def _answers() -> TypeAdapter[CallToolResult | InputRequiredResult]:
+    """What may come back; building this takes longer than a call."""
+    from mcp_types import CallToolResult, InputRequiredResult
     from pydantic import TypeAdapter
 
-    answer: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
+    return TypeAdapter(CallToolResult | InputRequiredResult)
+
+
+async def called(client: Client, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+    """Call a tool without the SDK's own check of the answer: it would run the server's patterns in Python's engine."""
+    from mcp_types import CallToolRequest, CallToolRequestParams, InputRequiredResult
+
     request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
-    result = await client.session.send_request(request, answer)
+    result = await client.session.send_request(request, _answers())
     if isinstance(result, InputRequiredResult):
         raise Unavailable("it asks for something that only a person or a model could give, which is not offered to it")
     return result

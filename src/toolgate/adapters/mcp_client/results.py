@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toolgate.adapters.mcp_client.offer import validator_of
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.tools.text import load_text
@@ -33,7 +32,8 @@ class Source:
     """Its name at the server; whoever wrote it is a stranger, so no sentence contains it."""
     name: str
     """The name that it has here."""
-    output_schema: dict[str, Any] | None = None
+    promise: Any = None
+    """The compiled schema of the structured part; None if none is promised."""
 
     def __str__(self) -> str:
         return f"'{self.name}' of the MCP server '{self.server}'"
@@ -50,13 +50,13 @@ def response_of(result: CallToolResult, source: Source) -> ToolResponse:
     data: dict[str, Any] = {"content": parts}
     notes = [_left_out(part) for part in parts if part.get("omitted")]
     if result.structured_content is not None:
-        problem = _lie(result.structured_content, source.output_schema)
+        problem = _lie(result.structured_content, source.promise)
         if problem:
             data["schema_problem"] = problem
             notes.append("Its structured part does not fit the schema that it declares, and was left out.")
         else:
             data["structured"] = result.structured_content
-    elif source.output_schema is not None and not result.is_error:
+    elif source.promise is not None and not result.is_error:
         notes.append("It promised a structured part and sent none.")
     return _envelope(data, notes, source, failed=result.is_error)
 
@@ -132,11 +132,11 @@ def _size(encoded: str) -> int:
     return max(0, len(encoded) * 3 // 4 - encoded[-2:].count("="))
 
 
-def _lie(value: Any, schema: dict[str, Any] | None) -> str:
+def _lie(value: Any, promise: Any) -> str:
     """What does not fit the schema that the server itself declared; empty if everything does."""
-    if schema is None:
+    if promise is None:
         return ""
-    for error in validator_of(schema).iter_errors(value):
+    for error in promise.iter_errors(value):
         where = ".".join(map(str, error.instance_path)) or "the object"
         return f"{where}: {str(error.message)[:_LONGEST_PROBLEM]}."
     return ""

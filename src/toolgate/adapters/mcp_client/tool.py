@@ -122,7 +122,7 @@ class McpTool(ForeignTool):
             server=self.link.config.name,
             tool=self.offer.tool,
             name=self.name,
-            output_schema=self.offer.output_schema,
+            promise=self.offer.promise,
         )
         return self._masked(await self._call(arguments_of(params), source))
 
