@@ -19,7 +19,7 @@ from toolgate.distributed.runner import DurableRunner
 from toolgate.sessions import Database, Event, SessionManager, Turn
 from toolgate.settings import SessionSettings, Settings
 
-LEASE = 3.0
+LEASE = 3.0 if os.environ.get("TOOLGATE_TORTURE", "1") == "1" else 5.0
 """Seconds: short, so that takeovers do not take long; long enough for a busy machine."""
 PATIENCE = 50.0
 ROOT = Path(__file__).parents[2]

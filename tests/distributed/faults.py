@@ -49,7 +49,11 @@ class Proxy:
         if self._cut:
             writer.close()
             return
-        there_reader, there_writer = await asyncio.open_unix_connection(self._socket)
+        try:
+            there_reader, there_writer = await asyncio.open_unix_connection(self._socket)
+        except OSError:  # the server is away
+            writer.close()
+            return
         self._writers |= {writer, there_writer}
         try:
             await asyncio.gather(self._pump(reader, there_writer), self._pump(there_reader, writer))

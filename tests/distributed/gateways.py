@@ -60,6 +60,8 @@ class Client:
         self._socket = socket
         self.frames: list[dict[str, Any]] = []
         self._number = 0
+        self.reading: asyncio.Task[None] | None = None
+        """Ends when the gateway does."""
 
     async def send(self, method: str, **params: Any) -> str:
         self._number += 1
@@ -93,14 +95,14 @@ class Client:
 
 
 @contextlib.asynccontextmanager
-async def client(port: int) -> AsyncIterator[Client]:
+async def client(port: int, token: str = TOKEN) -> AsyncIterator[Client]:
     """A client of the gateway on this port."""
     async with connect(
-        f"ws://127.0.0.1:{port}/ws", additional_headers={"Authorization": f"Bearer {TOKEN}"}, proxy=None
+        f"ws://127.0.0.1:{port}/ws", additional_headers={"Authorization": f"Bearer {token}"}, proxy=None
     ) as socket:
         made = Client(socket)
-        reading = asyncio.create_task(made.read())
+        made.reading = asyncio.create_task(made.read())
         try:
             yield made
         finally:
-            reading.cancel()
+            made.reading.cancel()

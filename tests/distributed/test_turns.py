@@ -15,6 +15,7 @@ from tests.distributed.conftest import new_database
 from toolgate.distributed.engine import Handout
 from toolgate.distributed.limits import LimitReached
 from toolgate.distributed.options import Options
+from toolgate.distributed.playing import MOST_ATTEMPTS
 from toolgate.distributed.reaper import Reaper
 from toolgate.distributed.runner import DurableRunner
 from toolgate.errors import RequestRepeated, SessionBusy
@@ -257,3 +258,18 @@ async def _completed(running: Cluster, *turns: str) -> bool:
     sql = "SELECT COUNT(*) FROM dbos.workflow_status WHERE status = 'SUCCESS' AND workflow_uuid IN (?1, ?2)"
     row = await running.db.read(lambda tx: tx.row(sql, *turns))
     return row is not None and row[0] == 2
+
+
+async def test_a_turn_over_which_too_many_workers_were_lost_is_ended(running: Cluster) -> None:
+    session = await running.session()
+    turn = await running.begin(session, [["risky", {"key": "poison"}]], "Not reached.")
+    await until(lambda: _is(running, turn.id, "parked"), what="parking", logs=running.logs)
+    lost = "UPDATE turns SET attempt = ?2 WHERE id = ?1"
+    await running.db.write(lambda tx: tx.run(lost, turn.id, MOST_ATTEMPTS + 1))
+    [question] = await _pending(running, session)
+    await running.sessions.decide(question.id, Approval(allowed=True))
+    ended = await running.ended(turn.id)
+
+    assert ended.status == "failed"
+    assert "workers were lost while they played this turn" in ended.error
+    assert "poison" not in running.effects()

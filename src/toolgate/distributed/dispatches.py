@@ -94,15 +94,15 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
     if lease is None:
         return False
     row = transaction.row(
-        "SELECT d.claimed_at, d.state, "
+        "SELECT d.claimed_at, d.state = 'running' AND d.worker <> ?2, "
         "d.user_name, d.workspace, d.queue, d.agent, s.parent_id, s.next_seq - 1, h.state "
         "FROM dispatches d JOIN sessions s ON s.id = d.session_id LEFT JOIN shells h ON h.session_id = s.id "
         "WHERE d.turn_id = ?1",
-        turn_id,
+        *(turn_id, worker),
     )
     assert row is not None  # it was written together with the turn
     if row[0] is not None:
-        turn = _again(transaction, lease, turn, crashed=row[1] == "running")
+        turn = _again(transaction, lease, turn, crashed=bool(row[1]))
     transaction.run(
         f"UPDATE dispatches SET state = 'running', worker = ?2, claimed_at = {NOW} WHERE turn_id = ?1", turn_id, worker
     )
@@ -111,7 +111,7 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
 
 
 def _again(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool) -> Turn:
-    """Note that the turn goes on; if whoever played it is gone without a word, that is another attempt."""
+    """Note that the turn goes on; if another worker played it and is gone without a word, that is another attempt."""
     attempt = turn.attempt + crashed
     transaction.run("UPDATE turns SET attempt = ?2 WHERE id = ?1", turn.id, attempt)
     pen = Pen(transaction, turn.session_id, lease, turn_id=turn.id)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _AGAIN = ("STORE_ERROR", "SESSION_FENCED")
 """Endings that are no end of the turn: the database or the session was lost, and somebody goes on with it."""
-MOST_ATTEMPTS = 10
+MOST_ATTEMPTS = 20
 """Workers that may be lost over one turn."""
 _HOPELESS = f"{MOST_ATTEMPTS} workers were lost while they played this turn; it is not tried again."
 
