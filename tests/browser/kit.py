@@ -46,6 +46,7 @@ class Gateway:
             }
         )
         self.port = 0
+        self.token = TOKEN
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
         self.app: Any = None
@@ -62,7 +63,7 @@ class Gateway:
         """Listen, and return once requests are answered."""
         listening = socket.create_server(("127.0.0.1", self.port))
         self.port = listening.getsockname()[1]
-        update = {"port": self.port, "token": SecretStr(TOKEN)}
+        update = {"port": self.port, "token": SecretStr(self.token)}
         gateway = self._settings.gateway.model_copy(update=update)
         settings = self._settings.model_copy(update={"gateway": gateway})
         self._users = gateway.tokens_by_user()

@@ -122,3 +122,17 @@ async def test_a_message_that_the_break_swallowed_is_sent_once(context: BrowserC
     await expect(page.locator(".user")).to_have_text(["Bash echo zero", "Bash echo one", "Bash echo two"])
     assert await page.get_by_role("textbox", name="Message").input_value() == ""
     assert person.problems == []
+
+
+async def test_a_token_that_is_withdrawn_ends_at_the_sign_in(context: BrowserContext, gateway: Gateway) -> None:
+    person = await arrive(context, gateway)
+    await person.begin()
+    await asyncio.to_thread(gateway.stop)
+    gateway.token = "another-token-from-now-on"
+    await asyncio.to_thread(gateway.start)
+    await expect(person.page.get_by_label("Token")).to_be_focused(timeout=PATIENCE)
+    await expect(person.page.locator("tg-chat")).to_have_count(0)
+    await person.page.keyboard.type(gateway.token)
+    await person.page.keyboard.press("Enter")
+    await expect(person.page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+    assert person.problems == []
