@@ -141,7 +141,8 @@ async def _worker_for(running: Cluster, workspace: str) -> None:
     """Make believe that somebody serves a workspace."""
     sql = (
         "INSERT INTO workers (id, name, version, workspaces, slots, state, started_at, seen_at) "
-        "VALUES (?1, 'nobody', '0', ?2, 1, 'gone', 0, EXTRACT(EPOCH FROM clock_timestamp())) ON CONFLICT DO NOTHING"
+        "VALUES (?1, 'nobody', '0', ?2, 1, 'gone', 0, EXTRACT(EPOCH FROM clock_timestamp())) "
+        "ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at"
     )
     await running.db.write(lambda tx: tx.run(sql, f"none-{workspace}", json.dumps([workspace])))
 
