@@ -21,7 +21,7 @@ from toolgate.settings import SessionSettings, Settings
 
 LEASE = 3.0 if os.environ.get("TOOLGATE_TORTURE", "1") == "1" else 5.0
 """Seconds: short, so that takeovers do not take long; long enough for a busy machine."""
-PATIENCE = 50.0
+PATIENCE = 90.0
 ROOT = Path(__file__).parents[2]
 
 

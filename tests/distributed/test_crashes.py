@@ -9,7 +9,7 @@ import pytest
 from tests.distributed.cluster import LEASE, Cluster, Process, until
 from toolgate.sessions import Event, Turn
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
 
 
 async def _who(machines: Cluster, turn: Turn, processes: list[Process]) -> Process:

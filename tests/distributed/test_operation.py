@@ -20,7 +20,7 @@ from toolgate.errors import StoreError
 from toolgate.sessions import Database, SessionManager
 from toolgate.settings import SessionSettings, Settings
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
 
 
 async def _state(machines: Cluster, turn_id: str) -> str:

@@ -23,7 +23,7 @@ from toolgate.protocol.approval import Approval
 from toolgate.sessions import SessionManager
 from toolgate.settings import Settings
 
-pytestmark = [pytest.mark.distributed, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.distributed, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(240)]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
