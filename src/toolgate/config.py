@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -12,11 +11,12 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr, ValidationError
 
 from toolgate.errors import ConfigError
-from toolgate.userfiles import ConfigFile, read_config_file
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_settings import BaseSettings
+
+    from toolgate.userfiles import ConfigFile
 
     Tables = Mapping[str, type[BaseSettings]]
     """Table of the file (the empty name: outside of all tables) → the model that its keys belong to."""
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
 _PATHS = frozenset({"policy_file", "mcp_config"})
 
 
-def configured(tables: Tables, environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def configured(file: ConfigFile, tables: Tables, environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """What the config file sets, by table, without what the environment sets; `ConfigError` if it cannot be used."""
-    file = read_config_file(environ)
-    if file is None or not file.values:
-        return {}
     if problems := list(_problems(file, tables)):
         raise ConfigError(problems)
     present = {name.upper() for name in environ}
@@ -87,6 +84,8 @@ def _explained(problem: Any, file: ConfigFile, table: str, known: list[str]) -> 
     key = str(problem["loc"][0]) if problem["loc"] else ""
     where = file.where(table, key)
     if problem["type"] == "extra_forbidden":
+        import difflib
+
         near = difflib.get_close_matches(key, [name for name in known if name], n=1)
         meant = f" Did you mean {near[0]}?" if near else f" There are: {', '.join(filter(None, known))}."
         return f"{where}: is not a setting.{meant} docs/settings.md has them all"

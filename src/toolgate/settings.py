@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, V
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from toolgate.protocol.modes import ToolMode
-from toolgate.userfiles import VARIABLE, users_config, users_database, users_policy, users_servers
+from toolgate.userfiles import VARIABLE, read_config_file, users_config, users_database, users_policy, users_servers
 
 Direction = Literal["head", "tail", "head_tail"]
 Sandbox = Literal["auto", "bwrap", "landlock", "off"]
@@ -385,9 +385,11 @@ class Settings(BaseModel):
 
 
 def _read(given: Mapping[str, Any]) -> dict[str, Any]:
-    from toolgate.config import configured
+    file, values = read_config_file(os.environ), dict[str, dict[str, Any]]()
+    if file is not None and file.values:
+        from toolgate.config import configured
 
-    values = configured(READ, os.environ)
+        values = configured(file, READ, os.environ)
     read: dict[str, Any] = {name: area(**values.get(name, {})) for name, area in AREAS.items() if name not in given}
     loose = _PolicyFile(**values.get("", {}))
     files = {

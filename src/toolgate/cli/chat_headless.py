@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +67,8 @@ def rule_for(request: ApprovalRequest, arguments: Any) -> str:
 
 def _words(command: str) -> list[str]:
     """The program, and its sub-command where it looks like one."""
+    import shlex
+
     first = command.strip().partition("\n")[0]
     try:
         words = shlex.split(first)
