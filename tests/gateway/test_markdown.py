@@ -5,7 +5,7 @@ import time
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolgate.gateway.markdown import LONGEST, render
@@ -101,6 +101,7 @@ _PIECES = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(_PIECES, st.text(max_size=8)), max_size=12).map("".join))
 def test_whatever_comes_only_our_own_tags_and_attributes_come_out(text: str) -> None:
     assert checked(render(text)).wrong == []

@@ -5,7 +5,7 @@ from html import escape
 from itertools import pairwise
 from unittest import mock
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from toolgate.gateway import markdown
@@ -75,6 +75,7 @@ def _without_last_line_end(shown: list[str]) -> list[str]:
     return [re.sub(r"\s+</code>", "</code>", html) for html in shown]
 
 
+@settings(deadline=None)
 @given(_TEXT, st.lists(st.integers(0, 80), max_size=8))
 @example("```\na\nb", [5])
 @example("```\n```\n```\nx", [3, 8])
@@ -84,6 +85,7 @@ def test_however_it_was_cut_the_page_ends_up_with_the_same(text: str, cuts: list
     assert _without_last_line_end(_streamed(pieces)) == _without_last_line_end(_whole(text))
 
 
+@settings(deadline=None)
 @given(_TEXT, st.integers(1, 40), st.integers(1, 9))
 def test_wherever_it_becomes_too_long(text: str, limit: int, size: int) -> None:
     with mock.patch.object(markdown, "LONGEST", limit):
@@ -91,6 +93,7 @@ def test_wherever_it_becomes_too_long(text: str, limit: int, size: int) -> None:
         assert _without_last_line_end(_streamed(pieces)) == _without_last_line_end(_whole(text))
 
 
+@settings(deadline=None)
 @given(_TEXT)
 @example("- item\n+0")
 def test_one_character_at_a_time(text: str) -> None:
