@@ -106,3 +106,15 @@ def test_a_folder_that_is_a_link_out_of_the_project_is_not_followed(tmp_path: Pa
     (root / ".toolgate").mkdir(parents=True)
     (root / ".toolgate" / "agents").symlink_to(outside)
     assert Agents(Workspace(root)).get("evil") is None
+
+
+def test_a_broken_definition_is_complained_about_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / ".toolgate" / "agents"
+    folder.mkdir(parents=True)
+    (folder / "bad.md").write_bytes(b"\xff\xfe")
+    agents = Agents(Workspace(tmp_path))
+    for _ in range(3):
+        assert [agent.name for agent in agents.all()] == ["explore", "general"]
+    (folder / "bad.md").write_text("no front matter")
+    agents.all()
+    assert [record.getMessage().split()[0] for record in caplog.records] == ["agent_definition_ignored"] * 2

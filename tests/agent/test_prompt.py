@@ -9,6 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.agent.kit import OPEN, Stage, call
 from toolgate import ToolMode, ToolRegistry, Workspace, builtin_registry
 from toolgate.agent import Agents, PromptBuilder
+from toolgate.agent.compaction import tokens_of, tokens_of_tools
 from toolgate.sessions import Database, Memory
 from toolgate.settings import Settings
 from toolgate.testing import FakeClock
@@ -130,3 +131,10 @@ async def test_project_notes_that_are_a_link_out_of_the_project_are_not_read(
     (root / "AGENTS.md").symlink_to(tmp_path / "secret")
     assert "CANARY" not in await PromptBuilder(builtin_registry(), workspace=Workspace(root)).build("s", CODING)
     assert "project_notes_unreadable" in caplog.text
+
+
+async def test_the_first_request_with_all_tools_is_small(tmp_path: Path) -> None:
+    registry, workspace = builtin_registry(), Workspace(tmp_path)
+    prompt = await PromptBuilder(registry, workspace=workspace, agents=Agents(workspace)).build("s", CODING)
+    size = tokens_of({"content": prompt}) + tokens_of_tools(registry.get_tools_schema(CODING))
+    assert size < 3_900  # of 4,000: the person's words come on top

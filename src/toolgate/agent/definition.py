@@ -95,6 +95,8 @@ class Agents:
     def __init__(self, workspace: Workspace | None = None, extra: Iterable[AgentDefinition] = ()) -> None:
         self._workspace = workspace
         self._extra = tuple(extra)
+        self._ignored: set[tuple[str, str]] = set()
+        """Files that were complained about, and why; once is enough."""
 
     def all(self) -> list[AgentDefinition]:
         """Every one, as the files are now; the project's replace built-in ones of the same name."""
@@ -112,7 +114,9 @@ class Agents:
             try:
                 yield AgentDefinition.parse(_content(self._workspace, path))
             except (ToolError, ValueError) as error:
-                logger("agent").warning("agent_definition_ignored", path=path, reason=str(error))
+                if (path, str(error)) not in self._ignored:
+                    self._ignored.add((path, str(error)))
+                    logger("agent").warning("agent_definition_ignored", path=path, reason=str(error))
 
 
 @functools.cache

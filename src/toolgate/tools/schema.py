@@ -6,8 +6,12 @@ from pydantic import BaseModel
 
 
 def parameters_schema(params: type[BaseModel]) -> dict[str, Any]:
-    """The schema of a parameter model, with titles dropped and `$ref`s inlined."""
+    """The schema of a parameter model, with titles dropped and `$ref`s inlined.
+
+    The model's own docstring is for those who read the code: what a tool does is said by the tool's description.
+    """
     document = params.model_json_schema()
+    document.pop("description", None)
     definitions = document.pop("$defs", {})
     schema: dict[str, Any] = _inline(document, definitions, ())
     schema.setdefault("properties", {})
