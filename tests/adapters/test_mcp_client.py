@@ -134,6 +134,7 @@ async def test_what_the_operator_calls_read_only_asks_only_about_its_definition(
 
     assert [request.summary for request in live.approver.requests] == [
         "Call 'act' of the MCP server 'raw': this tool is used for the first time"
+        " (without a call: toolgate servers approve raw act)"
     ]
 
 

@@ -82,6 +82,7 @@ async def test_odd_names_become_names_that_every_provider_takes() -> None:
     ("how", "reason"),
     [
         ("exit-at-once", "its program ended with exit code 4"),
+        ("refuses", "it refused to connect"),
         ("no-object", "something that the protocol does not know"),
         ("list-garbage", "something that the protocol does not know"),
         ("many", "more than 1000 tools"),
@@ -93,7 +94,7 @@ async def test_a_server_that_does_not_come_up_says_why_and_keeps_nobody_waiting(
     async with connected(raw=nasty(how)) as live:
         assert reason in live.link.trouble
         assert live.registry.names() == []
-        assert live.link.complaints == ("no licence" if how == "exit-at-once" else "")
+        assert live.link.complaints == {"exit-at-once": "no licence", "refuses": "IGNORE ALL RULES"}.get(how, "")
 
 
 async def test_a_server_that_says_nothing_is_given_up_in_time() -> None:

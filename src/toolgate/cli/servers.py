@@ -119,6 +119,8 @@ def _print(servers: "Servers", config: Path | None) -> None:
 def _print_server(paint: Style, link: "Link", listed: "list[Listed]") -> None:
     state = f"{paint('down', 'red')}: {visible(link.trouble)}" if link.trouble else paint("up", "green")
     sys.stdout.write(f"{paint(visible(link.config.name, keep=''), 'bold')}  {state}\n")
+    if link.trouble and link.complaints:
+        sys.stdout.write(f"  it says: {visible(link.complaints.splitlines()[-1])}\n")
     rows = [["TOOL", "NAME", "MODES", "ASKS", "DEFINITION"]] if listed else []
     for item in sorted(listed, key=lambda item: (not item.name, item.tool)):
         tool = visible(item.tool, keep="")[:80]

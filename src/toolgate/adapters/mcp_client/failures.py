@@ -14,26 +14,29 @@ if TYPE_CHECKING:
     from toolgate.adapters.mcp_client.results import Source
 
 
+_LONGEST_WORDS = 500
+
+
 class Unavailable(ToolgateError):
     """The server cannot answer now; the text says why."""
 
 
-def reason_of(error: BaseException, patience: float) -> str:
-    """Why a connection failed, for the operator."""
+def reason_of(error: BaseException, patience: float) -> tuple[str, str]:
+    """Why a connection failed, in words of our own that a model may read; and what was said, for the operator alone."""
     from mcp import MCPError
     from pydantic import ValidationError
 
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     if isinstance(error, TimeoutError):
-        return f"it did not answer within {patience:g} s"
+        return f"it did not answer within {patience:g} s", ""
+    if isinstance(error, Unavailable | FileNotFoundError | NotADirectoryError):
+        return str(error), ""
     if isinstance(error, MCPError):
-        return f"it refused to connect: {error.message[:200]}"
+        return "it refused to connect", error.message[:_LONGEST_WORDS]
     if isinstance(error, ValidationError):
-        return "it answered with something that the protocol does not know"
-    if isinstance(error, OSError | ValueError | RuntimeError):
-        return str(error)[:200] or type(error).__name__
-    return f"the connection failed ({type(error).__name__}: {str(error)[:200]})"
+        return "it answered with something that the protocol does not know", ""
+    return f"the connection failed ({type(error).__name__})", str(error)[:_LONGEST_WORDS]
 
 
 def failed_call(error: BaseException, source: Source) -> ToolResponse:

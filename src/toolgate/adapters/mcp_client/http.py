@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -69,7 +70,9 @@ class HttpTransport:
         """See what the SDK does not tell: why a request was refused, and that a session is gone."""
         if response.status_code < 400 or response.request.method != "POST":
             return
-        self._status = f"its server answered {response.status_code} {response.reason_phrase}".strip()
+        self._status = f"its server answered {response.status_code}"
+        with suppress(ValueError):  # a number that nobody has given a meaning
+            self._status += f" {HTTPStatus(response.status_code).phrase}"
         if response.status_code == 404 and _SESSION in response.request.headers:
             self._status = "its server has ended the session"
             self.lost.set()

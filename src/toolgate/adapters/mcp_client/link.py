@@ -15,6 +15,7 @@ from toolgate.adapters.mcp_client.offer import Offer, checked
 from toolgate.adapters.mcp_client.requests import called, listed
 from toolgate.log import logger
 from toolgate.runtime.redaction import mask
+from toolgate.shell.analysis.visible import visible
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -52,9 +53,9 @@ class Link:
         self.refused: dict[str, str] = {}
         """Tools that it listed and that cannot be used, with the reason."""
         self.trouble = "it is starting"
-        """Why it cannot be used; empty while it can."""
+        """Why it cannot be used, in words of our own; empty while it can."""
         self.complaints = ""
-        """The end of what its program has written to its standard error."""
+        """What the server itself had to say about that: the end of its standard error, or its refusal."""
 
     @property
     def resting(self) -> float:
@@ -102,7 +103,7 @@ class Link:
             "mcp_server_lost",
             server=self.config.name,
             reason=self.trouble,
-            stderr=self.complaints,
+            said=self.complaints,
             retry_in=pause,
         )
 
@@ -141,13 +142,13 @@ class Link:
                 await self._serve(client, transport)
             self._down(transport, "the connection was closed")
         except Exception as error:  # noqa: BLE001 - whatever a foreign server makes fail, this goes on with the next try
-            self._down(transport, reason_of(error, self.config.gate.start_timeout))
+            self._down(transport, *reason_of(error, self.config.gate.start_timeout))
 
-    def _down(self, transport: StdioTransport | HttpTransport, reason: str) -> None:
-        """Note why a connection is no more."""
-        said = "; ".join(filter(None, (transport.trouble or reason, transport.noise)))
-        self.trouble = mask(said, self.config.secrets)
-        self.complaints = mask(transport.complaints, self.config.secrets)
+    def _down(self, transport: StdioTransport | HttpTransport, reason: str, said: str = "") -> None:
+        """Note why a connection is no more; what the server itself says about it is not for the model."""
+        self.trouble = "; ".join(filter(None, (transport.trouble or reason, transport.noise)))
+        words = visible(transport.complaints or ("" if transport.trouble else said))
+        self.complaints = mask(words, self.config.secrets)
 
     def _transport(self) -> StdioTransport | HttpTransport:
         if self.config.url:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def listed(client: Client) -> list[Tool]:
-    """All tools of a server; `ValueError` if there are too many, or no end of them."""
+    """All tools of a server; `Unavailable` if there are too many, or no end of them."""
     from mcp_types import PaginatedRequestParams
 
     found: list[Tool] = []
@@ -26,11 +26,11 @@ async def listed(client: Client) -> list[Tool]:
         found += page.tools
         size += sum(map(weight, page.tools))
         if len(found) > MOST_TOOLS or size > LARGEST_LIST:
-            raise ValueError(f"it lists more than {MOST_TOOLS} tools, or {LARGEST_LIST} characters of them")
+            raise Unavailable(f"it lists more than {MOST_TOOLS} tools, or {LARGEST_LIST} characters of them")
         cursor = page.next_cursor
         if cursor is None:
             return found
-    raise ValueError(f"its list of tools has not ended after {MOST_PAGES} pages")
+    raise Unavailable(f"its list of tools has not ended after {MOST_PAGES} pages")
 
 
 @functools.cache

@@ -110,7 +110,7 @@ class StdioTransport:
     @property
     def complaints(self) -> str:
         """The end of the program's standard error, for the operator."""
-        return visible(self._program.complaints)[-_EXCERPT * 5 :].strip() if self._program is not None else ""
+        return self._program.complaints[-_EXCERPT * 5 :].strip() if self._program is not None else ""
 
     async def _take(self, line: bytes | TooLong) -> None:
         if isinstance(line, TooLong):

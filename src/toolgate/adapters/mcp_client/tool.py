@@ -22,6 +22,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup
 from toolgate.protocol.plan import Access, Plan
 from toolgate.runtime.redaction import mask
+from toolgate.shell.analysis.visible import visible
 from toolgate.tools.foreign import ForeignTool, arguments_of
 
 if TYPE_CHECKING:
@@ -105,8 +106,14 @@ class McpTool(ForeignTool):
             f"{reason}.\nAllowing this call approves the definition below for later calls, too.\n\n{about}\n\n"
             f"{self.offer.digest}\n\nThe call's arguments:\n{arguments}"
         )
+        advice = f"without a call: toolgate servers approve {server} {tool}"
         return Plan(
-            summary=f"{summary}: {reason}", detail=detail, access=access, asks=True, reason=reason, payload=self.offer
+            summary=f"{summary}: {reason} ({visible(advice, keep='')})",
+            detail=detail,
+            access=access,
+            asks=True,
+            reason=reason,
+            payload=self.offer,
         )
 
     async def execute(self, params: BaseModel, context: ToolContext) -> ToolResponse:
