@@ -77,10 +77,11 @@ def test_the_answer_and_nothing_else(chat: Run, model: Model) -> None:
     assert server.requests[0]["messages"][-1] == {"role": "user", "content": "what is here?"}
 
 
-def test_a_message_may_come_from_stdin(chat: Run, model: Model) -> None:
+@pytest.mark.parametrize("words", [["--print"], ["--print", "-"]])
+def test_a_message_may_come_from_stdin(chat: Run, model: Model, words: list[str]) -> None:
     server = model(["Read."])
 
-    chat("--model", "m", "--print", "-", model=server, text="two\nlines\n")
+    chat("--model", "m", *words, model=server, text="two\nlines\n")
 
     assert server.requests[0]["messages"][-1]["content"] == "two\nlines\n"
 

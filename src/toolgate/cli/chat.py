@@ -35,7 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--resume", nargs="?", const=LATEST, metavar="ID", help="go on with a session; without an id, choose one"
     )
     which.add_argument("--continue", dest="latest", action="store_true", help="go on with this project's last session")
-    parser.add_argument("-p", "--print", metavar="MESSAGE", help="answer this and leave; - reads it from stdin")
+    parser.add_argument(
+        "-p", "--print", nargs="?", const="-", metavar="MESSAGE", help="answer this and leave; without it, read stdin"
+    )
     parser.add_argument("--json", action="store_true", help="with --print: print every event as JSON, one a line")
     parser.add_argument(
         "--yes", action="store_true", help="with --print: allow what asks and stays in the sandbox or the project"
