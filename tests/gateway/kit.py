@@ -21,7 +21,8 @@ from toolgate.gateway.server import GatewayServer
 from toolgate.gateway.service import Service
 from toolgate.models import ModelClient
 from toolgate.protocol.calls import ToolCall
-from toolgate.protocol.frames import DETAIL_FRAMES, FRAMES
+from toolgate.protocol.detail_frames import DETAIL_FRAMES
+from toolgate.protocol.frames import FRAMES
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.settings import Settings
 

@@ -21,10 +21,10 @@ def server() -> Iterator[str]:
         yield prepared(url)
 
 
-@pytest.fixture(params=KINDS)
-def two(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Any, Any]]:
+@contextlib.contextmanager
+def pair(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[tuple[Any, Any]]:
     """Two gateways, each a process of its own, as (process, gateway)."""
-    url = request.getfixturevalue("server") if request.param == "postgres" else f"sqlite:///{tmp_path}/both.db"
+    url = request.getfixturevalue("server") if kind == "postgres" else f"sqlite:///{folder}/both.db"
     environ = {
         "TOOLGATE_DATABASE_URL": url,
         "TOOLGATE_GATEWAY_TOKEN": TOKEN,
@@ -34,9 +34,22 @@ def two(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Any, A
     with contextlib.ExitStack() as stack:
         found = []
         for name in ("one", "two"):
-            process, port, _ = stack.enter_context(serving(tmp_path, name=name, **environ))
+            process, port, _ = stack.enter_context(serving(folder, name=name, **environ))
             found.append((process, Gateway(None, port)))  # type: ignore[arg-type]
         yield found[0], found[1]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Path]]:
+    """Two gateways, and the directory that they work in."""
+    folder = tmp_path_factory.mktemp("several")
+    with pair(request.param, request, folder) as both:
+        yield both, folder
+
+
+@pytest.fixture
+def two(place: tuple[Any, Path]) -> Any:
+    return place[0]
 
 
 @contextlib.asynccontextmanager
@@ -59,7 +72,8 @@ async def test_what_happens_at_one_gateway_is_seen_at_the_other(two: Any) -> Non
         assert is_done(answered[-1])
 
 
-async def test_a_question_is_answered_at_the_other_gateway(two: Any, tmp_path: Path) -> None:
+async def test_a_question_is_answered_at_the_other_gateway(place: tuple[Any, Path]) -> None:
+    two, folder = place
     async with clients(two) as (one, other):
         session = await one.session("coding")
         await other.data("session.subscribe", session_id=session)
@@ -67,7 +81,7 @@ async def test_a_question_is_answered_at_the_other_gateway(two: Any, tmp_path: P
         question = (await other.until(is_type("approval_request")))[-1]["data"]
         await other.data("approval.respond", id=question["id"], allowed=True)
         await one.until(is_done)
-        assert (tmp_path / "root/new.txt").read_text() == "hello"
+        assert (folder / "root/new.txt").read_text() == "hello"
 
 
 async def test_a_turn_of_one_gateway_is_busy_for_the_other_and_can_be_ended_there(two: Any) -> None:
@@ -82,8 +96,15 @@ async def test_a_turn_of_one_gateway_is_busy_for_the_other_and_can_be_ended_ther
         assert frames[0]["data"]["code"] == "CANCELLED"
 
 
-async def test_a_gateway_that_is_killed_in_a_turn_is_noticed_and_the_session_goes_on(two: Any) -> None:
-    (process, first), (_, second) = two
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_gateway_that_is_killed_in_a_turn_is_noticed_and_the_session_goes_on(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    with pair(kind, request, tmp_path) as ((process, first), (_, second)):
+        await _killed(process, first, second)
+
+
+async def _killed(process: Any, first: Gateway, second: Gateway) -> None:
     async with second.client() as other:
         async with first.client() as one:
             session = await one.session("coding")

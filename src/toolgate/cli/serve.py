@@ -1,6 +1,7 @@
 """Serve the gateway: the web page and its socket, on this machine only unless you say otherwise."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +31,13 @@ def run(args: argparse.Namespace) -> int:
     """Serve until told to stop."""
     from toolgate.gateway.server import serve
 
-    return serve(_settings(args), say=_say, browser=not args.no_open and sys.stdout.isatty())
+    return serve(_settings(args), say=_say, browser=not args.no_open and _has_desktop())
+
+
+def _has_desktop() -> bool:
+    """Whether a browser would open in a window; one in the terminal is not meant."""
+    shown = sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    return shown and sys.stdout.isatty()
 
 
 def _settings(args: argparse.Namespace) -> "Settings":

@@ -12,7 +12,7 @@ from toolgate.gateway.watcher import TurnWatcher, Watcher
 from toolgate.log import logger
 from toolgate.protocol.ports import EventFeed, LoggedEvent
 
-_BATCH = 200
+_BATCH = 64
 _AGAIN = 1.0
 """Seconds before the log is read again after it could not be."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from toolgate.protocol.frames import DETAIL_FRAMES, FRAMES
+from toolgate.protocol.detail_frames import DETAIL_FRAMES
+from toolgate.protocol.frames import FRAMES
 from toolgate.protocol.requests import METHODS, Request
 from toolgate.tools.schema import parameters_schema
 

@@ -1,4 +1,4 @@
-"""What the gateway sends. `FRAMES` is the plain protocol; `DETAIL_FRAMES` are sent to those who asked for details."""
+"""What the gateway sends to everybody; `detail_frames` has what is sent to those who ask for more."""
 
 from __future__ import annotations
 
@@ -22,30 +22,38 @@ FrameError = Literal[
 ]
 
 
-class _Frame(BaseModel):
+class Frame(BaseModel):
+    """What every frame has."""
+
     model_config = _CLOSED
 
     id: str | int | None
     """The request that this answers; for frames of a turn, the `chat.send` that started it, else the turn's own id."""
 
 
-class _Shown(_Frame):
+class OfSession(Frame):
+    """A frame of a session."""
+
     session_id: str | None = None
     """Only with `details`: the session that the frame belongs to."""
     turn_id: str | None = None
     """Only with `details`: its turn."""
 
 
-class _Durable(_Shown):
+class Durable(OfSession):
+    """A frame that is in the log."""
+
     seq: int = Field(ge=1)
     """The frame's place in the session; only ever rises."""
 
 
-class _Data(BaseModel):
+class Data(BaseModel):
+    """What a frame says."""
+
     model_config = _CLOSED
 
 
-class Text(_Data):
+class Text(Data):
     """A piece of the answer."""
 
     content: str
@@ -53,14 +61,14 @@ class Text(_Data):
     """True in the last frame of a turn, and only there."""
 
 
-class StreamChunk(_Shown):
+class StreamChunk(OfSession):
     """Text as it comes; `done` ends the turn."""
 
     type: Literal["stream_chunk"]
     data: Text
 
 
-class Call(_Data):
+class Call(Data):
     """What the model asks for."""
 
     call_id: str
@@ -69,21 +77,21 @@ class Call(_Data):
     """The object, or the string that the model wrote where it is none."""
 
 
-class ToolCallFrame(_Durable):
+class ToolCallFrame(Durable):
     """The model calls a tool; its `tool_denied` or `tool_result` follows."""
 
     type: Literal["tool_call"]
     data: Call
 
 
-class ToolDeniedFrame(_Durable):
+class ToolDeniedFrame(Durable):
     """The session's mode does not allow the call. The turn goes on."""
 
     type: Literal["tool_denied"]
     data: ToolDenied
 
 
-class Result(_Data):
+class Result(Data):
     """How a call ended."""
 
     call_id: str
@@ -105,7 +113,7 @@ class Result(_Data):
     """Where the whole output can be fetched (GET, with the same authorisation), if it was cut for the model."""
 
 
-class ToolResultFrame(_Durable):
+class ToolResultFrame(Durable):
     """A call has ended."""
 
     type: Literal["tool_result"]
@@ -119,14 +127,14 @@ class Question(ApprovalRequest):
     """When it counts as answered with no, in seconds since the epoch."""
 
 
-class ApprovalRequestFrame(_Durable):
+class ApprovalRequestFrame(Durable):
     """A call waits for a person."""
 
     type: Literal["approval_request"]
     data: Question
 
 
-class Answer(_Data):
+class Answer(Data):
     """What became of a question."""
 
     id: str
@@ -134,174 +142,32 @@ class Answer(_Data):
     message: str
 
 
-class ApprovalResolvedFrame(_Durable):
+class ApprovalResolvedFrame(Durable):
     """A question was answered, withdrawn, or not answered in time."""
 
     type: Literal["approval_resolved"]
     data: Answer
 
 
-class ResponseFrame(_Frame):
+class ResponseFrame(Frame):
     """The answer to a request; what is in it depends on the method."""
 
     type: Literal["response"]
     data: dict[str, Any]
 
 
-class Failure(_Data):
+class Failure(Data):
     """What went wrong, in words for a person."""
 
     code: FrameError
     message: str
 
 
-class ErrorFrame(_Shown):
+class ErrorFrame(OfSession):
     """A request that could not be done, or a turn that failed; then the turn's last chunk follows."""
 
     type: Literal["error"]
     data: Failure
-
-
-class Nothing(_Data):
-    """Nothing more to say."""
-
-
-class TurnStartedFrame(_Durable):
-    """A turn begins."""
-
-    type: Literal["turn_started"]
-    data: Nothing
-
-
-class Said(_Data):
-    """A person's message."""
-
-    content: str
-
-
-class UserMessageFrame(_Durable):
-    """What the person said."""
-
-    type: Literal["user_message"]
-    data: Said
-
-
-class TextEndFrame(_Durable):
-    """The text that came since the last durable frame is stored; what comes next is another message."""
-
-    type: Literal["text_end"]
-    data: Nothing
-
-
-class Started(_Data):
-    """Which call."""
-
-    call_id: str
-
-
-class ToolStartedFrame(_Durable):
-    """The call was let through every gate and runs now."""
-
-    type: Literal["tool_started"]
-    data: Started
-
-
-class Output(_Data):
-    """What a command prints."""
-
-    call_id: str
-    stream: Literal["stdout", "stderr"]
-    text: str
-    dropped: int
-    """Characters before this that were left out because the client reads too slowly."""
-
-
-class ToolOutputFrame(_Shown):
-    """Output of a running command, as it comes. Not durable: the result has what counts."""
-
-    type: Literal["tool_output"]
-    data: Output
-
-
-class Todos(_Data):
-    """The whole list."""
-
-    items: list[dict[str, str]]
-
-
-class TodosFrame(_Durable):
-    """The session's list of work has changed."""
-
-    type: Literal["todos"]
-    data: Todos
-
-
-class Compaction(_Data):
-    """Tokens, estimated."""
-
-    before_tokens: int
-    after_tokens: int
-
-
-class CompactedFrame(_Durable):
-    """Older steps were left out of what the model reads."""
-
-    type: Literal["compacted"]
-    data: Compaction
-
-
-class Child(_Data):
-    """A sub-agent's own session, which can be subscribed to."""
-
-    session_id: str
-    agent: str
-    description: str
-    call_id: str
-
-
-class AgentStartedFrame(_Durable):
-    """A call has started a sub-agent."""
-
-    type: Literal["agent_started"]
-    data: Child
-
-
-class Tokens(_Data):
-    """As the model's provider counted them."""
-
-    input_tokens: int
-    output_tokens: int
-
-
-class Ending(_Data):
-    """How a turn ended."""
-
-    status: Literal["done", "failed", "cancelled", "interrupted"]
-    code: str
-    """Why it failed, finer than the `error` frame says."""
-    message: str
-    usage: Tokens
-
-
-class TurnFinishedFrame(_Durable):
-    """The turn has ended; its last chunk follows."""
-
-    type: Literal["turn_finished"]
-    data: Ending
-
-
-class Patches(_Data):
-    """Changes of the rendered message."""
-
-    patches: list[dict[str, Any]]
-    """`{"at": n, "html": [...]}`: keep n blocks, put these behind them; `{"append": text}`: add to the last one."""
-
-
-class MarkdownFrame(_Shown):
-    """The message in the making, as sanitised HTML."""
-
-    type: Literal["markdown"]
-    data: Patches
 
 
 FRAMES: tuple[type[BaseModel], ...] = (
@@ -313,16 +179,4 @@ FRAMES: tuple[type[BaseModel], ...] = (
     ApprovalResolvedFrame,
     ResponseFrame,
     ErrorFrame,
-)
-DETAIL_FRAMES: tuple[type[BaseModel], ...] = (
-    TurnStartedFrame,
-    UserMessageFrame,
-    TextEndFrame,
-    ToolStartedFrame,
-    ToolOutputFrame,
-    TodosFrame,
-    CompactedFrame,
-    AgentStartedFrame,
-    TurnFinishedFrame,
-    MarkdownFrame,
 )

@@ -1,0 +1,165 @@
+"""What the gateway sends to those who asked for details."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from toolgate.protocol.frames import Data, Durable, OfSession
+
+
+class Nothing(Data):
+    """Nothing more to say."""
+
+
+class TurnStartedFrame(Durable):
+    """A turn begins."""
+
+    type: Literal["turn_started"]
+    data: Nothing
+
+
+class Said(Data):
+    """A person's message."""
+
+    content: str
+
+
+class UserMessageFrame(Durable):
+    """What the person said."""
+
+    type: Literal["user_message"]
+    data: Said
+
+
+class TextEndFrame(Durable):
+    """The text that came since the last durable frame is stored; what comes next is another message."""
+
+    type: Literal["text_end"]
+    data: Nothing
+
+
+class Started(Data):
+    """Which call."""
+
+    call_id: str
+
+
+class ToolStartedFrame(Durable):
+    """The call was let through every gate and runs now."""
+
+    type: Literal["tool_started"]
+    data: Started
+
+
+class Output(Data):
+    """What a command prints."""
+
+    call_id: str
+    stream: Literal["stdout", "stderr"]
+    text: str
+    dropped: int
+    """Characters before this that were left out because the client reads too slowly."""
+
+
+class ToolOutputFrame(OfSession):
+    """Output of a running command, as it comes. Not durable: the result has what counts."""
+
+    type: Literal["tool_output"]
+    data: Output
+
+
+class Todos(Data):
+    """The whole list."""
+
+    items: list[dict[str, str]]
+
+
+class TodosFrame(Durable):
+    """The session's list of work has changed."""
+
+    type: Literal["todos"]
+    data: Todos
+
+
+class Compaction(Data):
+    """Tokens, estimated."""
+
+    before_tokens: int
+    after_tokens: int
+
+
+class CompactedFrame(Durable):
+    """Older steps were left out of what the model reads."""
+
+    type: Literal["compacted"]
+    data: Compaction
+
+
+class Child(Data):
+    """A sub-agent's own session, which can be subscribed to."""
+
+    session_id: str
+    agent: str
+    description: str
+    call_id: str
+
+
+class AgentStartedFrame(Durable):
+    """A call has started a sub-agent."""
+
+    type: Literal["agent_started"]
+    data: Child
+
+
+class Tokens(Data):
+    """As the model's provider counted them."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+class Ending(Data):
+    """How a turn ended."""
+
+    status: Literal["done", "failed", "cancelled", "interrupted"]
+    code: str
+    """Why it failed, finer than the `error` frame says."""
+    message: str
+    usage: Tokens
+
+
+class TurnFinishedFrame(Durable):
+    """The turn has ended; its last chunk follows."""
+
+    type: Literal["turn_finished"]
+    data: Ending
+
+
+class Patches(Data):
+    """Changes of the rendered message."""
+
+    patches: list[dict[str, Any]]
+    """`{"at": n, "html": [...]}`: keep n blocks, put these behind them; `{"append": text}`: add to the last one."""
+
+
+class MarkdownFrame(OfSession):
+    """The message in the making, as sanitised HTML."""
+
+    type: Literal["markdown"]
+    data: Patches
+
+
+DETAIL_FRAMES: tuple[type[BaseModel], ...] = (
+    TurnStartedFrame,
+    UserMessageFrame,
+    TextEndFrame,
+    ToolStartedFrame,
+    ToolOutputFrame,
+    TodosFrame,
+    CompactedFrame,
+    AgentStartedFrame,
+    TurnFinishedFrame,
+    MarkdownFrame,
+)
