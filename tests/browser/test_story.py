@@ -182,6 +182,8 @@ async def test_a_cut_output_links_to_the_whole(context: BrowserContext, gateway:
     await person.begin("coding")
     await person.say("Bash seq 1 5000")
     card = await person.ended("Bash", "partial")
+    left = "pane => pane.scrollHeight - pane.scrollTop - pane.clientHeight"
+    assert await card.get_by_label("Output").evaluate(left) < 5  # the last lines are what is seen
     async with context.expect_page() as opened:
         await card.get_by_role("link", name="Whole output").click()
     whole = await opened.value

@@ -61,6 +61,7 @@ export function brief(args) {
   if (typeof args === "string") return clipped(visible(args).replace(/\s+/g, " "), 200);
   if (Array.isArray(args.items)) return `${args.items.length} items`;
   const main = args.command ?? args.path ?? args.pattern ?? args.query ?? args.description ?? args.content;
-  const shown = typeof main === "string" ? main : Object.keys(args).length ? JSON.stringify(args) : "";
+  const pair = ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`;
+  const shown = typeof main === "string" ? main : Object.entries(args).map(pair).join(" ");
   return clipped(visible(shown).replace(/\s+/g, " ").trim(), 200);
 }
