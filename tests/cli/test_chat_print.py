@@ -160,7 +160,7 @@ def test_yes_without_a_sandbox_is_refused(chat: Run) -> None:
     done = chat("--coding", "--yes", "--print", "Bash ls", TOOLGATE_SHELL_SANDBOX="off")
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--yes needs the sandbox" in done.stderr
+    assert "--yes needs a sandbox that confines commands" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from toolgate.cli.guard import UsageError, run_until_signalled
 if TYPE_CHECKING:
     import argparse
 
+    from toolgate.compose import Stack
+
 
 def answer(args: argparse.Namespace, message: str) -> int:
     """Take one turn and print it; 0 if it ended well."""
@@ -36,7 +38,7 @@ async def _answer(args: argparse.Namespace, message: str) -> int:
     approver = Headless(yes=args.yes, told=_complain, policy_file=settings.policy_file)
     async with assemble(settings, model=model, approver=approver, live_output=args.json) as stack:
         if args.yes:
-            _check_sandbox(settings.shell.sandbox)
+            _check_sandbox(stack)
         conversation = await conversation_for(stack, args)
         session = await conversation.open()
         writer: _Json | _Text = _Json(sys.stdout.write, sys.stdout.flush) if args.json else _Text(sys.stdout.write)
@@ -51,9 +53,14 @@ async def _answer(args: argparse.Namespace, message: str) -> int:
         return writer.end()
 
 
-def _check_sandbox(chosen: str) -> None:
-    if chosen == "off":
-        raise UsageError("--yes needs the sandbox that TOOLGATE_SHELL_SANDBOX=off switches off")
+def _check_sandbox(stack: Stack) -> None:
+    """What nobody looks at must be confined."""
+    from toolgate.shell import ShellSession
+
+    report = ShellSession(stack.workspace, settings=stack.settings).sandbox()
+    if report.layer == "off" or report.unconfined:
+        why = ", ".join(report.unconfined) or "it is switched off"
+        raise UsageError(f"--yes needs a sandbox that confines commands ({why}); toolgate doctor says what is missing")
 
 
 def _complain(line: str) -> None:
