@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _AGAIN = 0.5
 """Seconds before a database that did not answer is asked again."""
-_LOOK = 2.0
+_LOOK = 15.0
 """Seconds after which text in the making is looked for, even if nobody says that there is some."""
 
 

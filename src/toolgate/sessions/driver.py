@@ -58,8 +58,10 @@ Unit = Callable[[Transaction], T]
 class Driver(Protocol):
     """One kind of database."""
 
-    polls: float | None
-    """Seconds after which a follower looks for what other processes wrote; None where there are no others."""
+    @property
+    def polls(self) -> float | None:
+        """Seconds after which a follower looks for what other processes wrote; None where there are no others."""
+        ...
 
     def write(self, unit: Unit[T]) -> Awaitable[T]:
         """Run a unit in a transaction and answer when it is durable.

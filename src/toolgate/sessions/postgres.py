@@ -27,6 +27,8 @@ _FAULTS = (SQLAlchemyError, OSError, asyncpg.PostgresError, asyncpg.InterfaceErr
 _MIGRATING = 0x7001_6A7E
 """The advisory lock that keeps two processes from migrating at once."""
 _CHANNEL = "toolgate"
+_OFTEN, _SELDOM = 0.5, 15.0
+"""Seconds between two looks of a follower."""
 _PLACEHOLDER = re.compile(r"\?(\d+)")
 
 
@@ -90,8 +92,6 @@ class PostgresTransaction:
 class Postgres:
     """A database on a server."""
 
-    polls: float | None = 2.0
-
     def __init__(self, url: str, feed: Feed) -> None:
         self._feed = feed
         self._engine = create_async_engine(
@@ -147,6 +147,11 @@ class Postgres:
             except _FAULTS as error:
                 raise faults.from_postgres(error, self.address) from error
             self._listening = connection
+
+    @property
+    def polls(self) -> float | None:
+        """Seldom while the server tells what was written: it could be deaf without knowing."""
+        return _SELDOM if self._hears() else _OFTEN
 
     def _hears(self) -> bool:
         """Whether there is a connection that listens, and the server has not ended it."""
