@@ -1,6 +1,8 @@
 """`edit_file`: replaces exact text in a file."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
@@ -15,10 +17,11 @@ from toolgate.tools.builtin.write_file import DRY_RUN, LONGEST_SHOWN_DIFF, origi
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
-from toolgate.workspace.edit import Edit, Edited, plan_edit
 from toolgate.workspace.known import KnownFiles
 from toolgate.workspace.oserrors import quote
-from toolgate.workspace.write import commit
+
+if TYPE_CHECKING:
+    from toolgate.workspace.edit import Edit, Edited
 
 
 class EditItem(BaseModel):
@@ -67,6 +70,8 @@ class FileEditTool(Tool[FileEditParams]):
 
     async def prepare(self, params: FileEditParams, context: ToolContext) -> Plan:
         """Find what is to be replaced, and show it as a diff."""
+        from toolgate.workspace.edit import plan_edit
+
         known = KnownFiles.of(context.shared)
         planned = await in_thread(plan_edit, context.require_workspace(), params.path, _edits(params), known)
         change = planned.change
@@ -81,6 +86,8 @@ class FileEditTool(Tool[FileEditParams]):
 
     async def execute(self, params: FileEditParams, context: ToolContext) -> ToolResponse:
         """Write what was planned."""
+        from toolgate.workspace.write import commit
+
         plan = context.plan or await self.prepare(params, context)
         planned: Edited = plan.payload
         place = {"path_resolved": planned.change.target.path}
@@ -106,6 +113,8 @@ def _count(replacements: int) -> str:
 
 
 def _edits(params: FileEditParams) -> list[Edit]:
+    from toolgate.workspace.edit import Edit
+
     single = {"old_string": params.old_string, "new_string": params.new_string}
     if params.edits is not None:
         extra = [name for name, value in single.items() if value is not None]

@@ -1,7 +1,9 @@
 """`glob`: the files whose paths match a pattern."""
 
+from __future__ import annotations
+
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,9 +16,10 @@ from toolgate.tools.context import ToolContext
 from toolgate.tools.search_text import ignored_note, unreadable_note
 from toolgate.tools.text import load_text
 from toolgate.workspace import Stop, Workspace, in_thread
-from toolgate.workspace.find import Files, Pattern, alternatives
-from toolgate.workspace.globs import GlobError
 from toolgate.workspace.oserrors import quote
+
+if TYPE_CHECKING:
+    from toolgate.workspace.find import Files
 
 SECONDS = 8.0
 """How long one call may walk."""
@@ -74,6 +77,8 @@ class GlobTool(Tool[GlobParams]):
 def _find(stop: Stop, workspace: Workspace, params: GlobParams, output_dir: str, ripgrep: str | None) -> Files:
     from toolgate.shell import files
     from toolgate.shell.following import Bounds
+    from toolgate.workspace.find import Pattern, alternatives
+    from toolgate.workspace.globs import GlobError
 
     bounds = Bounds(deadline=time.monotonic() + SECONDS, check=stop.check)
     if "\0" in params.pattern:

@@ -1,8 +1,10 @@
 """`ls`: the entries of one directory."""
 
+from __future__ import annotations
+
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,8 +14,10 @@ from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 from toolgate.workspace import Stop, Workspace, in_thread
-from toolgate.workspace.listing import Listing, list_directory
 from toolgate.workspace.oserrors import quote
+
+if TYPE_CHECKING:
+    from toolgate.workspace.listing import Listing
 
 SECONDS = 8.0
 """How long one call may look at a directory."""
@@ -59,6 +63,8 @@ class ListFilesTool(Tool[LsParams]):
 
 
 def _list(stop: Stop, workspace: Workspace, params: LsParams) -> Listing:
+    from toolgate.workspace.listing import list_directory
+
     fd = workspace.open_dir(params.path)
     try:
         return list_directory(

@@ -1,5 +1,9 @@
 """`write_file`: creates a file or replaces all of one."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from toolgate.protocol.envelope import ToolResponse
@@ -9,11 +13,12 @@ from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
-from toolgate.workspace.entries import Origin
 from toolgate.workspace.known import KnownFiles
 from toolgate.workspace.oserrors import quote
-from toolgate.workspace.overwrite import Overwrite, plan_write
-from toolgate.workspace.write import commit
+
+if TYPE_CHECKING:
+    from toolgate.workspace.entries import Origin
+    from toolgate.workspace.overwrite import Overwrite
 
 LONGEST_SHOWN_DIFF = 16_000
 """Characters of a diff that the model gets back; the person who is asked sees up to 1 MiB."""
@@ -45,6 +50,8 @@ class FileWriteTool(Tool[FileWriteParams]):
 
     async def prepare(self, params: FileWriteParams, context: ToolContext) -> Plan:
         """The diff, and the state of the file that it was made for."""
+        from toolgate.workspace.overwrite import plan_write
+
         known = KnownFiles.of(context.shared)
         planned = await in_thread(plan_write, context.require_workspace(), params.path, params.content, known)
         change, path = planned.change, quote(params.path)
@@ -62,6 +69,8 @@ class FileWriteTool(Tool[FileWriteParams]):
 
     async def execute(self, params: FileWriteParams, context: ToolContext) -> ToolResponse:
         """Write what was planned."""
+        from toolgate.workspace.write import commit
+
         plan = context.plan or await self.prepare(params, context)
         planned: Overwrite = plan.payload
         place = {"path_resolved": planned.change.target.path, "encoding": planned.encoding}
@@ -82,6 +91,8 @@ class FileWriteTool(Tool[FileWriteParams]):
 
 def origin_of(context: ToolContext, tool: str) -> Origin:
     """Which call a change belongs to, for the journal."""
+    from toolgate.workspace.entries import Origin
+
     return Origin(session_id=context.session_id or "", turn_id=context.turn_id, call_id=context.call_id, tool=tool)
 
 
