@@ -6,7 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.gateway.kit import TOKEN, call, check, gateway, is_done, is_type, settings_for, text_of, types
+import pytest
+
+from tests.gateway.kit import PATIENCE, TOKEN, call, check, gateway, is_done, is_type, settings_for, text_of, types
 from toolgate.testing import ScriptedModel
 
 
@@ -328,3 +330,29 @@ async def test_what_clients_say_has_no_token_in_it(tmp_path: Path) -> None:
         assert "no, [redacted]" in json.dumps(frames)
         assert "[redacted]!" in text_of(frames[:-1])
         assert TOKEN not in json.dumps([event.payload for event in await running.service.sessions.events(session)])
+
+
+async def test_nothing_is_kept_of_clients_that_are_gone(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path), ScriptedModel(["a"] * 4)) as running:
+        for _ in range(2):
+            async with running.client() as client:
+                session = await client.session()
+                await client.turn(session)
+                await client.data("session.subscribe", session_id=session)
+                await client.turn(session)
+        async with asyncio.timeout(PATIENCE):
+            while running.service.connections or len(running.service.channels):
+                await asyncio.sleep(0.02)
+
+
+async def test_an_event_that_cannot_be_shown_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with gateway(settings_for(tmp_path), ScriptedModel(["a", "b"])) as running, running.client() as client:
+        session = await client.session()
+        sessions = running.service.sessions
+        lease = await sessions.try_claim(session)
+        assert lease is not None
+        await sessions.append_event(lease, "call_proposed", {"nonsense": True})
+        await sessions.release(lease)
+        await client.data("session.subscribe", session_id=session)
+        assert text_of(await client.turn(session)) == "a"
+        assert "event_not_shown" in caplog.text

@@ -153,7 +153,7 @@ async def _ready(request: Request) -> Response:
     try:
         if service is None or service.draining:
             raise ToolgateError("starting or ending")
-        await service.sessions.list(limit=1)
+        await service.sessions.last_seq("")
     except ToolgateError:
         return JSONResponse({"status": "unavailable"}, status_code=503, headers={"cache-control": "no-store"})
     return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})

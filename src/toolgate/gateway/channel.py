@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
-from toolgate.errors import ToolgateError
 from toolgate.gateway.projection import frame_id
 from toolgate.gateway.watcher import TurnWatcher, Watcher
 from toolgate.log import logger
@@ -23,7 +22,9 @@ RequestOf = Callable[[str], Awaitable[str | None]]
 class Channel:
     """One session: its log is read once, and what is new is handed to all who watch."""
 
-    def __init__(self, session_id: str, feed: EventFeed, request_of: RequestOf, unused: Callable[[], None]) -> None:
+    def __init__(
+        self, session_id: str, feed: EventFeed, request_of: RequestOf, unused: Callable[[Channel], None]
+    ) -> None:
         self.session_id = session_id
         self._feed = feed
         self._request_of = request_of
@@ -50,7 +51,7 @@ class Channel:
                 await watcher.outbox.room()
                 batch = await self._feed.events(self.session_id, watcher.seq, limit=_BATCH)
                 for event in batch:
-                    watcher.event(event, await self._id_of(event))
+                    _show(watcher, event, await self._id_of(event))
                 if not batch and self._reader is None:
                     self._begin(watcher.seq)
             if watcher.outbox.closed or (isinstance(watcher, TurnWatcher) and watcher.over):
@@ -82,7 +83,7 @@ class Channel:
             self._feed.leave(self.session_id, self)
             self._reader.cancel()
             self._reader = None
-        self._unused()
+        self._unused(self)
 
     async def _read(self) -> None:
         while True:
@@ -90,14 +91,14 @@ class Channel:
                 async with contextlib.aclosing(self._feed.follow(self.session_id, self._seq)) as events:
                     async for event in events:
                         self._tell(event, await self._id_of(event))
-            except ToolgateError as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, those who watch must hear of what comes next
                 logger("gateway").error("log_not_read", session_id=self.session_id, error=type(error).__name__)
                 await asyncio.sleep(_AGAIN)
 
     def _tell(self, event: LoggedEvent, id_json: str) -> None:
         self._seq = event.seq
         for watcher in self._watchers[:]:
-            watcher.event(event, id_json)
+            _show(watcher, event, id_json)
             if isinstance(watcher, TurnWatcher) and watcher.over:
                 self._watchers.remove(watcher)
         if self._early and self._early[0][0] <= self._seq:
@@ -150,6 +151,15 @@ class Channel:
         return found
 
 
+def _show(watcher: Watcher, event: LoggedEvent, id_json: str) -> None:
+    """Hand an event over; one that cannot be shown is left out, and what follows is not."""
+    try:
+        watcher.event(event, id_json)
+    except Exception as error:  # noqa: BLE001 - an old or damaged event must not keep a session from being watched
+        watcher.seq = event.seq
+        logger("gateway").error("event_not_shown", kind=event.kind, seq=event.seq, error=type(error).__name__)
+
+
 class Channels:
     """All sessions that are being watched here."""
 
@@ -162,13 +172,19 @@ class Channels:
         """The channel of a session."""
         channel = self._channels.get(session_id)
         if channel is None:
-            channel = self._channels[session_id] = Channel(
-                session_id, self._feed, self._request_of, lambda: self._drop(session_id)
-            )
+            channel = Channel(session_id, self._feed, self._request_of, self._drop)
+            self._channels[session_id] = channel
         return channel
 
-    def _drop(self, session_id: str) -> None:
-        self._channels.pop(session_id, None)
+    def leave(self, watcher: Watcher) -> None:
+        """Send a watcher nothing more."""
+        channel = self._channels.get(watcher.session_id)
+        if channel is not None:
+            channel.leave(watcher)
+
+    def _drop(self, channel: Channel) -> None:
+        if self._channels.get(channel.session_id) is channel:
+            del self._channels[channel.session_id]
 
     def __len__(self) -> int:
         return len(self._channels)

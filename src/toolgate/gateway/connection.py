@@ -78,7 +78,7 @@ class Connection:
         finally:
             self.outbox.close(1000, "")
             for watcher in self.watchers.values():
-                self.service.channels.of(watcher.session_id).leave(watcher)
+                self.service.channels.leave(watcher)
             self._methods.close()
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)

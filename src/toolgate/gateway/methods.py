@@ -64,7 +64,7 @@ class Methods:
     def close(self) -> None:
         """The client is gone: its turns go on, watched by nobody."""
         for watcher in self._turns:
-            self._service.channels.of(watcher.session_id).leave(watcher)
+            self._service.channels.leave(watcher)
 
     async def _owned(self, session_id: str) -> Session:
         """The session, if it is this user's; anybody else's does not exist."""
@@ -90,7 +90,7 @@ class Methods:
         except BaseException as error:
             if watcher is not None:
                 self._turns.discard(watcher)
-                self._service.channels.of(session.id).leave(watcher)
+                self._service.channels.leave(watcher)
             if not isinstance(error, RequestRepeated):
                 raise
             if watcher is not None:  # it has begun before: whoever sends it again has missed what came of it
@@ -152,7 +152,7 @@ class Methods:
         watcher = self._service.watcher(session.id, self._outbox, min(params.after_seq, last), params)
         watched[session.id] = watcher
         for known in [known for known in self._turns if known.session_id == session.id]:
-            self._service.channels.of(session.id).leave(known)
+            self._service.channels.leave(known)
             self._turns.discard(known)
         self._outbox.put(response(request.id, {"session_id": session.id, "mode": session.mode.value, "seq": last}))
         await self._pending_again(watcher, min(params.after_seq, last))
@@ -176,7 +176,7 @@ class Methods:
     async def _unsubscribe(self, _request: Request, params: Any) -> dict[str, Any]:
         watcher = self._connection.watchers.pop(params.session_id, None)
         if watcher is not None:
-            self._service.channels.of(params.session_id).leave(watcher)
+            self._service.channels.leave(watcher)
         return {"session_id": params.session_id, "subscribed": False}
 
     async def _respond(self, _request: Request, params: requests.ApprovalRespond) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolgate.errors import ToolgateError
 from toolgate.gateway.access import Access
 from toolgate.gateway.channel import Channels
 from toolgate.gateway.live import Live
@@ -169,7 +168,7 @@ class Service:
             if self.closes_abandoned and looks % _LOOKS == 0:
                 try:
                     await self.close_abandoned()
-                except ToolgateError as error:
+                except Exception as error:  # noqa: BLE001 - the next look may work, and slow clients are looked at anyway
                     logger("gateway").warning("turns_not_recovered", error=type(error).__name__)
             looks += 1
             await asyncio.sleep(1.0)
