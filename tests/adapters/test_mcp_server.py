@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema_rs
@@ -10,6 +12,8 @@ import pytest
 from tests.adapters.mcp_kit import ERAS, answering, client, code, lines, near, text
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.builtin import builtin_registry
+
+PACKAGES = ("mcp", "mcp_types")
 
 
 @pytest.fixture
@@ -200,3 +204,13 @@ async def test_a_policy_that_cannot_be_read_stops_the_start(root: Path) -> None:
     (root / ".toolgate/policy.toml").write_text("[[rule]\n")
     async with lines(root) as server:
         assert await server.ended() == 2
+
+
+def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules.update(mcp=None, mcp_types=None); from toolgate.cli import main; "
+        "sys.exit(main(['mcp', '--root', sys.argv[1]]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr in {f"toolgate mcp: {name} is not installed: pip install 'toolgate[mcp]'\n" for name in PACKAGES}
