@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from toolgate.sessions import faults
 from toolgate.sessions.driver import Row
+from toolgate.sessions.log import cleaned
 from toolgate.sessions.schema import Dialect
 
 WRITE_PATIENCE = 10.0
@@ -72,10 +73,16 @@ class SqliteTransaction:
     dialect: Dialect = "sqlite"
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._execute = connection.execute
+        self._connection_execute = connection.execute
         self._executemany = connection.executemany
         self.sessions: dict[str, int] = {}
         """Those with new events, and the last one's number."""
+
+    def _execute(self, sql: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
+        try:
+            return self._connection_execute(sql, values)
+        except UnicodeEncodeError:  # an id from outside; what is stored was cleaned before
+            return self._connection_execute(sql, cleaned(values))
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """Run a statement and return everything that it answers."""

@@ -117,6 +117,11 @@ def clean(text: str) -> str:
     return text if is_unicode(text) else str(scrub(text))
 
 
+def cleaned(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Values of a statement, with text that every database takes."""
+    return tuple(clean(value) if isinstance(value, str) else value for value in values)
+
+
 def said_as_json(role: str, content: str) -> str:
     """The payload of a plain message; `role` is one of ours and `content` is clean."""
     return f'{{"role":"{role}","content":{_quoted(content)}}}'

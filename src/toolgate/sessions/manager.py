@@ -68,7 +68,7 @@ class SessionManager(Work):
     ) -> list[Session]:
         """Sessions, the latest first."""
         wanted = {"user_name": user, "project": project}
-        given = [(name, value) for name, value in wanted.items() if value is not None]
+        given = [(name, clean(value)) for name, value in wanted.items() if value is not None]
         conditions = [f"{name} = ?{number}" for number, (name, _) in enumerate(given, 2)]
         where = " AND ".join([*conditions, *([] if children else ["parent_id IS NULL"])])
         sql = f"{_COLUMNS}{f' WHERE {where}' if where else ''} ORDER BY updated_at DESC, id DESC LIMIT ?1"

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from toolgate.sessions import faults
 from toolgate.sessions.driver import Row, Unit
 from toolgate.sessions.feed import Feed
+from toolgate.sessions.log import cleaned
 from toolgate.sessions.migrate import check_known, upgrade
 from toolgate.sessions.schema import HEAD, Dialect
 
@@ -38,7 +39,7 @@ def _statement(sql: str) -> TextClause:
 
 
 def _named(values: tuple[Any, ...]) -> dict[str, Any]:
-    return {f"p{number}": value for number, value in enumerate(values, 1)}
+    return {f"p{number}": value for number, value in enumerate(cleaned(values), 1)}
 
 
 class PostgresTransaction:

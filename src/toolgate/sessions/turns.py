@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ _COLUMNS = (
     "input_tokens, output_tokens, error, started_at, finished_at FROM turns"
 )
 
+_LONGEST_KEY = 200
 _INTERRUPTED = {"status": "interrupted", "code": "INTERRUPTED", "message": "The process ended before the turn did."}
 
 
@@ -55,12 +57,15 @@ def begin(
         "VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6)",
         turn_id,
         session_id,
-        request_id,
+        None if request_id is None else _key(request_id),
         parent_id,
         deadline,
         pen.now,
     )
-    pen.event("turn_started", as_json({"request_id": request_id, "parent_id": parent_id}))
+    pen.event(
+        "turn_started",
+        as_json({"request_id": None if request_id is None else clean(request_id), "parent_id": parent_id}),
+    )
     transcript.write(pen, said)
     name_after(pen, said)
     started = get(transaction, turn_id)
@@ -175,8 +180,14 @@ def get(transaction: Transaction, turn_id: str) -> Turn | None:
 
 def by_request(transaction: Transaction, session_id: str, request_id: str) -> Turn | None:
     """The turn that a client's request has started."""
-    row = transaction.row(f"{_COLUMNS} WHERE session_id = ?1 AND request_id = ?2", session_id, request_id)
+    row = transaction.row(f"{_COLUMNS} WHERE session_id = ?1 AND request_id = ?2", session_id, _key(request_id))
     return None if row is None else _turn(row)
+
+
+def _key(request_id: str) -> str:
+    """A client's id as it is looked up: no index holds what has no end."""
+    text = clean(request_id)
+    return text if len(text) <= _LONGEST_KEY else f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def of_session(transaction: Transaction, session_id: str) -> list[Turn]:
