@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolgate import ToolMode
@@ -205,6 +205,7 @@ def test_different_tools_have_different_names(one: tuple[str, str], other: tuple
     assert exposed_name(*one) != exposed_name(*other)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(max_size=80), st.text(max_size=300))
 def test_every_name_is_one_that_providers_take(server: str, tool: str) -> None:
     assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", exposed_name(server, tool))

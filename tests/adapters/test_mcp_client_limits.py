@@ -3,13 +3,14 @@
 import asyncio
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolgate.adapters.mcp_client.limits import Budget
 from toolgate.adapters.mcp_client.lines import Lines, TooLong
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line)), st.integers(1, 7))
 def test_lines_come_out_however_they_are_cut(lines: list[bytes], size: int) -> None:
     stream = b"".join(line + b"\n" for line in lines)
