@@ -542,6 +542,28 @@ async def test_secrets_do_not_reach_the_transcript(tmp_path: Any) -> None:
     await stage.close()
 
 
+@pytest.mark.parametrize(
+    ("pieces", "shown"),
+    [
+        (["so \ud83d", "\ude00 ", "fine"], ["so ", "\U0001f600 ", "fine"]),
+        (["\ud83d", "", "\ude00"], ["\U0001f600"]),
+        (["lone \ud83d", "x"], ["lone ", "\ufffdx"]),
+        (["\ude00x"], ["\ufffdx"]),
+        (["at the end \ud83d"], ["at the end ", "\ufffd"]),
+    ],
+)
+async def test_characters_that_come_in_halves_are_put_together(pieces: list[str], shown: list[str]) -> None:
+    stage = await Stage.set([[*pieces, call("\ud83dx", '{"a": "\ud83d"}', id="\ud83d\ude00")], "."])
+    events = await stage.say()
+    assert [event.content for event in events if isinstance(event, TextChunk)][:-1] == shown
+    said = await stage.transcript()
+    assert said[1]["content"] == "".join(shown)
+    assert said[1]["tool_calls"][0]["id"] == said[2]["tool_call_id"] == "\U0001f600"
+    assert stage.model.requests[1].messages[2] == said[1]
+    json.dumps(stage.model.requests[1].messages, ensure_ascii=False).encode()
+    await stage.close()
+
+
 async def test_a_long_conversation_is_compacted_and_the_person_is_not_forgotten() -> None:
     probe = ProbeTool(returning(ToolResponse.success({}, "x" * 1900)))
     turns = [[call("probe", id=str(n))] for n in range(20)]

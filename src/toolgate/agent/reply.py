@@ -14,6 +14,7 @@ from toolgate.log import logger
 from toolgate.models.base import ModelClient, ModelItem, ModelRequest, ModelStop, ModelUsage
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
+from toolgate.protocol.jsontext import is_unicode, scrub
 from toolgate.runtime.tracing import Span, span
 
 FIRST_WAIT = 0.5
@@ -27,6 +28,8 @@ class Reply:
     """What has come so far."""
 
     parts: list[str] = field(default_factory=list)
+    half: str = ""
+    """The first half of a character whose second half comes with the next piece: servers cut text anywhere."""
     calls: list[ToolCall] = field(default_factory=list)
     input_tokens: int = 0
     output_tokens: int = 0
@@ -80,6 +83,7 @@ async def _ask(
             pause = error.retry_after if error.retry_after is not None else wait * 2**attempt * random.uniform(0.8, 1.2)
             logger("agent").info("model_retry", code=error.code, attempt=attempt + 1, seconds=round(pause, 2))
             reply.calls.clear()
+            reply.half = ""
             await asyncio.sleep(min(pause, LONGEST_WAIT))
 
 
@@ -107,11 +111,9 @@ async def _closing(items: AsyncIterator[ModelItem]) -> AsyncIterator[AsyncIterat
 
 def _take(item: Any, reply: Reply, show: Callable[[str], None]) -> None:
     if isinstance(item, str):
-        if item:
-            reply.parts.append(item)
-            show(item)
+        _add(item, reply, show)
     elif isinstance(item, ToolCall):
-        reply.calls.append(item if item.id else item.model_copy(update={"id": f"call_{uuid7()}"}))
+        reply.calls.append(_usable(item))
     elif isinstance(item, ModelUsage):
         reply.input_tokens += item.input_tokens
         reply.output_tokens += item.output_tokens
@@ -121,11 +123,32 @@ def _take(item: Any, reply: Reply, show: Callable[[str], None]) -> None:
         raise ModelError("MODEL_PROTOCOL", f"The model's client yielded {type(item).__name__}.")
 
 
+def _add(piece: str, reply: Reply, show: Callable[[str], None]) -> None:
+    """Text that can be shown, stored and sent back: halves of characters are put together, lone ones replaced."""
+    text, reply.half = reply.half + piece, ""
+    if not is_unicode(text):
+        if "\ud800" <= text[-1] <= "\udbff":
+            text, reply.half = text[:-1], text[-1]
+        text = scrub(text)
+    if text:
+        reply.parts.append(text)
+        show(text)
+
+
+def _usable(call: ToolCall) -> ToolCall:
+    """A call with an id, in text that can be stored and sent back."""
+    fields = {"id": call.id or f"call_{uuid7()}", "name": call.name, "arguments": call.arguments}
+    if call.id and all(map(is_unicode, fields.values())):
+        return call
+    return ToolCall(**scrub(fields))
+
+
 def _close(reply: Reply, show: Callable[[str], None]) -> None:
     """Say it in words where an answer is not whole."""
-    note = ""
+    note = "\ufffd" if reply.half else ""
+    reply.half = ""
     if reply.reason == "length" and not reply.calls:
-        note = _CUT
+        note += _CUT
     elif reply.reason == "refusal" and not reply.text.strip():
         note = _DECLINED
     if note:
