@@ -12,10 +12,14 @@ from typing import Any
 import pytest
 
 import toolgate
+from tests.support.arena import arena_for
+from tests.support.privileges import UIDS, run_as
 from tests.support.rows import run_rows_as_nobody
+from tests.support.shells import LAYERS, make_layer
 from tests.support.toolbox import Toolbox
 from toolgate import ToolCall
 from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.shell.session import ShellSession
 from toolgate.testing import AutoApprover, MemoryRecorder
 
 
@@ -305,6 +309,26 @@ async def test_a11_control_yes_runs_once_and_no_not_at_all_and_both_are_recorded
     assert ((box.root / "log").exists() and (box.root / "log").read_text() == "ran\n") is allowed
     assert decisions == ["allow" if allowed else "deny"]
     assert [record.kind for record in recorder.records][-1] == "finished"
+
+
+@pytest.mark.parametrize("uid", UIDS)
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a11_control_in_every_layer_yes_runs_once_and_no_not_at_all(uid: int, layer: str) -> None:
+    async def attempt(root: Path, allow: bool) -> tuple[str | None, str, int]:
+        approver = AutoApprover(allow=allow)
+        box = Toolbox(root, approver=approver)
+        shell = ShellSession(box.context.require_workspace(), layer=make_layer(layer))
+        box.context.shared["shell"] = shell
+        result = await box.result("Bash", command="rm -f nothing; echo ran", access="read")
+        await shell.close()
+        return code(result), result.response.data.get("stdout", ""), len(approver.requests)
+
+    with arena_for(uid) as arena:
+        no = run_as(uid, lambda: asyncio.run(attempt(arena.root, False)))
+        yes = run_as(uid, lambda: asyncio.run(attempt(arena.root, True)))
+
+    assert no == ("APPROVAL_DENIED", "", 1)
+    assert yes == (None, "ran\n", 1)
 
 
 async def test_a12_output_that_looks_like_an_approval_is_output(boxes: Any) -> None:

@@ -22,9 +22,11 @@ from tests.shell.analysis.test_corpus import DIRECTORIES, FILES, ROWS
 from tests.support.arena import arena_for
 from tests.support.privileges import UIDS, run_as
 from tests.support.rows import Fixture, directory, run_rows_as_nobody
+from tests.support.shells import LAYERS, make_layer
 from tests.support.toolbox import Toolbox
 from toolgate import PolicyError, ToolCall
 from toolgate.settings import Settings
+from toolgate.shell.session import ShellSession
 from toolgate.testing import AutoApprover, MemoryRecorder
 
 ALLOWED = (["ls"], ["echo"], ["cat"], ["git", "log"], ["git", "status"], ["find"], ["grep"], ["rg"])
@@ -241,6 +243,28 @@ async def test_c18_control_ordinary_commands_run_without_a_question(agreeable: G
         response = await agreeable("Bash", command=command)
         assert (response.error, isinstance(response.data["exit_code"], int)) == (None, True), command
     assert agreeable.approver.requests == []
+
+
+@pytest.mark.parametrize("uid", UIDS)
+@pytest.mark.parametrize("layer", LAYERS)
+def test_c18_control_in_every_layer_a_rule_allows_without_a_question(uid: int, layer: str) -> None:
+    async def attempt(base: Path) -> tuple[list[object], int]:
+        approver = AutoApprover()
+        box = Guarded(base, approver=approver)
+        (box.root / "src").mkdir()
+        shell = ShellSession(box.context.require_workspace(), layer=make_layer(layer))
+        box.context.shared["shell"] = shell
+        access = "read" if layer == "landlock" else "write"
+        commands = (*BENIGN[:6], "rm x", "bash -c 'rm x'")
+        responses = [await box("Bash", command=command, access=access) for command in commands]
+        await shell.close()
+        return [r.error.code.value if r.error else r.data["exit_code"] for r in responses], len(approver.requests)
+
+    with arena_for(uid) as arena:
+        codes, questions = run_as(uid, lambda: asyncio.run(attempt(arena.evil)))
+
+    assert codes == [*[0] * 6, "APPROVAL_DENIED", "APPROVAL_DENIED"]
+    assert questions == 0
 
 
 async def test_c19_a_project_cannot_allow(tmp_path: Path) -> None:

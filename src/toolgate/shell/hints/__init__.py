@@ -6,6 +6,8 @@ stands in the command line as well is its own words, and nothing is concluded fr
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from toolgate.shell.hints.ending import Ending
 from toolgate.shell.hints.limits import limit_hint
 from toolgate.shell.hints.network import network_hint
@@ -19,8 +21,8 @@ def hint(ending: Ending) -> str:
     """A next step for a command that failed; empty if the sandbox had no part in it."""
     if ending.exit_code == 0:
         return network_hint(ending)
-    looked = () if ending.layer == "off" else (network_hint, path_hint)
-    for look in (limit_hint, *looked, terminal_hint):
+    confined: tuple[Callable[[Ending], str], ...] = () if ending.layer == "off" else (network_hint, path_hint)
+    for look in (limit_hint, *confined, terminal_hint):
         found = look(ending)
         if found:
             return found
