@@ -183,3 +183,26 @@ async def test_a_sub_agent_asks_under_its_name(context: BrowserContext, gateway_
     await person.idle()
     await person.picture("sub-agent-asks")
     assert person.problems == []
+
+
+async def test_a_key_that_comes_with_the_question_answers_nothing(context: BrowserContext, gateway: Gateway) -> None:
+    person = await arrive(context, gateway)
+    await person.begin("coding")
+    await person.page.evaluate(
+        """() => {
+          const press = () => document.activeElement.dispatchEvent(
+            new KeyboardEvent("keydown", {key: "a", bubbles: true, cancelable: true}));
+          window.pressed = 0;
+          new MutationObserver(() => {
+            if (!document.querySelector("dialog[open]") || window.pressed) return;
+            window.pressed = 1;
+            press();
+          }).observe(document.querySelector("tg-approval"), {attributes: true, subtree: true, childList: true});
+        }"""
+    )
+    await person.say("Bash rm -f x.tmp")
+    await person.asked()
+    assert await person.page.evaluate("window.pressed") == 1
+    await expect(person.card("Bash")).to_have_attribute("data-state", "waiting")
+    await person.page.keyboard.press("a")
+    await person.ended("Bash", "success")

@@ -32,7 +32,7 @@ def _rich() -> ScriptedModel:
                 text,
                 _call(1, "todo", items=items),
                 _call(2, "read_file", path="none"),
-                _call(3, "Bash", command="echo out; echo err >&2"),
+                _call(3, "Bash", command=f"echo out; echo err >&2 # {'long ' * 40}"),
             ],
             [_call(4, "read_file", path="../outside")],
             "Ready.",
@@ -97,7 +97,7 @@ async def test_a_phone_has_room_for_everything(browser: Browser, gateway_with: C
         await page.locator(".mode-choice [value=coding] + span").tap()
         await page.get_by_role("button", name="New session").tap()
         await expect(page.locator("tg-mode button")).to_be_visible(timeout=PATIENCE)
-        await person.say("Show everything.")
+        await person.say("Show everything that there is, with a title that is far too long for a phone.")
         await person.idle()
         assert await page.evaluate(fits)
         await person.picture("phone-conversation")
