@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.gateway.kit import Client, call, gateway, is_done, is_type, settings_for, text_of, types
+from toolgate.protocol.approval import ApprovalRequest
 from toolgate.settings import Settings
 from toolgate.testing import ScriptedModel
 
@@ -37,6 +38,7 @@ async def test_an_allowed_call_runs(tmp_path: Path) -> None:
         assert question["reason"]
         assert question["rule"].startswith("session: allow exactly write_file")
         assert time.time() < question["deadline"] < time.time() + 601
+        assert ApprovalRequest.model_validate(question).id == question["id"]
         assert not (tmp_path / "root/new.txt").exists()
         answer = await client.data("approval.respond", id=question["id"], allowed=True)
         assert answer == {"id": question["id"], "allowed": True}

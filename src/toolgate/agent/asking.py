@@ -34,8 +34,8 @@ class TurnApprover:
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Write the question down, show it, wait, and let the first answer count."""
-        request = request.model_copy(update={"session_id": self._lease.session_id})
         deadline = None if self._timeout is None else time.time() + self._timeout
+        request = request.model_copy(update={"session_id": self._lease.session_id, "deadline": deadline})
         await self._sessions.ask(self._lease, request, turn_id=self._turn_id, deadline=deadline)
         self._emit(ApprovalRequested(request=request))
         try:

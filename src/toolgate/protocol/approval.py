@@ -23,6 +23,8 @@ class ApprovalRequest(BaseModel):
     """Why a person is asked: the rule, or what is dangerous about it."""
     rule: str = ""
     """What `remember` would allow from now on."""
+    deadline: float | None = None
+    """When it counts as answered with no, in seconds since the epoch; None: it waits."""
 
 
 class Approval(BaseModel):

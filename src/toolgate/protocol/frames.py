@@ -120,18 +120,11 @@ class ToolResultFrame(Durable):
     data: Result
 
 
-class Question(ApprovalRequest):
-    """A question to a person. `detail` is exactly what would happen: the command, or the difference."""
-
-    deadline: float | None = None
-    """When it counts as answered with no, in seconds since the epoch."""
-
-
 class ApprovalRequestFrame(Durable):
-    """A call waits for a person."""
+    """A call waits for a person. `detail` is exactly what would happen: the command, or the difference."""
 
     type: Literal["approval_request"]
-    data: Question
+    data: ApprovalRequest
 
 
 class Answer(Data):
