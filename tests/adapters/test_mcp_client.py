@@ -147,7 +147,7 @@ async def test_an_argument_named_dry_run_does_not_avoid_the_question() -> None:
 
 async def test_cancelling_and_running_out_of_time_reach_the_server(tmp_path: Path) -> None:
     note = tmp_path / "note"
-    async with connected(plain=plain(timeout=3)) as live:
+    async with connected(plain=plain(timeout=6)) as live:
         task = asyncio.create_task(live.call("plain__wait", path=str(note), seconds=60))
         await until(note.exists)
         task.cancel()

@@ -47,16 +47,19 @@ def test_a_line_that_never_ends_takes_no_memory() -> None:
     assert sum(map(len, parser._pieces)) + len(parser._start) + len(parser._end) < 4096
 
 
-async def test_a_budget_lets_a_burst_through_and_then_makes_one_wait() -> None:
-    loop = asyncio.get_running_loop()
-    budget = Budget(burst=20, a_second=50)
+async def test_a_budget_lets_a_burst_through_and_then_makes_one_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
 
-    began = loop.time()
+    async def noted(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", noted)
+    budget = Budget(burst=20, a_second=0.001)
+
     for _ in range(20):
         await budget.spend()
-    burst = loop.time() - began
-    for _ in range(20):
-        await budget.spend()
+    burst = list(waits)
+    await budget.spend()
 
-    assert burst < 0.2
-    assert loop.time() - began > 0.3
+    assert burst == []
+    assert waits == [pytest.approx(1000, rel=0.2)]

@@ -108,7 +108,7 @@ async def test_a_server_that_says_nothing_is_given_up_in_time() -> None:
 async def test_a_server_that_is_slow_keeps_nobody_from_starting() -> None:
     began = time.monotonic()
     async with connected(patience=0.2, raw=nasty("silent"), other=nasty("good")) as live:
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 15
         assert live.link.trouble == "it is starting"
         await until(lambda: "other__act" in live.visible())
         assert not (await live.call("other__act")).is_error
@@ -163,7 +163,7 @@ async def test_a_dead_server_opens_the_breaker_and_closes_it_when_it_is_back(tmp
     assert refused.response.error is not None
     assert refused.response.error.code is ErrorCode.CIRCUIT_OPEN
     assert "exit code 9" in refused.message
-    assert (took < 1, shown, back.is_error) == (True, [], False)
+    assert (took < 5, shown, back.is_error) == (True, [], False)
 
 
 async def test_garbage_between_messages_is_ignored() -> None:
@@ -213,8 +213,9 @@ async def test_a_flood_of_notifications_is_taken_slowly_and_the_call_is_answered
     count = tmp_path / "count"
     async with connected(raw=nasty("flood", str(count))) as live:
         call = asyncio.create_task(live.call("raw__act"))
-        await asyncio.sleep(3)
-        assert 400 < count.stat().st_size < 2000
+        await until(lambda: count.exists() and count.stat().st_size >= 500, seconds=40)
+        await asyncio.sleep(2)
+        assert count.stat().st_size < 2000
         assert not call.done()
         call.cancel()
         await asyncio.wait([call])
