@@ -46,6 +46,7 @@ CAUSED = {
     "cat .toolgate/policy.toml": RUNTIME,
     "echo x > .git/hooks/pre-commit": PROTECTED,
     "git config user.name x": PROTECTED,
+    "(cd sub && git config user.name x)": PROTECTED,
     "git remote add origin x": PROTECTED,
     "cat ~/.ssh/id_rsa": HIDDEN,
     "cat /home/somebody/.netrc": HIDDEN,

@@ -52,7 +52,7 @@ def _place(ending: Ending, path: str) -> str:
         inside = posixpath.relpath(full, ending.root)
         if inside.partition("/")[0] == ".toolgate":
             return "runtime"
-        return "git" if _is_in(inside, ".git") else "root"
+        return "git" if ".git" in inside.split("/") else "root"  # git names its files from the top of the project
     if full.split("/")[1] in _SYSTEM:
         return "system"
     if _is_in(full, ending.home) or full.startswith(("/root/", "/home/")):
