@@ -39,7 +39,8 @@ async def conversation(sessions: SessionManager, *, title: str = "look around", 
     )
     await sessions.ask(lease, request, turn_id=turn.id)
     await sessions.decide(request.id, Approval(allowed=True))
-    payload = {"status": "success", "code": None}
+    ended = {"data": {"exit_code": 0}, "stats": {"time_ms": 12.3}}
+    payload = {"status": "success", "code": None, **ended}
     await recorder.record(
         CallRecord(kind="finished", session_id=session.id, call_id="c1", tool_name="Bash", payload=payload)
     )
@@ -115,7 +116,7 @@ def test_show_is_the_conversation_with_its_calls(told: str, toolgate: Toolgate) 
     assert "\nyou\nlook around\n" in shown
     assert '→ Bash {"command": "ls"}\n' in shown
     assert "? Run: ls: allowed" in shown
-    assert "✓ Bash · success\n  │ file0\n" in shown
+    assert "✓ Bash · success · exit 0 · 12 ms\n  │ file0\n" in shown
     assert "lines left out⟩" in shown
     assert "\nagent\nThere are ```files```.\n" in shown
     assert "\\x1b[2J" in shown

@@ -7,6 +7,7 @@ import json
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, TextIO
 
+from toolgate.cli.chat_card import duration
 from toolgate.cli.style import Style
 from toolgate.cli.visible import excerpt, visible
 
@@ -33,6 +34,8 @@ class Reader:
         self._write = out.write
         self._paint = Style(out)
         self._full = full
+        self._ended: dict[tuple[str, str], dict[str, Any]] = {}
+        """How calls ended, by turn and id; the message with their output follows."""
         self._calls: dict[tuple[str, str], list[Call]] = defaultdict(list)
         for call in story.calls:
             self._calls[call.turn_id, call.call_id].append(call)
@@ -48,6 +51,7 @@ class Reader:
         self._line(self._paint(" · ".join(visible(fact, keep="") for fact in facts if fact), "dim"))
         readers = {
             "turn_started": self._turn,
+            "call_finished": self._finished,
             "message": self._message,
             "approval_resolved": self._approval,
             "compacted": self._compacted,
@@ -79,11 +83,15 @@ class Reader:
             arguments = call["arguments"] if self._full else _clipped(call["arguments"])
             self._line(f"{self._paint('→', 'cyan')} {visible(call['name'], keep='')} {visible(arguments, keep='')}")
 
+    def _finished(self, event: Event) -> None:
+        self._ended[event.turn_id or "", str(event.payload.get("call_id"))] = event.payload
+
     def _answer(self, turn_id: str, said: dict[str, Any]) -> None:
         waiting = self._calls[turn_id, said["tool_call_id"]]
         call = waiting.pop(0) if waiting else None
         mark, colour = _MARKS.get(call.status or "" if call else "", ("?", "yellow"))
         how = [call.tool_name, call.code or call.status or call.state] if call else ["answer"]
+        how += _details(self._ended.pop((turn_id, said["tool_call_id"]), {}))
         if call is not None and call.state == "unknown":
             how = [call.tool_name, "uncertain: it had started when the program was ended; nobody knows how far it got"]
         self._line(
@@ -115,6 +123,17 @@ class Reader:
 
     def _line(self, text: str) -> None:
         self._write(text + "\n")
+
+
+def _details(ended: dict[str, Any]) -> list[str]:
+    """The exit code and the time, where they are known."""
+    data, stats = ended.get("data"), ended.get("stats")
+    code = data.get("exit_code") if isinstance(data, dict) else None
+    took = stats.get("time_ms") if isinstance(stats, dict) else None
+    return [
+        *([f"exit {code}"] if isinstance(code, int) else []),
+        *([duration(took / 1000)] if isinstance(took, int | float) else []),
+    ]
 
 
 def _clipped(arguments: str) -> str:
