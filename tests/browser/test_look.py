@@ -126,7 +126,7 @@ async def test_the_keyboard_alone_is_enough(context: BrowserContext, gateway: Ga
         "document.activeElement.ariaLabel || document.activeElement.textContent.trim() || document.activeElement.name"
     )
     seen = []
-    for _ in range(12):
+    for _ in range(15):
         await page.keyboard.press("Tab")
         seen.append(await page.evaluate(focused))
         outline = await page.evaluate(
