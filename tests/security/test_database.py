@@ -37,7 +37,7 @@ from toolgate.sessions.schema import HEAD, REVISIONS, statements
 from toolgate.sessions.transcript import NO_RESULT
 
 TORTURE = int(os.environ.get("TOOLGATE_TORTURE", "1"))
-KILLS = 10 * TORTURE
+KILLS = max(200, 50 * TORTURE)
 NOBODY = 65534
 
 pytestmark = pytest.mark.timeout(90 + 15 * TORTURE)
@@ -57,6 +57,7 @@ async def made(path: Path, sessions: int = 1) -> list[str]:
 
 
 @pytest.mark.torture
+@pytest.mark.timeout(300 + 2 * TORTURE)
 async def test_d01_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     sessions = await made(path, 4)
@@ -74,9 +75,9 @@ async def test_d01_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None
 
     for _ in range(KILLS):
         child = Child(write)
-        child.line()
-        await asyncio.sleep(chance.uniform(0, 0.1))
-        for line in child.kill():
+        lines = [child.line()]
+        await asyncio.sleep(chance.uniform(0, 0.02))
+        for line in lines + child.kill():
             session, _, seq = line.partition(" ")
             if seq.isdecimal():
                 acknowledged[session].append(int(seq))
