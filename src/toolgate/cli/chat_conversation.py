@@ -60,7 +60,7 @@ class Conversation:
             self.input_tokens += turn.usage.input_tokens
             self.output_tokens += turn.usage.output_tokens
 
-    async def open(self) -> Session:
+    async def ensured(self) -> Session:
         """The session, made if there is none."""
         if self.session is None:
             stack = self.stack
@@ -69,7 +69,7 @@ class Conversation:
 
     async def send(self, text: str) -> TurnStream:
         """A turn; it begins when it is iterated."""
-        return self.stack.loop.handle_message((await self.open()).id, text)
+        return self.stack.loop.handle_message((await self.ensured()).id, text)
 
     def count(self, done: TurnDone) -> None:
         """Note what a turn took."""

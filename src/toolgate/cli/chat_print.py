@@ -40,7 +40,7 @@ async def _answer(args: argparse.Namespace, message: str) -> int:
         if args.yes:
             _check_sandbox(stack)
         conversation = await conversation_for(stack, args)
-        session = await conversation.open()
+        session = await conversation.ensured()
         writer: _Json | _Text = _Json(sys.stdout.write, sys.stdout.flush) if args.json else _Text(sys.stdout.write)
         writer.begin(conversation)
         async for event in stack.loop.handle_message(session.id, message):

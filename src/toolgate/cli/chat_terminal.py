@@ -53,7 +53,7 @@ async def _converse(args: argparse.Namespace) -> int:
         conversation = await conversation_for(stack, args)
         chat = Chat(conversation, canvas, questions)
         with _logged(chat):
-            await chat.open(choose=args.resume == LATEST)
+            await chat.greet(choose=args.resume == LATEST)
             await chat.talk()
     return 0
 
@@ -71,7 +71,7 @@ class Chat:
         self._keyboard = Keyboard(sys.stdin)
         questions.keyboard = self._keyboard
 
-    async def open(self, *, choose: bool) -> None:
+    async def greet(self, *, choose: bool) -> None:
         """Say where one is; show what was said before."""
         self._region.print(welcome(self._canvas, self._conversation))
         if choose:
