@@ -51,10 +51,11 @@ class Server:
         self.token = token
 
     @contextlib.asynccontextmanager
-    async def client(self, *, era: str = "legacy", **named: Any) -> AsyncIterator[Client]:
+    async def client(self, *, era: str = "legacy", session: str = "", **named: Any) -> AsyncIterator[Client]:
         """The SDK's client, with the token."""
+        headers = {"authorization": f"Bearer {self.token}", **({"mcp-session-id": session} if session else {})}
         async with (
-            httpx2.AsyncClient(headers={"authorization": f"Bearer {self.token}"}, timeout=30) as http,
+            httpx2.AsyncClient(headers=headers, timeout=30) as http,
             Client(streamable_http_client(self.url, http_client=http), mode=era, **named) as connected,
         ):
             yield connected
@@ -106,6 +107,10 @@ async def test_every_session_has_a_shell_of_its_own(root: Path) -> None:
         await first.call_tool("Bash", {"command": "export WHO=first"})
         assert text(await second.call_tool("Bash", {"command": 'echo "[$WHO]"'})) == "[]\n"
         assert text(await first.call_tool("Bash", {"command": 'echo "[$WHO]"'})) == "[first]\n"
+        async with server.client(era="auto", session="made-up") as third:  # it has no sessions, whatever it says
+            await third.call_tool("Bash", {"command": "export WHO=third"})
+        async with server.client(era="auto") as fourth:
+            assert text(await fourth.call_tool("Bash", {"command": 'echo "[$WHO]"'})) == "[third]\n"
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
 from toolgate.adapters.mcp_server.keeping import CallLog
 from toolgate.adapters.mcp_server.roots import client_roots, narrowed
 from toolgate.log import logger
@@ -163,4 +165,6 @@ class Desk:
 
 def _key(ctx: ServerRequestContext[Any, Any]) -> str:
     """Who it is: a session of HTTP; or who has none: the client of stdio, and over HTTP those without sessions."""
-    return ctx.request.headers.get("mcp-session-id", "") if ctx.request is not None else ""
+    if ctx.request is None or ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return ""  # what such a request says about a session, nobody has checked
+    return str(ctx.request.headers.get("mcp-session-id", ""))

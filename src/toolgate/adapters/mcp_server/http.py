@@ -58,6 +58,9 @@ class Door:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
         refusal = self._refusal(scope)
         if refusal is not None:
             await _refuse(send, *refusal)
