@@ -168,11 +168,11 @@ def requeue(transaction: Transaction, turn_id: str, queue: str) -> None:
     workflows.put_back(transaction, turn_id, queue)
 
 
-def decline(transaction: Transaction, turn_id: str) -> None:
-    """Leave a turn that came too late to somebody else."""
+def decline(transaction: Transaction, turn_id: str, worker: str) -> None:
+    """Leave a turn that came too late for this worker to another one."""
     row = transaction.row("SELECT queue FROM dispatches WHERE turn_id = ?1 AND state <> 'ended'", turn_id)
     if row is not None:
-        workflows.put_back(transaction, turn_id, row[0])
+        workflows.leave(transaction, turn_id, row[0], worker)
 
 
 def _move(transaction: Transaction, turn_id: str, state: State) -> None:

@@ -18,6 +18,7 @@ from toolgate.distributed.status import look
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.ids import uuid7
+from toolgate.sessions import leases
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentLoop
@@ -65,7 +66,7 @@ class Worker:
         self._running: set[asyncio.Future[None]] = set()
         self._workflows: set[asyncio.Task[None]] = set()
         """dbos' own tasks: one that has lost its turn stays and waits for somebody else to end it."""
-        self._beating: asyncio.Task[None] | None = None
+        self._regular: list[asyncio.Task[None]] = []
         self._heard = 0.0
         """When the database last answered."""
 
@@ -97,7 +98,8 @@ class Worker:
         await self._beat()
         queues = [turns_queue(name) for name in self._benches], [agents_queue(name) for name in self._benches]
         await self._engine.start(self._play, *queues)
-        self._beating = asyncio.get_running_loop().create_task(self._keep_beating())
+        loop = asyncio.get_running_loop()
+        self._regular = [loop.create_task(self._keep_beating()), loop.create_task(self._keep_looking())]
 
     async def drain(self) -> None:
         """Take no more turns, finish those that run, and hand over what does not end in time."""
@@ -108,14 +110,14 @@ class Worker:
             await asyncio.wait(self._running, timeout=self._options.drain)
         for player in list(self._players.values()):
             player.give_up(Outcome.handed_over)
-        if self._running:
-            await asyncio.wait(self._running)
+        if self._running:  # a database that is away must not keep it from ending: others take the turns over
+            await asyncio.wait(self._running, timeout=2 * self._options.lease)
 
     async def stop(self) -> None:
         """Drain, sign off and let go of everything."""
         await self.drain()
-        if self._beating is not None:
-            self._beating.cancel()
+        for task in self._regular:
+            task.cancel()
         for workflow in list(self._workflows):
             workflow.cancel()
         await self._engine.stop()
@@ -152,7 +154,7 @@ class Worker:
             return True
         try:
             if self._state != "ready":
-                await self._db.write(lambda tx: dispatches.decline(tx, turn_id))
+                await self._db.write(lambda tx: dispatches.decline(tx, turn_id, self.id))
                 return False
             taken = await self._db.write(
                 lambda tx: dispatches.take(tx, turn_id, session_id, self.id, self._options.lease)
@@ -179,15 +181,34 @@ class Worker:
         )
         player = self._players[taken.turn.id] = Player(means, taken)
         try:
-            return await player.play()
+            outcome = await player.play()
         finally:
             del self._players[taken.turn.id]
+        if outcome is Outcome.lost:
+            await self._let_go(taken)
+        return outcome
+
+    async def _let_go(self, taken: dispatches.Taken) -> None:
+        """Give the session back if it is still held: whoever goes on need not wait until the lease has run out."""
+        try:
+            async with asyncio.timeout(self._options.lease / 2):
+                await self._db.write(lambda tx: leases.release(tx, taken.lease))
+        except (ToolgateError, TimeoutError) as error:
+            logger("distributed").info("lease_not_released", error=type(error).__name__)
 
     async def _keep_beating(self) -> None:
         while True:
-            await asyncio.sleep(min(_ROUND, self._options.lease / 4))
+            await asyncio.sleep(self._pause)
             await self._try_to_beat()
+
+    async def _keep_looking(self) -> None:
+        while True:
+            await asyncio.sleep(self._pause)
             await self._reaper.round()
+
+    @property
+    def _pause(self) -> float:
+        return min(_ROUND, self._options.lease / 4)
 
     async def _try_to_beat(self) -> None:
         """Give a sign of life and hold the sessions; what cannot be held for too long is given up."""

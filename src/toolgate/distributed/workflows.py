@@ -48,6 +48,16 @@ def put_back(transaction: Transaction, turn_id: str, queue: str) -> None:
     ring(transaction, queue)
 
 
+def leave(transaction: Transaction, turn_id: str, queue: str, worker: str) -> None:
+    """Put a turn back that a worker has taken and does not play, unless somebody else has it by now."""
+    transaction.run(
+        f"UPDATE dbos.workflow_status SET {_ENQUEUED}, queue_name = ?2 "
+        f"WHERE {_ROW} AND status = 'PENDING' AND executor_id = ?3",
+        *(turn_id, queue, worker),
+    )
+    ring(transaction, queue)
+
+
 def put_back_orphans(transaction: Transaction, timeout: float) -> list[str]:
     """Put the turns of workers that give no sign of life into their queues again, also those of older versions."""
     return [
