@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.privileges import public_directory
-
 ALLOWED_SKIPS = Path(__file__).parent / "allowed_skips.txt"
 
 
@@ -24,6 +22,8 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def public_path() -> Iterator[Path]:
     """Like `tmp_path`, but every user can reach it."""
+    from tests.support.privileges import public_directory  # this file is also run alone, in tests/test_ci.py
+
     with public_directory() as made:
         yield made
 

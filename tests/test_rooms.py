@@ -11,6 +11,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "toolgate"
 NOT_THE_PROJECT = {
     SOURCE / "userfiles.py",  # reads the user's config file, outside every project
+    SOURCE / "gateway" / "assets.py",  # reads the page's own files, a part of this package, once
     SOURCE / "sessions" / "files.py",  # makes and checks the database's own file, outside every project
     SOURCE / "shell" / "tree.py",  # finds a command's processes in /proc
     SOURCE / "shell" / "sandbox",  # makes the private places of a sandbox, and lists what of the machine it shows

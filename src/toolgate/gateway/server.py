@@ -89,9 +89,9 @@ def _announce(app: Starlette, address: str, say: Callable[[str], None], *, brows
         say(f"Toolgate{f' for {user}' if user else ''}: {address}#{access.code_for(user)}")
     say("The address works once, within an hour. Ctrl-C ends the gateway.")
     if browser:
-        import webbrowser
+        from webbrowser import open_new_tab
 
-        webbrowser.open(f"{address}#{access.code_for(next(iter(access.users)))}")
+        open_new_tab(f"{address}#{access.code_for(next(iter(access.users)))}")
 
 
 def _more_descriptors() -> None:
