@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from toolgate.protocol.plan import Access
 
@@ -13,7 +14,7 @@ _RUNNERS = re.compile(r"(?:pytest|py\.test|python|node|make|npm|npx|yarn|pnpm|to
 """Programs whose complaints, or those of what they run, may be on stdout."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Ending:
     """A command that ended, or was ended at its deadline."""
 
@@ -36,14 +37,14 @@ class Ending:
     jobs: bool = False
     """Whether the session has background jobs."""
 
-    @property
+    @cached_property
     def commands(self) -> tuple[tuple[str, ...], ...]:
         """The words of every simple command in it."""
         from toolgate.shell.analysis import analyse
 
         return analyse(self.command).commands
 
-    @property
+    @cached_property
     def said(self) -> str:
         """What it complained about."""
         ran = any(_RUNNERS.fullmatch(words[0]) for words in self.commands)

@@ -28,7 +28,7 @@ _HERE = re.compile(r"(?:\w+://)?(?:[^/@]*@)?(?:localhost|127\.[\d.]+|\[?::1\]?|0
 
 def network_hint(ending: Ending) -> str:
     """Whether there would have been a network with full access."""
-    if ending.access == "full":
+    if ending.access == "full" or (ending.exit_code == 0 and not _MESSAGE.search(ending.stderr)):
         return ""
     programs = [words for words in ending.commands if _goes_out(words)]
     said = ending.says(_MESSAGE) or (None if ending.mounts else ending.says(_DENIED))
