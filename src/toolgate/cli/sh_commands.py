@@ -21,7 +21,7 @@ Agent commands (read, write, edit, todo, task, memory, jobs, tools) explain them
   :access [ACCESS]   what commands may touch: read, write, or full (which asks every time)
   :bg COMMAND        start a command as a background job; then: jobs · jobs output ID
   :restart           forget the shell's directory, variables and functions
-  :quit              leave, like Ctrl-D; Ctrl-C takes back the command that is running
+  :quit              leave, like Ctrl-D; Ctrl-C takes back the command that is running, Ctrl-L clears the screen
 """
 NAMES = (":access", ":bg", ":env", ":explain", ":help", ":quit", ":restart", ":tools")
 _COMMAND = re.compile(r"\s*(:[a-z]+)(?:\s+(.*?))?\s*", re.DOTALL)
