@@ -251,6 +251,23 @@ async def test_g06_a_cookie_dies_with_its_token(tmp_path: Path) -> None:
         assert await upgrade(running, **headers) == 401
 
 
+async def test_g06_who_does_not_read_the_end_is_not_heard_any_more(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path), Flood()) as running, running.client() as other:
+        session = await other.session()
+        deaf = await _deaf(running, session)
+        await _until(lambda: any(c.outbox.size > 512 * 1024 for c in running.service.connections))
+        service = running.service
+        running.app.state.access.replace({"": "another-token-entirely"})
+        service.withdraw_expired()
+        params = {"session_id": session, "title": "taken over by someone who was sent away long ago"}
+        rename = _masked({"type": "request", "id": "2", "method": "session.rename", "params": params})
+        await asyncio.get_running_loop().sock_sendall(deaf, rename)
+        await _until(lambda: not service.connections)
+        assert (await service.sessions.get(session)).title == "flood"
+        deaf.close()
+        await service.turns_of("").cancel(session)
+
+
 async def test_g07_an_enormous_frame_is_refused_before_it_is_read(tmp_path: Path) -> None:
     async with gateway(settings_for(tmp_path)) as running:
         before = _rss()

@@ -74,14 +74,19 @@ class Connection:
         try:
             while (message := await self._receive())["type"] == "websocket.receive":
                 await self._pace()
+                if self.outbox.closed:  # it was told to go: whether it has heard of it or not, it is not heard any more
+                    break
                 await self._take(message)
         finally:
+            stuck = self.outbox.sending_since is not None
             self.outbox.close(1000, "")
             for watcher in self.watchers.values():
                 self.service.channels.leave(watcher)
             self._methods.close()
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)
+            if stuck and self._hang_up is not None:
+                self._hang_up()
 
     def abort(self) -> None:
         """Hang up at once: whoever does not read does not hear of the end either."""
