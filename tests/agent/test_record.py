@@ -144,7 +144,7 @@ async def test_a_question_in_the_log_has_everything_that_a_person_needs(tmp_path
     await stage.say()
     log = await log_of(stage)
     (asked,) = of_kind(log, "approval_request")
-    deadline = asked.pop("deadline")
+    deadline = asked["deadline"]
     assert asked == approver.requests[0].model_dump()
     at = next(event.created_at for event in log if event.kind == "approval_request")
     assert 0 < deadline - at <= 61
@@ -279,7 +279,7 @@ async def test_a_question_that_a_crash_left_open_is_resolved_in_the_log() -> Non
     request = ApprovalRequest(
         id=uuid7(), tool_name="write_file", call_id="a", summary="Write a.txt", detail="+one", fingerprint="f"
     )
-    await stage.sessions.ask(lease, request, turn_id=turn.id, deadline=None)
+    await stage.sessions.ask(lease, request, turn_id=turn.id)
     await stage.sessions.release(lease)
     await stage.say("And?")
     assert of_kind(await log_of(stage), "approval_resolved") == [

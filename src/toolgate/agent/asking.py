@@ -36,7 +36,7 @@ class TurnApprover:
         """Write the question down, show it, wait, and let the first answer count."""
         deadline = None if self._timeout is None else time.time() + self._timeout
         request = request.model_copy(update={"session_id": self._lease.session_id, "deadline": deadline})
-        await self._sessions.ask(self._lease, request, turn_id=self._turn_id, deadline=deadline)
+        await self._sessions.ask(self._lease, request, turn_id=self._turn_id)
         self._emit(ApprovalRequested(request=request))
         try:
             answer = await self._answer(request)

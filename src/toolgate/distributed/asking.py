@@ -68,7 +68,7 @@ class DurableApprover:
             return row
         lease = self._lease if self._session_id == self._lease.session_id else ANYONE
         pen = Pen(transaction, self._session_id, lease, turn_id=self._asked_in)
-        approvals.ask(pen, request.model_copy(update={"id": identifier, "session_id": self._session_id}), None)
+        approvals.ask(pen, request.model_copy(update={"id": identifier, "session_id": self._session_id}))
         asked = approvals.get(transaction, identifier)
         assert asked is not None
         return asked

@@ -17,11 +17,11 @@ _NAMES = (
 _COLUMNS = f"SELECT {', '.join(_NAMES)} FROM approvals"
 
 
-def ask(pen: Pen, request: ApprovalRequest, deadline: float | None) -> None:
+def ask(pen: Pen, request: ApprovalRequest) -> None:
     """Write a question down."""
     texts = [clean(text) for text in (request.call_id, request.tool_name, request.agent, request.summary)]
     detail, fingerprint = clean(request.detail), clean(request.fingerprint)
-    pen.event("approval_request", as_json({**request.model_dump(), "deadline": deadline}))
+    pen.event("approval_request", as_json(request.model_dump()))
     pen.transaction.run(
         "INSERT INTO approvals (id, session_id, turn_id, call_id, tool_name, agent, summary, detail, fingerprint, "
         "state, asked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10)",

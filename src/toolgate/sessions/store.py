@@ -228,13 +228,8 @@ class SessionStore(Protocol):
         """
         ...
 
-    async def ask(
-        self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None, deadline: float | None = None
-    ) -> None:
-        """Write a question to a person down, with an event `approval_request`.
-
-        After `deadline`, in seconds since the epoch, nobody waits for the answer any more.
-        """
+    async def ask(self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None) -> None:
+        """Write a question to a person down, with an event `approval_request`."""
         ...
 
     async def decide(self, approval_id: str, answer: Approval) -> bool:

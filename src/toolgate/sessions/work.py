@@ -139,13 +139,9 @@ class Work:
                 if not batch:
                     await _wait(news, self._db.driver.polls)
 
-    async def ask(
-        self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None, deadline: float | None = None
-    ) -> None:
+    async def ask(self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None) -> None:
         """Write a question to a person down."""
-        await self._db.write(
-            lambda tx: approvals.ask(Pen(tx, lease.session_id, lease, turn_id=turn_id), request, deadline)
-        )
+        await self._db.write(lambda tx: approvals.ask(Pen(tx, lease.session_id, lease, turn_id=turn_id), request))
 
     async def decide(self, approval_id: str, answer: Approval) -> bool:
         """Answer a question; the first answer counts."""
