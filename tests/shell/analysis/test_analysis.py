@@ -282,3 +282,10 @@ def test_text_that_is_too_long_is_not_read() -> None:
     found = plan("echo " + "a" * 300_000)
     assert found.commands == ((UNRESOLVED,),)
     assert found.asks
+
+
+def test_a_test_of_files_evaluates_nothing() -> None:
+    script = "cat > new.sh <<'EOF'\necho $(date)\nEOF\n"
+
+    assert not analyse(f"{script}[[ -f new.sh ]] && ls").asks
+    assert analyse(f"{script}[[ $n -eq 1 ]] && ls").asks

@@ -12,6 +12,8 @@ RESERVED = re.compile(r"([a-z]+|[{}!]|\[\[)(?=[ \t\n;&|<>()]|\\\n|$)")
 """A word that may be a reserved one."""
 _TEST_END = re.compile(r"\]\](?=[ \t\n;&|)<>]|$)")
 FUNCTION = re.compile(r"\([ \t]*\)")
+_EVALUATING = frozenset(["-v", "-R", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"])
+"""Operators of a test that take a word for a number or a name."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -149,6 +151,7 @@ class CompoundReader(RedirectReader):
     def test(self) -> Compound:
         """`[[ … ]]`."""
         parts: list[Part] = []
+        evaluates = False
         self.in_test = True
         while True:
             self.blank()
@@ -168,13 +171,15 @@ class CompoundReader(RedirectReader):
                 self.at += 2
                 self.in_test = False
                 check_literals(parts)
-                return Compound("expression", parts=tuple(parts))
+                return Compound("expression" if evaluates else "group", parts=tuple(parts))
             if at >= len(text):
                 raise UnparsableError("'[[' is not closed")
             if text[at] in "()<>|&!\n" and not text.startswith(("<(", ">("), at):
                 self.at += 1
             else:
-                parts.extend(self.some_word().parts or ())
+                word = self.some_word()
+                evaluates = evaluates or word.raw in _EVALUATING or "\\" in word.raw
+                parts.extend(word.parts or ())
 
     def expect(self, *words: str) -> str:
         """Consume one of these reserved words, which must be next."""
