@@ -92,11 +92,13 @@ async def _limited(most: int, jobs: list[Callable[[], Awaitable[Any]]]) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _cluster(workers: int, *, pause: float = 0.0, slots: int = 8) -> AsyncIterator[Any]:
+async def _cluster(workers: int, *, pause: float = 0.0, slots: int = 8, url: str | None = None) -> AsyncIterator[Any]:
     from tests.distributed.cluster import cluster
     from toolgate.distributed.options import Options
 
-    with _server() as url, tempfile.TemporaryDirectory() as folder:
+    with contextlib.ExitStack() as closing:
+        url = url or closing.enter_context(_server())
+        folder = closing.enter_context(tempfile.TemporaryDirectory())
         options = Options(lease=10.0, turns_per_minute=0, user_turns=slots * workers, slots=slots)
         settings = {
             "TOOLGATE_DISTRIBUTED_SLOTS": str(slots),
@@ -122,7 +124,7 @@ async def _turn(made: Any, session_id: str, steps: str) -> float:
 
 async def on_a_worker() -> Play:
     """Through dbos and PostgreSQL to a worker, and back through the log."""
-    made = await _kept(_cluster(1))
+    made = await _kept(_cluster(1, url=_KEPT.enter_context(_server())))
 
     async def play(case: str) -> Sample:
         if case == "one after the other":
@@ -152,7 +154,7 @@ async def workers() -> Play:
 
 async def filled() -> Play:
     """The cost of a turn with as many sessions in the tables as the case says, ten turns each."""
-    made = await _kept(_cluster(1))
+    made = await _kept(_cluster(1, url=_KEPT.enter_context(_server())))
     present = 0
 
     async def play(case: str) -> Sample:
