@@ -117,9 +117,11 @@ async def test_calls_run_side_by_side_and_none_is_crossed(root: Path) -> None:
         (root / f"{number}.txt").write_text(f"this is {number}\n")
     async with client(root) as connected:
         calls = [connected.call_tool("read_file", {"path": f"{number}.txt"}) for number in range(20)]
-        slow = asyncio.create_task(connected.call_tool("Bash", {"command": "sleep 0.5; echo slept"}))
+        command = "until [ -e go ]; do sleep 0.05; done; echo slept"
+        slow = asyncio.create_task(connected.call_tool("Bash", {"command": command}))
         results = await asyncio.gather(*calls)
         assert not slow.done()
+        (root / "go").touch()
         assert "slept" in text(await slow)
     for number, result in enumerate(results):
         assert f"this is {number}" in text(result)

@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.adapters.mcp_kit import ERAS, Sleeper, answering, code, environment, text, words
+from tests.adapters.mcp_kit import ERAS, Sleeper, answering, code, environment, text, until, words
 from toolgate.adapters.mcp_server import Desk, http_app
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.builtin import builtin_registry
@@ -149,7 +149,7 @@ async def test_a_session_that_is_deleted_takes_its_jobs_with_it(root: Path) -> N
     async with _serving(root) as server:
         async with server.client() as connected:
             await connected.call_tool("Bash", {"command": f"sleep {sleeper.seconds}", "background": True})
-            assert len(sleeper.processes()) >= 1
+            await until(lambda: len(sleeper.processes()) >= 1)
         await sleeper.gone()
 
 

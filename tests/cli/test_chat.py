@@ -382,6 +382,7 @@ def test_slash_commands(chat: Chat, model: Model) -> None:
     terminal.until("no call was made yet")
     terminal.type("first words\r")
     terminal.until("tokens in")
+    terminal.until("❯ ")
     terminal.type("/new chat_safe\r")
     terminal.until("begins a new session in chat_safe")
     terminal.type("/sessions\r")

@@ -51,9 +51,9 @@ class Keyboard:
         termios.tcflush(self._fd, termios.TCIFLUSH)
 
     def taken(self) -> str:
-        """What was typed ahead, for the prompt; it is there once."""
+        """What was typed ahead, for the prompt; it is there once, and Enter sends it."""
         text, self.typed = self.typed, ""
-        return text
+        return text.rstrip("\n")
 
     def _take(self) -> None:
         attributes = termios.tcgetattr(self._fd)
