@@ -189,7 +189,8 @@ def local_service(stack: Stack, access: Access) -> Service:
     most = stack.settings.gateway.max_turns
 
     def turns(user: str) -> TurnRunner:
-        return LocalTurns(stack.loop_of(user), live, stack.database.feed.track, most, counts.event)
+        track, running_sessions = stack.database.feed.track, stack.sessions.running_sessions
+        return LocalTurns(stack.loop_of(user), live, track, most, counts.event, running_sessions)
 
     service = Service(
         stack.settings.gateway,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -26,14 +26,23 @@ class LocalTurns:
     """The `TurnRunner` of one user: its turns are tasks of this process and go on whether anybody watches or not."""
 
     def __init__(
-        self, loop: AgentLoop, live: Live, track: Track, most: int, count: Callable[[AgentEvent], None]
+        self,
+        loop: AgentLoop,
+        live: Live,
+        track: Track,
+        most: int,
+        count: Callable[[AgentEvent], None],
+        running_sessions: Callable[[], Awaitable[Sequence[str]]],
     ) -> None:
         self._loop = loop
         self._live = live
         self._track = track
         self._most = most
         self._count = count
+        self._running_sessions = running_sessions
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._begun: set[str] = set()
+        """Sessions whose turn is in the log."""
 
     @property
     def running(self) -> int:
@@ -42,6 +51,8 @@ class LocalTurns:
 
     async def submit(self, session_id: str, content: str, *, request_id: str) -> None:
         """Begin a turn."""
+        if session_id in self._tasks or len(self._tasks) >= self._most:
+            await self._let_end()
         if session_id not in self._tasks and len(self._tasks) >= self._most:
             raise SessionBusy(f"{self._most} turns are running already; wait until one has ended.")
         stream = self._loop.handle_message(session_id, content, request_id=request_id)
@@ -51,8 +62,22 @@ class LocalTurns:
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         task = asyncio.get_running_loop().create_task(self._run(session_id, stream, begun), name="toolgate-local-turn")
         self._tasks[session_id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(session_id, None))
+        task.add_done_callback(lambda _: self._ended(session_id))
         await asyncio.shield(begun)
+
+    def _ended(self, session_id: str) -> None:
+        self._tasks.pop(session_id, None)
+        self._begun.discard(session_id)
+
+    async def _let_end(self) -> None:
+        """Wait for turns whose end is in the log already: who read it may send the next message at once."""
+        if not self._begun:
+            return
+        begun = {session_id: self._tasks[session_id] for session_id in self._begun}
+        running = set(await self._running_sessions())
+        ended = [task for session_id, task in begun.items() if session_id not in running]
+        if ended:
+            await asyncio.wait(ended)
 
     async def _run(self, session_id: str, stream: TurnStream, begun: asyncio.Future[None]) -> None:
         with self._track(session_id) as position, self._live.speaking(session_id):
@@ -64,6 +89,7 @@ class LocalTurns:
                 begun.exception()
                 return
             begun.set_result(None)
+            self._begun.add(session_id)
             await stream.wait()
 
     async def cancel(self, session_id: str) -> bool:

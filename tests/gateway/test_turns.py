@@ -1,0 +1,74 @@
+"""Turns of this process, at the moment in which one ends and the next begins."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import pytest
+
+from toolgate.errors import SessionBusy
+from toolgate.gateway.live import Live
+from toolgate.gateway.turns import LocalTurns
+
+
+class Stage:
+    """A loop whose turns end when they are told to."""
+
+    def __init__(self) -> None:
+        self.over = asyncio.Event()
+        self.begun: list[str] = []
+        self.tap: Any = None
+        self.in_the_log: list[str] = []
+        """Sessions whose turn has not ended according to the log."""
+
+    def handle_message(self, session_id: str, _content: str, *, request_id: str) -> "Stage":
+        self.begun.append(session_id)
+        return self
+
+    async def started(self) -> None:
+        """It begins at once."""
+
+    async def wait(self) -> None:
+        await self.over.wait()
+
+    async def running_sessions(self) -> list[str]:
+        return self.in_the_log
+
+    def turns(self, most: int) -> LocalTurns:
+        return LocalTurns(cast(Any, self), Live(), _track, most, lambda _event: None, self.running_sessions)
+
+
+@contextlib.contextmanager
+def _track(_session_id: str) -> Iterator[Callable[[], int]]:
+    yield lambda: 0
+
+
+@pytest.mark.parametrize("following", ["same", "other"])
+async def test_who_heard_the_end_of_a_turn_may_begin_the_next_at_once(following: str) -> None:
+    stage = Stage()
+    turns = stage.turns(most=1)
+    await turns.submit("same", "one", request_id="1")
+    await asyncio.sleep(0)
+    second = asyncio.create_task(turns.submit(following, "two", request_id="2"))
+    await asyncio.sleep(0.05)
+    assert stage.begun == ["same"]
+
+    stage.over.set()
+    await asyncio.wait_for(second, 10)
+
+    assert stage.begun == ["same", following]
+
+
+async def test_a_turn_that_runs_is_not_waited_for() -> None:
+    stage = Stage()
+    turns = stage.turns(most=1)
+    await turns.submit("a", "one", request_id="1")
+    await asyncio.sleep(0)
+    stage.in_the_log = ["a"]
+
+    with pytest.raises(SessionBusy, match="1 turns are running"):
+        await asyncio.wait_for(turns.submit("b", "two", request_id="2"), 10)
+
+    stage.over.set()
+    assert await turns.drain(10) == 0
