@@ -31,6 +31,8 @@ _STALLED = 30.0
 _LOOKS = 5
 """Seconds between two looks for turns whose process has ended."""
 _RECOVERY_SECONDS = 30.0
+_LAST_WORDS = 0.5
+"""Seconds in which the ends of turns reach those who watch, before the gateway closes."""
 _EXPIRED = "the token was withdrawn"
 
 
@@ -145,6 +147,8 @@ class Service:
         logger("gateway").info("gateway_ending", connections=len(self.connections))
         waiting = [runner.drain(self.settings.shutdown_seconds) for runner in self.runners]
         left = sum(await asyncio.gather(*waiting))
+        if waiting and self.connections:
+            await asyncio.sleep(_LAST_WORDS)
         if left:
             logger("gateway").warning("turns_cut_off", turns=left)
 
