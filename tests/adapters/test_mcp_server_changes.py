@@ -99,3 +99,4 @@ async def test_a_registry_outlives_its_servers(tmp_path: Path, ended: bool) -> N
             pass
     registry.unregister("ls")
     await asyncio.sleep(0)
+    assert "ls" not in registry.names()

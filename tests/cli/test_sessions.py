@@ -22,7 +22,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"sqlite:///{tmp_path}/data/toolgate/toolgate.db"
 
 
-async def conversation(sessions: SessionManager, *, title: str = "look around", project: str = "/work/demo") -> str:
+async def conversation(sessions: SessionManager, *, title: str = "look around", project: str = "/srv/demo") -> str:
     """A session with one turn: a call that worked, a question that was denied, and an answer."""
     session = await sessions.create("coding", project=project)
     lease = await sessions.try_claim(session.id)
@@ -77,7 +77,7 @@ def test_the_list_has_age_title_mode_project_turns_and_tokens(told: str, toolgat
 
     assert head.split() == ["ID", "AGE", "MODE", "TURNS", "TOKENS", "PROJECT", "TITLE"]
     assert row.split()[0] == told[:13]
-    assert row.split()[-6:] == ["coding", "1", "120", "/work/demo", "look", "around"]
+    assert row.split()[-6:] == ["coding", "1", "120", "/srv/demo", "look", "around"]
 
 
 def test_the_list_as_json(told: str, toolgate: Toolgate) -> None:
@@ -87,7 +87,7 @@ def test_the_list_as_json(told: str, toolgate: Toolgate) -> None:
     assert {key: row[key] for key in ("mode", "title", "project", "turns", "tokens", "state")} == {
         "mode": "coding",
         "title": "look around",
-        "project": "/work/demo",
+        "project": "/srv/demo",
         "turns": 1,
         "tokens": 120,
         "state": "",
@@ -95,7 +95,7 @@ def test_the_list_as_json(told: str, toolgate: Toolgate) -> None:
 
 
 def test_the_list_of_one_project(told: str, toolgate: Toolgate) -> None:
-    assert len(json.loads(toolgate("sessions", "list", "--json", "--project", "/work/demo").out)) == 1
+    assert len(json.loads(toolgate("sessions", "list", "--json", "--project", "/srv/demo").out)) == 1
     assert toolgate("sessions", "list", "--json", "--project", ".").out == "[]\n"
 
 
@@ -111,7 +111,7 @@ def test_show_is_the_conversation_with_its_calls(told: str, toolgate: Toolgate) 
     shown = toolgate("sessions", "show", told[:13]).out
 
     assert f"Session {told}" in shown
-    assert "coding · /work/demo · 100 tokens in, 20 out" in shown
+    assert "coding · /srv/demo · 100 tokens in, 20 out" in shown
     assert "── turn 1 · " in shown
     assert "\nyou\nlook around\n" in shown
     assert '→ Bash {"command": "ls"}\n' in shown
@@ -142,7 +142,7 @@ def test_export_is_complete(told: str, toolgate: Toolgate) -> None:
 def test_export_as_markdown_keeps_code_in_its_fence(told: str, toolgate: Toolgate) -> None:
     text = toolgate("sessions", "export", told, "--format", "markdown").out
 
-    assert text.startswith(f"# look around\n\nSession `{told}`, mode `coding`, project `/work/demo`.\n")
+    assert text.startswith(f"# look around\n\nSession `{told}`, mode `coding`, project `/srv/demo`.\n")
     assert "## You\n\nlook around\n" in text
     assert '**Bash**\n\n```json\n{"command": "ls"}\n```\n' in text
     assert "## Agent\n\nThere are ```files```.\n" in text
