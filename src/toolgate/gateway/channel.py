@@ -39,6 +39,7 @@ class Channel:
         self._early_output: list[tuple[str, str, str]] = []
         self._seq = 0
         self._reader: asyncio.Task[None] | None = None
+        self._moved: asyncio.Future[None] | None = None
 
     async def join(self, watcher: Watcher) -> None:
         """Send what the watcher has missed, then let it take part."""
@@ -70,6 +71,19 @@ class Channel:
             self._watchers.remove(watcher)
             self._rest()
 
+    async def told(self, seq: int) -> None:
+        """Wait until everybody who watches was told of everything up to a number."""
+        while self._joining or (self._watchers and self._seq < seq):
+            if self._moved is None:
+                self._moved = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._moved)
+
+    def _move(self) -> None:
+        """Let those look again who wait for the log to be told."""
+        if self._moved is not None:
+            self._moved.set_result(None)
+            self._moved = None
+
     def _begin(self, seq: int) -> None:
         self._seq = seq
         self._reader = asyncio.get_running_loop().create_task(self._read(), name="toolgate-channel")
@@ -77,6 +91,7 @@ class Channel:
 
     def _rest(self) -> None:
         """Stop reading if nobody watches."""
+        self._move()
         if self._watchers or self._joining:
             return
         if self._reader is not None:
@@ -111,6 +126,7 @@ class Channel:
             self._open.clear()
             self._early_output.clear()
             self._rest()
+        self._move()
 
     def _outputs(self, event: LoggedEvent) -> None:
         """Note which calls are open, and pass on what they have printed."""
@@ -181,6 +197,11 @@ class Channels:
         channel = self._channels.get(watcher.session_id)
         if channel is not None:
             channel.leave(watcher)
+
+    async def told(self, last_seq: Callable[[str], Awaitable[int]]) -> None:
+        """Wait until everybody who watches was told of everything that is in the log now."""
+        for session_id, channel in list(self._channels.items()):
+            await channel.told(await last_seq(session_id))
 
     def _drop(self, channel: Channel) -> None:
         if self._channels.get(channel.session_id) is channel:

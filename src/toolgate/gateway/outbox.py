@@ -49,6 +49,7 @@ class Outbox:
         self._size = 0
         self._news: asyncio.Future[None] | None = None
         self._room: asyncio.Future[None] | None = None
+        self._idle: asyncio.Future[None] | None = None
         self._closing: tuple[int, str] | None = None
         self.sending_since: float | None = None
         """When the frame was begun that is being written, by the loop's clock; None while nothing is."""
@@ -100,6 +101,7 @@ class Outbox:
             self._items.clear()
             self._size = 0
             self._wake()
+            self._rest()
 
     async def room(self) -> None:
         """Wait until at most half of what may wait does."""
@@ -107,6 +109,13 @@ class Outbox:
             if self._room is None or self._room.done():
                 self._room = asyncio.get_running_loop().create_future()
             await asyncio.shield(self._room)
+
+    async def sent(self) -> None:
+        """Wait until nothing waits any more: it is written, or will never be."""
+        while self._closing is None and (self._items or self.sending_since is not None):
+            if self._idle is None:
+                self._idle = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._idle)
 
     async def run(self) -> None:
         """Write what comes, until it is closed."""
@@ -121,6 +130,7 @@ class Outbox:
                     break  # closed meanwhile
                 await self._write(self._items.popleft())
             self.sending_since = None
+            self._rest()
             if self._room is not None and not self._room.done() and self._size <= MOST_TEXT // 2:
                 self._room.set_result(None)
             await asyncio.sleep(0)
@@ -136,6 +146,11 @@ class Outbox:
             assert isinstance(item, Pieces)
             self._size -= item.size
             await self._send({"type": "websocket.send", "text": item.frame()})
+
+    def _rest(self) -> None:
+        if self._idle is not None:
+            self._idle.set_result(None)
+            self._idle = None
 
     def _wake(self) -> None:
         if self._news is not None and not self._news.done():

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolgate.errors import ToolgateError
 from toolgate.gateway.access import Access
 from toolgate.gateway.channel import Channels
 from toolgate.gateway.live import Live
@@ -31,8 +32,8 @@ _STALLED = 30.0
 _LOOKS = 5
 """Seconds between two looks for turns whose process has ended."""
 _RECOVERY_SECONDS = 30.0
-_LAST_WORDS = 0.5
-"""Seconds in which the ends of turns reach those who watch, before the gateway closes."""
+_LAST_WORDS = 5.0
+"""Seconds at the most in which the ends of turns reach those who watch, before the gateway closes."""
 _EXPIRED = "the token was withdrawn"
 
 
@@ -147,10 +148,19 @@ class Service:
         logger("gateway").info("gateway_ending", connections=len(self.connections))
         waiting = [runner.drain(self.settings.shutdown_seconds) for runner in self.runners]
         left = sum(await asyncio.gather(*waiting))
-        if waiting and self.connections:
-            await asyncio.sleep(_LAST_WORDS)
+        await self._last_words()
         if left:
             logger("gateway").warning("turns_cut_off", turns=left)
+
+    async def _last_words(self) -> None:
+        """Wait until those who watch have been sent what is in the log; who does not read is not waited for long."""
+        try:
+            async with asyncio.timeout(_LAST_WORDS):
+                await self.channels.told(self.sessions.last_seq)
+                for connection in list(self.connections):
+                    await connection.outbox.sent()
+        except (TimeoutError, ToolgateError) as error:  # they have a number to come back with
+            logger("gateway").warning("watchers_left_behind", error=type(error).__name__)
 
     async def close_abandoned(self) -> None:
         """End the turns whose process has ended, so that those who watch hear of it."""
