@@ -1,12 +1,11 @@
-"""The built-in tools: one file a tool, its model-facing text in a `.md` beside it."""
+"""The built-in tools: one file a tool, its model-facing text in a `.md` beside it, each class loaded when asked for."""
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from toolgate.tools.base import Tool
 
-
-def builtin_tools() -> list[Tool[Any]]:
-    """One instance of every built-in tool, in the order in which they are shown."""
+if TYPE_CHECKING:
     from toolgate.tools.builtin.bash import BashTool
     from toolgate.tools.builtin.current_time import CurrentTimeTool
     from toolgate.tools.builtin.edit_file import FileEditTool
@@ -20,17 +19,44 @@ def builtin_tools() -> list[Tool[Any]]:
     from toolgate.tools.builtin.todo import TodoTool
     from toolgate.tools.builtin.write_file import FileWriteTool
 
-    return [
-        FileReadTool(),
-        FileWriteTool(),
-        FileEditTool(),
-        ListFilesTool(),
-        GlobTool(),
-        GrepTool(),
-        BashTool(),
-        TaskTool(),
-        CurrentTimeTool(),
-        MemorySearchTool(),
-        MemoryAppendTool(),
-        TodoTool(),
-    ]
+__all__ = [
+    "BashTool",
+    "CurrentTimeTool",
+    "FileEditTool",
+    "FileReadTool",
+    "FileWriteTool",
+    "GlobTool",
+    "GrepTool",
+    "ListFilesTool",
+    "MemoryAppendTool",
+    "MemorySearchTool",
+    "TaskTool",
+    "TodoTool",
+    "builtin_tools",
+]
+
+_WHERE = {
+    "FileReadTool": "read_file",
+    "FileWriteTool": "write_file",
+    "FileEditTool": "edit_file",
+    "ListFilesTool": "ls",
+    "GlobTool": "glob",
+    "GrepTool": "grep",
+    "BashTool": "bash",
+    "TaskTool": "task",
+    "CurrentTimeTool": "current_time",
+    "MemorySearchTool": "memory_search",
+    "MemoryAppendTool": "memory_append",
+    "TodoTool": "todo",
+}
+
+
+def builtin_tools() -> list[Tool[Any]]:
+    """One instance of every built-in tool, in the order in which they are shown."""
+    return [__getattr__(name)() for name in _WHERE]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
