@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.log import ANYONE, Pen, as_json, clean
+from toolgate.sessions.log import ANYONE, Pen, as_json, clean, time_of
 from toolgate.sessions.types import ApprovalRow
 
 _NAMES = (
@@ -47,7 +46,7 @@ def decide(transaction: Transaction, approval_id: str, answer: Approval) -> bool
         "allowed" if answer.allowed else "denied",
         clean(answer.message),
         int(answer.remember),
-        time.time(),
+        time_of(transaction),
     )
     if changed:
         pen = Pen(transaction, found.session_id, ANYONE, turn_id=found.turn_id or None)
@@ -75,6 +74,12 @@ def get(transaction: Transaction, approval_id: str) -> ApprovalRow | None:
     """One question."""
     row = transaction.row(f"{_COLUMNS} WHERE id = ?1", approval_id)
     return None if row is None else _row(row)
+
+
+def waited(transaction: Transaction, approval_id: str) -> float:
+    """Seconds that a question has waited, or had when it was answered, by the database's clock."""
+    row = transaction.row("SELECT asked_at, decided_at FROM approvals WHERE id = ?1", approval_id)
+    return 0.0 if row is None else float((time_of(transaction) if row[1] is None else row[1]) - row[0])
 
 
 def of_session(transaction: Transaction, session_id: str) -> list[ApprovalRow]:

@@ -21,11 +21,14 @@ ANYONE: Final = object()
 _LEASED = "WHERE id = ?1 AND fence = ?2 AND lease_owner = ?3"
 _FREE = "WHERE id = ?1 AND (lease_owner IS NULL OR lease_until <= ?2 OR lease_from > ?2)"
 _ANY = "WHERE id = ?1"
-_LOCKS: Final[dict[Dialect, str]] = {"sqlite": "", "postgresql": " FOR UPDATE"}  # SQLite has one writer at a time
+_SERVER_TIME: Final = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
+_STATE: Final = "SELECT number, next_seq, fence, title IS NULL AS nameless"
+_LOOKS: Final[dict[Dialect, str]] = {
+    "sqlite": f"{_STATE}, NULL FROM sessions {{who}}",  # it has one writer at a time, and no clock of its own
+    "postgresql": f"SELECT locked.*, {_SERVER_TIME} FROM ({_STATE} FROM sessions {{who}} FOR UPDATE) locked",
+}
 _LOOK: Final = {
-    (dialect, who): f"SELECT number, next_seq, fence, title IS NULL FROM sessions {who}{lock}"
-    for who in (_LEASED, _FREE, _ANY)
-    for dialect, lock in _LOCKS.items()
+    (dialect, who): look.format(who=who) for who in (_LEASED, _FREE, _ANY) for dialect, look in _LOOKS.items()
 }
 TAKE: Final = "UPDATE sessions SET next_seq = ?2, updated_at = ?3 WHERE number = ?1"
 INSERT: Final = (
@@ -52,11 +55,11 @@ class Pen:
         self.transaction = transaction
         self.session_id = session_id
         self.turn_id = turn_id
-        self.now = time.time()
         row = _look(transaction, session_id, lease)
         if row is None:
             raise _refusal(transaction, session_id, lease)
-        self._number, self._next, self._fence, self.nameless = row
+        self._number, self._next, self._fence, self.nameless, server_time = row
+        self.now: float = time.time() if server_time is None else server_time
         self._take(count)
 
     def _take(self, count: int) -> None:
@@ -86,7 +89,10 @@ class Pen:
 
 
 def _look(transaction: Transaction, session_id: str, lease: Lease | object | None) -> Row | None:
-    """Number, next event, fence, and whether it has no title yet, if whoever asks may write. The row is locked."""
+    """Number, next event, fence, whether it has no title yet, and the server's time, if whoever asks may write.
+
+    The row is locked.
+    """
     if isinstance(lease, Lease):
         if lease.session_id != session_id:
             return None
@@ -102,6 +108,12 @@ def _refusal(transaction: Transaction, session_id: str, lease: Lease | object | 
     if isinstance(lease, Lease):
         return SessionFenced("The session was taken over or given back since; nothing was written. Claim it again.")
     return SessionBusy("The session is in use by someone else; nothing was written. Wait until its turn has ended.")
+
+
+def time_of(transaction: Transaction) -> float:
+    """Seconds since the epoch, by the one clock that all who use this database share."""
+    row = transaction.row(f"SELECT {_SERVER_TIME}") if transaction.dialect == "postgresql" else None
+    return time.time() if row is None else float(row[0])
 
 
 def as_json(payload: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,8 @@ from toolgate.protocol.modes import ToolMode
 from toolgate.sessions import leases, modes, transcript
 from toolgate.sessions.appending import Append
 from toolgate.sessions.database import Database
-from toolgate.sessions.driver import Row
-from toolgate.sessions.log import clean
+from toolgate.sessions.driver import Row, Transaction
+from toolgate.sessions.log import clean, time_of
 from toolgate.sessions.types import Lease, Message, Session, Usage
 from toolgate.sessions.work import Work
 
@@ -48,13 +47,19 @@ class SessionManager(Work):
         """Begin a session."""
         wanted = modes.allowed(mode, default=self._default_mode, coding_enabled=self.coding_enabled)
         texts = [clean(text) for text in (title, user, project)]
-        values = (uuid7(), wanted.value, texts[0] or None, texts[1], texts[2], parent_id, time.time())
+        values = (uuid7(), wanted.value, texts[0] or None, texts[1], texts[2], parent_id)
         sql = (
             "INSERT INTO sessions (id, mode, title, user_name, project, parent_id, created_at, updated_at) "
             "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)"
         )
-        await self._db.write(lambda tx: tx.run(sql, *values))
-        return self._session((*values, values[-1]))
+
+        def unit(transaction: Transaction) -> float:
+            now = time_of(transaction)
+            transaction.run(sql, *values, now)
+            return now
+
+        now = await self._db.write(unit)
+        return self._session((*values, now, now))
 
     async def get(self, session_id: str) -> Session:
         """One session."""
