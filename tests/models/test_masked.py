@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from toolgate.models.base import ModelRequest, ModelStop
-from toolgate.models.masked import MaskedModel, MaskedText, masked
+from toolgate.models.masked import MaskedModel, masked
 from toolgate.protocol.calls import ToolCall
+from toolgate.runtime.masking import MaskedText
 from toolgate.testing import ScriptedModel
 
 SECRETS = ("hunter2-hunter2-token", "sk-0123456789")

@@ -22,6 +22,7 @@ from toolgate.runtime.failures import failure_of, internal
 from toolgate.runtime.finish import rendered, result_of
 from toolgate.runtime.limits import OutputLimits
 from toolgate.runtime.locks import WriterLock
+from toolgate.runtime.masking import OnOutput, masked_output
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.permission import authorise, weigh
 from toolgate.runtime.policy_source import policy_of
@@ -198,7 +199,7 @@ class Pipeline:
     async def _prepare(self, run: Run) -> ToolResponse | None:
         if not run.prepares:
             return None
-        run.context = run.context.derive(call_id=run.call.id, visible_tools=self.visible)
+        run.context = run.context.derive(call_id=run.call.id, visible_tools=self.visible, on_output=self._on_output())
         try:
             plan: object = await run.tool.prepare(run.params, run.context)
         except (asyncio.CancelledError, GeneratorExit):
@@ -211,6 +212,11 @@ class Pipeline:
             return internal(run.tool.name, f"planned {type(plan).__name__} instead of a Plan")
         run.plan = run.context.plan = plan
         return None
+
+    def _on_output(self) -> OnOutput | None:
+        """Whoever is told what a command prints, told it without secrets."""
+        shows, secrets = self._context.on_output, self._limits.secrets
+        return masked_output(shows, secrets) if shows is not None and secrets else shows
 
     async def _obstacle(self, run: Run, name: str) -> ToolResponse | None:
         """What keeps the call from running now: it rests, the world is not as planned, or it cannot be recorded."""
