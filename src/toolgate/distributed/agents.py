@@ -12,6 +12,7 @@ from toolgate.agent.definition import AgentDefinition
 from toolgate.agent.subagents import SubAgents
 from toolgate.distributed import dispatches
 from toolgate.distributed.names import agents_queue, version
+from toolgate.distributed.patience import patiently
 from toolgate.errors import ToolError, ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
@@ -62,26 +63,42 @@ class RemoteAgents(SubAgents):
         self._handout = handout
         self._taken = taken
         self._given_up = given_up
+        self._found: set[tuple[str, int]] = set()
+        """Calls whose child is waited for: providers repeat ids."""
 
     async def _child(
         self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str, call_id: str
     ) -> dict[str, Any]:
-        session_id = _identifier(self._taken.turn.id, call_id, definition.name, prompt, description)
         said = transcript.message("user", prompt, None, None)
+        ordinal = await self._ordinal(call_id)
+        session_id = _identifier(self._taken.turn.id, call_id, ordinal, definition.name, prompt, description)
         about = {
             "call_id": call_id,
             "agent": definition.name,
             "session_id": session_id,
             "description": description,
         }
-        turn = await self._db.write(lambda tx: self._begin(tx, said, about))
+        turn = await patiently(lambda: self._db.write(lambda tx: self._begin(tx, said, about)))
         try:
             turn = await self._ended(turn)
         except asyncio.CancelledError:
             if not self._given_up():
                 await self._stop(turn)
             raise
-        return await self._db.read(lambda tx: _answer(tx, turn, definition.name))
+        return await patiently(lambda: self._db.read(lambda tx: _answer(tx, turn, definition.name)))
+
+    async def _ordinal(self, call_id: str) -> str:
+        """Which of the turn's calls with this id asks, so that it finds its own child again and nobody else's."""
+        sql = (
+            "SELECT ordinal FROM tool_calls WHERE session_id = ?1 AND turn_id = ?2 AND call_id = ?3 "
+            "AND state = 'started' ORDER BY ordinal"
+        )
+        key = self._taken.lease.session_id, self._taken.turn.id, call_id
+        for (ordinal,) in await patiently(lambda: self._db.read(lambda tx: tx.rows(sql, *key))):
+            if (call_id, ordinal) not in self._found:
+                self._found.add((call_id, ordinal))
+                return str(ordinal)
+        return ""
 
     def _begin(self, transaction: Transaction, said: Message, about: dict[str, str]) -> Turn:
         session_id, agent = about["session_id"], about["agent"]
@@ -107,10 +124,10 @@ class RemoteAgents(SubAgents):
     async def _ended(self, turn: Turn) -> Turn:
         """The child's turn, once it has ended."""
         with self._db.feed.follow(turn.session_id) as news:
-            await self._db.driver.listen()
             while True:
                 news.clear()
-                found = await self._db.read(lambda tx: turns.get(tx, turn.id))
+                await patiently(self._db.driver.listen)
+                found = await patiently(lambda: self._db.read(lambda tx: turns.get(tx, turn.id)))
                 if found is not None and found.status != "running":
                     return found
                 try:

@@ -7,12 +7,13 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from toolgate.distributed.patience import patiently
 from toolgate.errors import StoreError, ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.sessions import approvals
 from toolgate.sessions.driver import Transaction
-from toolgate.sessions.log import ANYONE, Pen
+from toolgate.sessions.log import ANYONE, Pen, time_of
 
 if TYPE_CHECKING:
     from toolgate.sessions import Database
@@ -52,7 +53,7 @@ class DurableApprover:
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Ask, unless it was asked before, and wait for the first answer that counts."""
-        row = await self._db.write(lambda tx: self._ask(tx, request))
+        row = await patiently(lambda: self._db.write(lambda tx: self._ask(tx, request)))
         try:
             return await self._answer(row)
         except asyncio.CancelledError:
@@ -68,7 +69,9 @@ class DurableApprover:
             return row
         lease = self._lease if self._session_id == self._lease.session_id else ANYONE
         pen = Pen(transaction, self._session_id, lease, turn_id=self._asked_in)
-        approvals.ask(pen, request.model_copy(update={"id": identifier, "session_id": self._session_id}))
+        deadline = None if self._timeout is None else time_of(transaction) + self._timeout
+        known = {"id": identifier, "session_id": self._session_id, "deadline": deadline}
+        approvals.ask(pen, request.model_copy(update=known))
         asked = approvals.get(transaction, identifier)
         assert asked is not None
         return asked
@@ -88,27 +91,35 @@ class DurableApprover:
 
     async def _answer(self, row: ApprovalRow) -> Approval:
         loop = asyncio.get_running_loop()
-        began = loop.time()
+        began, overdue = loop.time(), False
         with self._db.feed.follow(self._session_id) as news:
-            await self._db.driver.listen()
-            while row.state == "pending":
-                waited = loop.time() - began
-                if self._timeout is not None and waited >= self._timeout:
+            while True:
+                news.clear()
+                row, overdue = await self._current(row, overdue=overdue)
+                if row.state != "pending":
+                    break
+                if overdue:
                     return await self._close(row.id, Approval(allowed=False, message="nobody answered in time"))
-                if self._park is not None and waited >= self._park:
+                if self._park is not None and loop.time() - began >= self._park:
                     await self._wait_to_be_cancelled()
                 await _until(news, _LOOK)
-                news.clear()
-                row = await self._current(row)
+        if overdue and row.state == "allowed":
+            return Approval(allowed=False, message="the answer came after its time")
         return Approval(allowed=row.state == "allowed", message=row.message, remember=row.remember)
 
-    async def _current(self, row: ApprovalRow) -> ApprovalRow:
-        """The question as it is now; as it was, where the database does not say."""
+    async def _current(self, row: ApprovalRow, *, overdue: bool) -> tuple[ApprovalRow, bool]:
+        """The question as it is now, and whether its time was over by then; as before, if the database is away."""
+
+        def look(transaction: Transaction) -> tuple[ApprovalRow, bool]:
+            late = self._timeout is not None and approvals.waited(transaction, row.id) >= self._timeout
+            return approvals.get(transaction, row.id) or row, late
+
         try:
-            return await self._db.read(lambda tx: approvals.get(tx, row.id)) or row
+            await self._db.driver.listen()
+            return await self._db.read(look)
         except StoreError as error:
             logger("distributed").warning("answer_not_read", error=str(error))
-            return row
+            return row, overdue
 
     async def _wait_to_be_cancelled(self) -> None:
         self.parked = True

@@ -128,7 +128,21 @@ def finish(
     leases.release(transaction, lease)
     end(transaction, turn_id)
     transaction.run("DELETE FROM live WHERE session_id = ?1", lease.session_id)
+    if turn.status != "done":
+        _end_children(transaction, turn)
     return turn
+
+
+def _end_children(transaction: Transaction, parent: Turn) -> None:
+    """End the sub-agents of a turn that does not wait for them any more, whoever had begun them."""
+    has_some = "EXISTS (SELECT 1 FROM tool_calls WHERE session_id = ?1 AND turn_id = ?2 AND tool_name = 'task')"
+    children = transaction.rows(
+        "SELECT d.session_id FROM dispatches d JOIN turns t ON t.id = d.turn_id "
+        f"WHERE d.state <> 'ended' AND d.agent <> '' AND t.parent_id = ?2 AND {has_some} ORDER BY d.session_id",
+        *(parent.session_id, parent.id),
+    )
+    for (session_id,) in children:
+        cancel(transaction, session_id)
 
 
 def end(transaction: Transaction, turn_id: str) -> None:

@@ -126,9 +126,7 @@ class Player:
             if taken.turn.cancel_requested_at is not None:
                 turn.stop()
             ending = await self._to_its_end(turn)
-            if isinstance(ending, Outcome):
-                return ending
-            return Outcome.lost if ending.code in _AGAIN else await self._end(ending)
+            return ending if isinstance(ending, Outcome) else await self._end(ending)
 
     async def _to_its_end(self, turn: Turn) -> Ending | Outcome:
         """Play the turn until it ends or is given up."""
@@ -138,9 +136,13 @@ class Player:
         try:
             await asyncio.wait({playing, giving_up}, return_when=asyncio.FIRST_COMPLETED)
             if playing.done() or self._given_up is None:
-                return await playing
-            await self._let_go(self._given_up)
-            return self._given_up
+                ending = await playing
+                if ending.code not in _AGAIN:
+                    return ending
+                self.give_up(Outcome.lost)  # before it is stopped: its children go on, and so do its questions
+            outcome = self._given_up or Outcome.lost
+            await self._let_go(outcome)
+            return outcome
         finally:
             giving_up.cancel()
             turn.stop()
