@@ -73,6 +73,26 @@ def test_p03_a_path_that_goes_down_and_then_out_is_denied(arena: Arena, how: Con
 
 
 @pytest.mark.parametrize("target", ["absolute", "relative"])
+@pytest.mark.parametrize("path", ["d/../root-evil/secret.txt", "ROOT/d/../x.txt", "sub/../d/./../x.txt", "no/../../x"])
+def test_p03_a_path_that_climbs_behind_a_link_that_leads_out_is_denied(
+    arena: Arena, how: Confinement, target: str, path: str
+) -> None:
+    (arena.root / "sub").mkdir()
+    (arena.root / "d").symlink_to(arena.evil if target == "absolute" else Path("../root-evil"))
+    path = path.replace("ROOT", str(arena.root))
+    outcomes = arena.calls(
+        [
+            ("read_file", {"path": path}),
+            ("write_file", {"path": path, "content": "x"}),
+            ("glob", {"path": path, "pattern": "*"}),
+        ],
+        confinement=how,
+    )
+
+    assert [(outcome.code, path in outcome.text) for outcome in outcomes] == [("ACCESS_DENIED", True)] * 3
+
+
+@pytest.mark.parametrize("target", ["absolute", "relative"])
 def test_p04_a_link_to_a_file_outside_is_denied(arena: Arena, how: Confinement, target: str) -> None:
     where = arena.evil / "secret.txt" if target == "absolute" else Path("../root-evil/secret.txt")
     (arena.root / "l").symlink_to(where)

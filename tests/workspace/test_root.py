@@ -28,6 +28,15 @@ def test_a_file_is_opened_relative_to_the_root_or_to_a_directory(workspace: Work
         assert (one.path, other.path, os.read(one.fd, 9)) == ("sub/a.txt", "sub/a.txt", b"a\n")
 
 
+def test_what_is_above_a_link_is_above_its_target(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "sub" / "deep").mkdir()
+    (tmp_path / "link").symlink_to("sub/deep")
+
+    assert [workspace.relative("link/../a.txt"), workspace.relative("../a.txt", "link")] == ["sub/a.txt"] * 2
+    assert workspace.relative(f"{tmp_path}/link/../../link") == "link"
+    assert workspace.relative("nothing/../sub/a.txt") == "sub/a.txt"
+
+
 def test_opened_files_are_closed(workspace: Workspace) -> None:
     before = len(os.listdir("/proc/self/fd"))
     with workspace.open_file("sub/a.txt") as opened:

@@ -52,13 +52,29 @@ def normal(path: str, roots: tuple[str, ...], cwd: str = ".") -> str:
     check_spelling(path)
     if path.startswith("/"):
         absolute = "/" + posixpath.normpath(path).lstrip("/")
-        for root in roots:
-            if absolute == root:
-                return "."
-            if absolute.startswith(root.rstrip("/") + "/"):
-                return absolute[len(root.rstrip("/")) + 1 :]
-        raise outside(path)
+        below = _below(absolute.split("/"), roots)
+        if below is None:
+            raise outside(path)
+        return "/".join(below) or "."
     joined = posixpath.normpath(posixpath.join(cwd, path))
     if joined == ".." or joined.startswith(("../", "/")):
         raise outside(path)
     return joined
+
+
+def climbing(path: str, roots: tuple[str, ...], cwd: str = ".") -> list[str] | None:
+    """The components of `path` from the root, every `..` still among them; None where it does not begin at the root."""
+    check_spelling(path)
+    names = [name for name in path.split("/") if name not in ("", ".")]
+    if path.startswith("/"):
+        return _below(["", *names], roots)
+    return [*([] if cwd == "." else cwd.split("/")), *names]
+
+
+def _below(names: list[str], roots: tuple[str, ...]) -> list[str] | None:
+    """What follows the name of the root in an absolute path, as components, or None where another one begins it."""
+    for root in roots:
+        above = root.rstrip("/").split("/")
+        if names[: len(above)] == above:
+            return names[len(above) :]
+    return None

@@ -113,8 +113,28 @@ class Workspace:
         return self._fd
 
     def relative(self, path: str, cwd: str = ".") -> str:
-        """The normal POSIX path relative to the root (`.` is the root), decided on the text alone."""
-        return paths.normal(path, self._names, cwd if cwd == "." else paths.normal(cwd, self._names))
+        """The normal POSIX path relative to the root (`.` is the root); its last component may be a link.
+
+        The text decides, but for a `..` behind something that exists: that is the parent of what is really there.
+        """
+        base = cwd if cwd == "." else paths.normal(cwd, self._names)
+        if ".." in path and (climbed := self._climb(path, base)):
+            return climbed
+        return paths.normal(path, self._names, base)
+
+    def _climb(self, path: str, cwd: str) -> str:
+        names = paths.climbing(path, self._names, cwd)
+        if names is None or ".." not in names:
+            return ""
+        behind = len(names) - names[::-1].index("..")
+        try:
+            with Walk(self.fd) as walk:
+                place = walk.to(names[:behind])
+        except (FileNotFoundError, NotADirectoryError):  # nothing is there to have a parent: the text decides
+            return ""
+        except OSError as error:
+            raise from_os_error(error, path) from None
+        return "/".join([*place.parts, *names[behind:]]) or "."
 
     def open_dir(self, path: str = ".", cwd: str = ".") -> int:
         """A readable descriptor of a directory beneath the root; the caller closes it."""

@@ -85,8 +85,9 @@ def _find(stop: Stop, workspace: Workspace, params: GlobParams, output_dir: str,
         raise _bad("it contains a NUL character")
     try:
         choices = alternatives(workspace, params.path, params.pattern)
-        path = workspace.relative(params.path)
-        base = [] if path == "." else path.split("/")
+        path = params.path  # as it was typed: errors quote it
+        relative = workspace.relative(path)
+        base = [] if relative == "." else relative.split("/")
         if any(choice[: len(base)] != base for choice in choices):  # '..' or an absolute pattern led elsewhere
             path, base = ".", []
         pattern = Pattern([choice[len(base) :] for choice in choices if len(choice) > len(base)])
