@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from toolgate.errors import RequestRepeated, SessionNotFound
-from toolgate.gateway.projection import frame_id, plain_frame, request_key, response
+from toolgate.errors import RequestRepeated, SessionNotFound, StoreError
+from toolgate.gateway.projection import Frame, frame_id, plain_frame, request_key, response
 from toolgate.gateway.watcher import TurnWatcher, Watcher
+from toolgate.log import logger
 from toolgate.protocol import requests
 from toolgate.protocol.approval import Approval
 from toolgate.protocol.modes import ToolMode
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _MOST_WATCHED = 256
 """Sessions that one client watches at a time."""
+_AGAIN = 0.5
+"""Seconds before a log that could not be read is read again."""
 
 
 class Refused(Exception):
@@ -147,31 +150,45 @@ class Methods:
         watched = self._connection.watchers
         if session.id not in watched and len(watched) >= _MOST_WATCHED:
             raise Refused("INVALID_PARAMS", f"A client watches at most {_MOST_WATCHED} sessions; unsubscribe from one.")
-        await self._unsubscribe(request, params)
         last = await self._service.sessions.last_seq(session.id)
         watcher = self._service.watcher(session.id, self._outbox, min(params.after_seq, last), params)
+        asked = await self._pending_again(watcher, min(params.after_seq, last))
+        await self._unsubscribe(request, params)
         watched[session.id] = watcher
         for known in [known for known in self._turns if known.session_id == session.id]:
             self._service.channels.leave(known)
             self._turns.discard(known)
         self._outbox.put(response(request.id, {"session_id": session.id, "mode": session.mode.value, "seq": last}))
-        await self._pending_again(watcher, min(params.after_seq, last))
-        await self._service.channels.of(session.id).join(watcher)
+        for frame in asked:
+            watcher.put(frame)
+        await self._join(watcher)
 
-    async def _pending_again(self, watcher: Watcher, after_seq: int) -> None:
-        """Send the questions again that still wait for an answer and would not be replayed."""
+    async def _join(self, watcher: Watcher) -> None:
+        """Let a watcher take part, however long the database is away: its client was told that it watches."""
+        while not watcher.outbox.closed and self._connection.watchers.get(watcher.session_id) is watcher:
+            try:
+                await self._service.channels.of(watcher.session_id).join(watcher)
+                return
+            except StoreError as error:
+                logger("gateway").warning("log_not_read", session_id=watcher.session_id, error=type(error).__name__)
+                await asyncio.sleep(_AGAIN)
+
+    async def _pending_again(self, watcher: Watcher, after_seq: int) -> list[Frame]:
+        """The questions that still wait for an answer and would not be replayed."""
         sessions = self._service.sessions
         pending = {
             row.id: row.turn_id for row in await sessions.approvals(watcher.session_id) if row.state == "pending"
         }
+        frames: list[Frame] = []
         if not pending or not after_seq:
-            return
+            return frames
         for event in await self._service.pending_events(watcher.session_id, set(pending), after_seq):
             turn = await sessions.turn(event.turn_id or "")
             id_json = frame_id(None if turn is None else turn.request_id, event.turn_id)
             frame = plain_frame(event, watcher.session_id, id_json)
             if frame is not None:
-                watcher.put(frame)
+                frames.append(frame)
+        return frames
 
     async def _unsubscribe(self, _request: Request, params: Any) -> dict[str, Any]:
         watcher = self._connection.watchers.pop(params.session_id, None)
