@@ -129,18 +129,35 @@ def test_what_asks_is_denied_with_the_rule_that_would_allow_it(chat: Run, model:
 
     assert (done.returncode, done.stdout, (project / "a.txt").exists()) == (0, "It stays.\n", True)
     assert "denied because nobody can be asked: Run: rm a.txt" in done.stderr
-    assert 'toolgate/policy.toml: [[rule]] with tool = "Bash", words = ["rm"], decision = "allow"' in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert (
+        'toolgate/policy.toml:\n[[rule]]\ntool = "Bash"\nwords = ["rm", "a.txt"]\ndecision = "allow"\n' in done.stderr
+    )
+    assert done.stderr.count("\n") == 5
 
 
-def test_the_rule_that_is_named_allows_it(chat: Run, model: Model, project: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["rm a.txt", "cd . && rm ./a.txt", "rm -f 'a.txt' | cat; mv b.txt c.txt"])
+def test_the_rules_that_are_named_allow_it(
+    chat: Run, model: Model, project: Path, tmp_path: Path, command: str
+) -> None:
+    (project / "b.txt").write_text("b")
+    (project / "c.txt").write_text("c")
+    words = ("--coding", "--model", "m", "--print", "go")
+    denied = chat(*words, model=model([bash(command)], ["No."]))
+    assert (project / "a.txt").exists()
     policy = tmp_path / "config" / "toolgate" / "policy.toml"
     policy.parent.mkdir(parents=True)
-    policy.write_text('[[rule]]\ntool = "Bash"\nwords = ["rm"]\ndecision = "allow"\n')
+    policy.write_text(denied.stderr.partition("\n")[2])
 
-    chat("--coding", "--model", "m", "--print", "go", model=model([bash("rm a.txt")], ["Gone."]))
+    done = chat(*words, model=model([bash(command)], ["Gone."]))
 
-    assert not (project / "a.txt").exists()
+    assert (done.stdout, done.stderr, (project / "a.txt").exists()) == ("Gone.\n", "", False)
+
+
+def test_what_no_rule_can_allow_names_none(chat: Run, model: Model) -> None:
+    done = chat("--coding", "--model", "m", "--print", "go", model=model([bash("X=1 rm a.txt")], ["No."]))
+
+    assert "No policy rule can allow it: use toolgate chat" in done.stderr
+    assert "[[rule]]" not in done.stderr
 
 
 def test_yes_allows_what_stays_inside(chat: Run, model: Model, project: Path) -> None:

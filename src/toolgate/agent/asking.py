@@ -9,7 +9,7 @@ from collections.abc import Callable
 from toolgate.agent.events import AgentEvent, ApprovalRequested, ApprovalResolved
 from toolgate.log import logger
 from toolgate.protocol.approval import Approval, ApprovalRequest
-from toolgate.protocol.ports import Approver
+from toolgate.protocol.ports import Approver, Unattended
 from toolgate.sessions import Lease, SessionStore
 
 
@@ -44,6 +44,11 @@ class TurnApprover:
             await self._resolved(request, Approval(allowed=False, message="withdrawn: the call was cancelled"))
             raise
         return await self._resolved(request, answer)
+
+    def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> None:
+        """Tell the one behind, if nobody is behind that one."""
+        if isinstance(self._approver, Unattended):
+            self._approver.advise(request, rules)
 
     async def _answer(self, request: ApprovalRequest) -> Approval:
         try:

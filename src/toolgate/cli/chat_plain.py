@@ -9,7 +9,7 @@ from toolgate.cli.approve import terminal_approver
 from toolgate.cli.chat import LATEST, settings_for
 from toolgate.cli.chat_commands import SlashCommands
 from toolgate.cli.chat_conversation import Conversation, conversation_for
-from toolgate.cli.chat_headless import Headless
+from toolgate.cli.chat_headless import Headless, complain
 from toolgate.cli.guard import UsageError, run_until_signalled
 from toolgate.cli.sh_input import End, Plain
 from toolgate.cli.visible import prose, visible
@@ -33,11 +33,10 @@ async def _converse(args: argparse.Namespace) -> int:
     from toolgate.models import model_of
 
     settings = settings_for(args)
-    headless = Headless(yes=False, told=_complain, policy_file=settings.policy_file)
-    approver = terminal_approver() or headless
+    approver = terminal_approver() or Headless(yes=False, policy_file=settings.policy_file)
     async with assemble(settings, model=model_of(settings.model), approver=approver) as stack:
         conversation = await conversation_for(stack, args)
-        return await PlainChat(conversation, headless).talk(Lines(sys.stdin.fileno(), "> " if _person() else ""))
+        return await PlainChat(conversation).talk(Lines(sys.stdin.fileno(), "> " if _person() else ""))
 
 
 class Lines(Plain):
@@ -54,9 +53,8 @@ class Lines(Plain):
 class PlainChat:
     """Answers on stdout; calls and what goes wrong on stderr."""
 
-    def __init__(self, conversation: Conversation, headless: Headless) -> None:
+    def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._headless = headless
         self._commands = SlashCommands(conversation, self)
         self._results: list[ToolResult] = []
         self._failed = False
@@ -85,7 +83,7 @@ class PlainChat:
                     self._happened(event)
         except ToolgateError as error:
             self._failed = True
-            _complain(str(error))
+            complain(str(error))
         self._end_line(open_line)
 
     def _say(self, event: Any) -> bool:
@@ -105,7 +103,6 @@ class PlainChat:
 
         name = type(event).__name__
         if name == "ToolCallInfo":
-            self._headless.arguments[event.call_id] = event.arguments
             self.say(f"[{visible(event.tool_name, keep='')} {telling(event.arguments)}]")
         elif name == "ToolDenied":
             self.say(f"[denied: {event.message} {event.next_action}]")
@@ -117,7 +114,7 @@ class PlainChat:
             self._conversation.count(event)
         elif name == "TurnFailed":
             self._failed = True
-            _complain(f"{event.code}: {event.message}")
+            complain(f"{event.code}: {event.message}")
 
     def say(self, text: str, style: str = "") -> None:
         """Print lines of the chat's own."""
@@ -140,8 +137,3 @@ class PlainChat:
 
 def _person() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _complain(line: str) -> None:
-    sys.stderr.write(f"toolgate chat: {visible(line, keep='')}\n")
-    sys.stderr.flush()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.agent.events import AgentEvent, TextChunk, ToolCallInfo, TurnFailed
 from toolgate.cli.chat import settings_for
 from toolgate.cli.chat_conversation import Conversation, conversation_for
-from toolgate.cli.chat_headless import Headless
+from toolgate.cli.chat_headless import Headless, complain
 from toolgate.cli.guard import UsageError, run_until_signalled
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ async def _answer(args: argparse.Namespace, message: str) -> int:
     model = model_of(settings.model)
     if isinstance(model, SdkModel):
         model.warm()
-    approver = Headless(yes=args.yes, told=_complain, policy_file=settings.policy_file)
+    approver = Headless(yes=args.yes, policy_file=settings.policy_file)
     async with assemble(settings, model=model, approver=approver, live_output=args.json) as stack:
         if args.yes:
             _check_sandbox(stack)
@@ -47,8 +47,6 @@ async def _answer(args: argparse.Namespace, message: str) -> int:
             if not gc.isenabled():
                 gc.freeze()
                 gc.enable()
-            if isinstance(event, ToolCallInfo):
-                approver.arguments[event.call_id] = event.arguments
             writer.show(event)
         return writer.end()
 
@@ -61,13 +59,6 @@ def _check_sandbox(stack: Stack) -> None:
     if report.layer == "off" or report.unconfined:
         why = ", ".join(report.unconfined) or "it is switched off"
         raise UsageError(f"--yes needs a sandbox that confines commands ({why}); toolgate doctor says what is missing")
-
-
-def _complain(line: str) -> None:
-    from toolgate.cli.visible import visible  # it brings the analysis of commands, which nobody else needs so soon
-
-    sys.stderr.write(f"toolgate chat: {visible(line, keep='')}\n")
-    sys.stderr.flush()
 
 
 class _Text:
@@ -89,7 +80,7 @@ class _Text:
             self._text = ""
         elif isinstance(event, TurnFailed):
             self._failed = True
-            _complain(f"{event.code}: {event.message}")
+            complain(f"{event.code}: {event.message}")
 
     def end(self) -> int:
         """Print the answer."""

@@ -1,6 +1,6 @@
 """What lower rooms need from the outside, as Protocols. Only `compose.py` knows the implementations."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
@@ -16,6 +16,18 @@ class Approver(Protocol):
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Ask, wait, answer."""
+        ...
+
+
+@runtime_checkable
+class Unattended(Approver, Protocol):
+    """An approver behind which nobody is: it tells whoever reads its words what would have allowed a call.
+
+    `advise` MUST NOT raise. It is called after every no, in the task that asked.
+    """
+
+    def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> None:
+        """`rules` finds the narrowest rules of the user's policy that allow the call, as TOML; None if none can."""
         ...
 
 
@@ -120,8 +132,8 @@ class LiveListener(Protocol):
         """A piece of the message that comes after event `base`, from its character `offset` on."""
         ...
 
-    def output(self, call_id: str, stream: str, text: str) -> None:
-        """What a command prints."""
+    def output(self, call_id: str, stream: str, text: str, left_out: int = 0) -> None:
+        """What a command prints; so many characters before it were left out."""
         ...
 
 
@@ -179,6 +191,10 @@ class TurnRunner(Protocol):
 class BlobStore(Protocol):
     """Whole outputs, too long for a message."""
 
-    async def read(self, reference: str, offset: int, length: int) -> bytes | None:
-        """A piece of what a result refers to, empty at its end; None if it is gone, or was never an output."""
+    async def open(self, session_id: str, reference: str) -> AsyncIterator[bytes]:
+        """All of what a result of this session refers to, piece by piece.
+
+        MUST raise `OutputMissing`, which says why, if it is not to be had. An iterator that cannot go on MUST raise:
+        it never ends early.
+        """
         ...

@@ -12,6 +12,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.plan import Plan
+from toolgate.protocol.ports import Unattended
 from toolgate.protocol.record import Decision, Verdict
 from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.runtime.run import Run
@@ -79,6 +80,8 @@ async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
     run.decision = Decision(decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict)
     if not approval.allowed:
         advice = _advice(run, policy) if run.context.approver is None else ""
+        if isinstance(run.context.approver, Unattended):
+            run.context.approver.advise(request, lambda: _rules(run, policy))
         return _refused(f"This call was not approved: {approval.message.rstrip('.') or 'denied'}.", advice)
     if approval.remember:
         policy.remember(name, run.arguments, run.plan)
@@ -118,18 +121,24 @@ def _unplanned(run: Run) -> Plan:
     )
 
 
-def _advice(run: Run, policy: Policy) -> str:
-    """What the user can do where nobody can be asked: the rule that would allow the call."""
+def _rules(run: Run, policy: Policy) -> str | None:
+    """The rules that would allow the call, as a person may see them."""
     from toolgate.runtime.policy.suggest import allowing_rules
 
     defaults = vars(run.params) if run.params is not None else {}
     rules = allowing_rules(
         policy, run.tool.name, run.arguments, run.plan, workspace=run.context.workspace, defaults=defaults
     )
+    return None if rules is None else _shown(run, rules)
+
+
+def _advice(run: Run, policy: Policy) -> str:
+    """What the user can do where nobody can be asked: the rule that would allow the call."""
+    rules = _rules(run, policy)
     if rules is None:
         return " No policy rule can allow it: it has to be asked about."
     place = "their policy file (TOOLGATE_POLICY_FILE, else toolgate/policy.toml in their config directory)"
-    return f" The user can allow it with this rule in {place}:\n{_shown(run, rules)}"
+    return f" The user can allow it with this rule in {place}:\n{rules}"
 
 
 def _refused(message: str, advice: str = "") -> ToolResponse:
