@@ -136,3 +136,22 @@ async def test_a_token_that_is_withdrawn_ends_at_the_sign_in(context: BrowserCon
     await person.page.keyboard.press("Enter")
     await expect(person.page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
     assert person.problems == []
+
+
+async def test_a_database_that_is_away_when_the_page_comes_back(context: BrowserContext, gateway: Gateway) -> None:
+    person = await arrive(context, gateway)
+    await person.begin("coding")
+    await person.say("Bash echo before")
+    await person.ended("Bash", "success")
+    await person.idle()
+    address, file = person.page.url, gateway.root.parent / "sessions.db"
+    away = file.rename(file.with_name("away.db"))
+    gateway.drop_connections()
+    await expect(person.page.locator(".banner")).to_contain_text("sessions.db", timeout=PATIENCE)
+    away.rename(file)
+    await expect(person.page.locator(".banner")).to_be_hidden(timeout=PATIENCE)
+    await person.say("Bash echo after")
+    await expect(person.page.locator("tg-card[data-state=success]")).to_have_count(2, timeout=PATIENCE)
+    await expect(person.page.locator(".user")).to_have_text(["Bash echo before", "Bash echo after"])
+    assert person.page.url == address
+    assert person.problems == []

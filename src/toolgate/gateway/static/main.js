@@ -33,6 +33,9 @@ const wire = new Wire(() => {
 let current = null;
 const sessions = new Map();
 let wasOpen = false;
+let again = 0;
+/** Milliseconds before a gateway whose database is away is asked again. */
+const AGAIN = 2000;
 
 const named = () => location.hash.match(/^#\/s\/([\w-]+)$/)?.[1] ?? null;
 
@@ -87,6 +90,7 @@ async function show(id) {
     await session.watch();
   } catch (error) {
     if (error.code === "OFFLINE" || current !== session) return;
+    if (error.code !== "INVALID_PARAMS") return later(error);
     current = null;
     history.replaceState(null, "", "#/");
     await show(null);
@@ -153,6 +157,25 @@ async function connected() {
   performance.mark("ready");
 }
 
+/** Be where the gateway is; one that cannot answer at the moment is asked again. */
+async function arrive() {
+  clearTimeout(again);
+  try {
+    await connected();
+  } catch (error) {
+    if (error.code !== "OFFLINE") later(error); // without a connection, the next one begins anew
+  }
+}
+
+function later(error) {
+  banner(error.message);
+  clearTimeout(again);
+  again = setTimeout(async () => {
+    banner(null);
+    await arrive();
+  }, AGAIN);
+}
+
 wire.addEventListener("frame", (event) => {
   const frame = event.detail;
   if (current?.take(frame)) return;
@@ -165,7 +188,7 @@ wire.addEventListener("state", async ({ detail: { state, code } }) => {
     if (wasOpen) announce("Connected again");
     wasOpen = true;
     banner(null);
-    await connected().catch((error) => error.code !== "OFFLINE" && banner(error.message));
+    await arrive();
   } else if (state === "closed") {
     if ((await signin.known()) === false) return signedOut();
     if (wasOpen) banner("The connection is lost. What runs goes on; this page catches up as soon as it is back.");
