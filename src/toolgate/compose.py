@@ -21,7 +21,7 @@ from toolgate.workspace import Workspace
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentLoop
-    from toolgate.distributed.worker import Worker
+    from toolgate.distributed.worker import Bench, Worker
     from toolgate.models import ModelClient
     from toolgate.sessions import Database, Memory, SessionManager
 
@@ -198,6 +198,15 @@ def _models(settings: Settings) -> Callable[[str], ModelClient]:
     return find
 
 
+def bench_of(stack: Stack) -> Bench:
+    """What a worker plays the turns of this stack with: their whole outputs go to the database, for any gateway."""
+    from toolgate.distributed.outputs import WorkerSessions
+    from toolgate.distributed.worker import Bench
+
+    stack.sessions = WorkerSessions(stack.database, stack.settings, stack.workspace)
+    return Bench(db=stack.database, loop_of=stack.loop_of)
+
+
 @contextlib.asynccontextmanager
 async def working(
     settings: Settings,
@@ -208,14 +217,16 @@ async def working(
 ) -> AsyncIterator[Worker]:
     """A worker that plays the turns of these workspaces (name → root), for as long as the block lasts."""
     from toolgate.distributed.options import Options
-    from toolgate.distributed.worker import Bench, Worker
+    from toolgate.distributed.worker import Worker
 
     async with contextlib.AsyncExitStack() as closing:
         benches: dict[str, Bench] = {}
         for name, root in workspaces.items():
             there = settings.model_copy(update={"workspace": settings.workspace.model_copy(update={"root": root})})
-            stack = await closing.enter_async_context(assemble(there, model=model, registry=registry, project=name))
-            benches[name] = Bench(db=stack.database, loop_of=stack.loop_of)
+            stack = await closing.enter_async_context(
+                assemble(there, model=model, registry=registry, project=name, live_output=True)
+            )
+            benches[name] = bench_of(stack)
         worker = Worker(
             next(iter(benches.values())).db,
             settings.database.address,

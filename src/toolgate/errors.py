@@ -9,6 +9,7 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
     ├── UndoRefused          taking a change back would destroy someone else's
     ├── ModelError           a language model did not answer; says whether trying again may help
     ├── StoreError           the database cannot be used; says what to do about it
+    ├── OutputMissing        a whole output cannot be had; says why
     └── SessionError         what was asked of a session cannot be done
         ├── SessionNotFound  there is no such session
         ├── SessionBusy      someone else holds it, or the database is locked for too long
@@ -58,6 +59,10 @@ class UndoRefused(ToolgateError):
 
 class StoreError(ToolgateError):
     """The database cannot be opened, read or written; the message says what to do about it."""
+
+
+class OutputMissing(ToolgateError):
+    """A whole output is not to be had, or no longer; the message is for the person."""
 
 
 class ModelError(ToolgateError):

@@ -295,6 +295,8 @@ class DistributedSettings(BaseSettings):
     """Seconds that a worker that was told to end has for its turns; the rest is handed over."""
     grace_seconds: float = Field(default=60.0, ge=0.0)
     """Seconds for which turns are still accepted for a workspace whose last worker is gone."""
+    output_bytes: int = Field(default=16_777_216, ge=0, le=1_073_741_824)
+    """Bytes up to which a worker stores a whole output in the database, where every gateway finds it."""
 
 
 class LimitSettings(BaseSettings):

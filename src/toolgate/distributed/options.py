@@ -37,6 +37,8 @@ class Options:
     """Tokens of one user in a day; 0 is no limit."""
     grace: float = 60.0
     """How long turns are accepted for a workspace whose last worker is gone."""
+    retention: float = 7 * 86_400.0
+    """How long whole outputs are kept."""
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -55,4 +57,5 @@ class Options:
             turns_per_minute=limits.turns_per_minute,
             tokens_per_day=limits.tokens_per_day,
             grace=area.grace_seconds,
+            retention=settings.tool_output.retention_days * 86_400.0,
         )

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from toolgate.distributed import dispatches, workers, workflows
+from toolgate.distributed.blobs import Blobs
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _SELDOM = 60
 """Rounds from one tidying up to the next."""
+_RARELY = 600
+"""Rounds from one look at old outputs to the next."""
 
 
 class Reaper:
@@ -28,6 +31,9 @@ class Reaper:
         self._options = options
         self._approval_timeout = approval_timeout
         self._rounds = 0
+        self._blobs = Blobs(db)
+        self._outputs_left = False
+        """Whether there are old outputs to remove: some in every round, so that the turns of the dead do not wait."""
 
     async def round(self) -> None:
         """Look once; raises nothing."""
@@ -45,6 +51,8 @@ class Reaper:
     async def _tidy(self) -> None:
         """Remove what nobody asks for any more, now and then."""
         self._rounds += 1
+        if self._outputs_left or self._rounds % _RARELY == 1:
+            await self._remove_outputs()
         if self._rounds % _SELDOM != 1:
             return
         try:
@@ -53,6 +61,14 @@ class Reaper:
                 await self._handout.forget(old)
         except Exception as error:  # noqa: BLE001 - dbos raises what it likes, and this can wait
             logger("distributed").warning("not_tidied", error=type(error).__name__)
+
+    async def _remove_outputs(self) -> None:
+        try:
+            async with asyncio.timeout(self._options.lease):
+                self._outputs_left = await self._blobs.tidy(self._options.retention)
+        except (ToolgateError, TimeoutError) as error:
+            self._outputs_left = False
+            logger("distributed").warning("outputs_not_removed", error=str(error) or "the database does not answer")
 
     def _look(self, transaction: Transaction) -> dict[str, list[str]]:
         timeout = self._options.lease

@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from toolgate.errors import SessionNotFound, ToolError
-from toolgate.gateway.references import references
+from toolgate.errors import OutputMissing, SessionNotFound, ToolError, ToolgateError
+from toolgate.protocol.references import references
+from toolgate.runtime.masking import MaskedBytes
+from toolgate.workspace.outputs import open_output
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
     from toolgate.gateway.entry import Entry
     from toolgate.gateway.service import Service
-    from toolgate.workspace import Workspace
+    from toolgate.protocol.ports import BlobStore
+    from toolgate.workspace import OpenedFile, Workspace
 
 _PIECE = 256 * 1024
 _LARGEST_SEQ = 2**31
+_GONE = "There is no such output, or it was removed."
 _HEADERS = {
     "content-security-policy": "default-src 'none'; sandbox",
     "cache-control": "private, no-store",
@@ -33,19 +37,43 @@ class LocalBlobs:
         self._workspace = workspace
         self._directory = directory
 
-    async def read(self, reference: str, offset: int, length: int) -> bytes | None:
-        """A piece of a file; None if it is gone, or is no output at all."""
-        return await in_thread(self._read, reference, offset, length)
+    async def pieces(self, session_id: str, reference: str) -> AsyncIterator[bytes]:
+        """The file, whichever session wrote it: its name is unique in the workspace."""
+        (await in_thread(self._opened, reference)).close()
+        return self._pieces(reference)
 
-    def _read(self, _stop: Stop, reference: str, offset: int, length: int) -> bytes | None:
+    async def _pieces(self, reference: str) -> AsyncIterator[bytes]:
+        with await in_thread(self._opened, reference) as file:
+            for offset in range(0, file.stat.st_size, _PIECE):
+                length = min(_PIECE, file.stat.st_size - offset)
+                piece = await in_thread(lambda _stop, at, size: file.read(size, at), offset, length)
+                if len(piece) < length:
+                    raise OutputMissing(_GONE)
+                yield piece
+
+    def _opened(self, _stop: Stop, reference: str) -> OpenedFile:
         try:
-            relative = self._workspace.relative(reference)
-            if not relative.startswith(f"{self._directory}/"):
-                return None
-            with self._workspace.open_file(relative) as file:
-                return file.read(length, offset)
-        except ToolError:
-            return None
+            return open_output(self._workspace, self._directory, reference)
+        except ToolError as error:
+            raise OutputMissing(_GONE) from error
+
+
+class EitherBlobs:
+    """The `BlobStore` of a gateway that plays turns, too: what workers have stored, else what is in its workspace."""
+
+    def __init__(self, stored: BlobStore, local: BlobStore) -> None:
+        self._stored = stored
+        self._local = local
+
+    async def pieces(self, session_id: str, reference: str) -> AsyncIterator[bytes]:
+        """From the first that has it; if none has, the first says why."""
+        try:
+            return await self._stored.pieces(session_id, reference)
+        except OutputMissing as missing:
+            try:
+                return await self._local.pieces(session_id, reference)
+            except OutputMissing:
+                raise missing from None
 
 
 async def serve_output(service: Service, entry: Entry, request: Request) -> Response:
@@ -55,15 +83,21 @@ async def serve_output(service: Service, entry: Entry, request: Request) -> Resp
         return JSONResponse({"error": "Not signed in."}, status_code=401)
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return JSONResponse({"error": "Only the gateway's own page may ask for this."}, status_code=403)
-    path = await _path_of(service, identity.user, request.path_params)
-    first = None if path is None else await service.blobs.read(path, 0, _PIECE)
-    if path is None or first is None:
-        return JSONResponse({"error": "There is no such output, or it was removed."}, status_code=404)
-    kind = "application/json" if path.endswith(".json") else "text/plain; charset=utf-8"
-    return StreamingResponse(_pieces(service, path, first), headers=_HEADERS, media_type=kind)
+    try:
+        found = await _reference(service, identity.user, request.path_params)
+        if found is None:
+            raise OutputMissing(_GONE)
+        pieces = await service.blobs.pieces(*found)
+    except OutputMissing as error:
+        return JSONResponse({"error": str(error)}, status_code=404)
+    except ToolgateError as error:
+        return JSONResponse({"error": str(error)}, status_code=503)
+    kind = "application/json" if found[1].endswith(".json") else "text/plain; charset=utf-8"
+    return StreamingResponse(_masked(pieces, service.secrets), headers=_HEADERS, media_type=kind)
 
 
-async def _path_of(service: Service, user: str, wanted: Mapping[str, Any]) -> str | None:
+async def _reference(service: Service, user: str, wanted: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The session and what its result calls the output; None unless it is this user's."""
     seq = wanted["seq"]
     if not wanted["session_id"].replace("-", "").isalnum() or not 0 < seq < _LARGEST_SEQ:
         return None
@@ -77,13 +111,13 @@ async def _path_of(service: Service, user: str, wanted: Mapping[str, Any]) -> st
         if event.seq == seq and event.kind == "call_finished":
             found = references(event.payload.get("data"))
             name = wanted.get("name") or next(iter(found), "")
-            return found.get(name)
+            return (session.id, found[name]) if name in found else None
     return None
 
 
-async def _pieces(service: Service, path: str, first: bytes) -> AsyncIterator[bytes]:
-    offset, piece = 0, first
-    while piece:
-        yield piece
-        offset += len(piece)
-        piece = await service.blobs.read(path, offset, _PIECE) or b""
+async def _masked(pieces: AsyncIterator[bytes], secrets: tuple[str, ...]) -> AsyncIterator[bytes]:
+    """Without the gateway's own secrets: what a command prints is kept as it was printed."""
+    stream = MaskedBytes(secrets)
+    async for piece in pieces:
+        yield stream.feed(piece)
+    yield stream.rest()

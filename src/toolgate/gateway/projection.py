@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from json.encoder import encode_basestring
 from typing import Any
 
-from toolgate.gateway.references import references
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import encode, is_unicode, scrub
 from toolgate.protocol.ports import LoggedEvent
+from toolgate.protocol.references import references
 
 quoted: Callable[[str], str] = encode_basestring
 """A string as JSON."""

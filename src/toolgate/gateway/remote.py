@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
+from toolgate.compose import bench_of
 from toolgate.errors import ToolgateError
-from toolgate.gateway.outputs import LocalBlobs
+from toolgate.gateway.outputs import EitherBlobs, LocalBlobs
 from toolgate.gateway.service import Service, local_service
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack
     from toolgate.gateway.access import Access
+    from toolgate.protocol.ports import BlobStore
 
 
 @contextlib.asynccontextmanager
@@ -24,17 +26,20 @@ async def service_of(stack: Stack, access: Access) -> AsyncIterator[Service]:
     if stack.settings.distributed.role == "local":
         yield local_service(stack, access)
         return
+    from toolgate.distributed.blobs import Blobs
     from toolgate.distributed.feed import DurableFeed
     from toolgate.distributed.options import Options
     from toolgate.distributed.runner import DurableRunner
 
     settings, database = stack.settings, stack.database
     runner = DurableRunner(database, settings.database.address, Options.of(settings), settings)
+    blobs: BlobStore = Blobs(database)
     async with contextlib.AsyncExitStack() as closing:
         closing.push_async_callback(runner.aclose)
         await runner.start()
         if settings.distributed.role == "both":
             await closing.enter_async_context(_worker(stack))
+            blobs = EitherBlobs(blobs, LocalBlobs(stack.workspace, settings.tool_output.dir))
         service = Service(
             settings.gateway,
             access,
@@ -42,7 +47,7 @@ async def service_of(stack: Stack, access: Access) -> AsyncIterator[Service]:
             stack.registry,
             DurableFeed(database, stack.sessions),
             lambda _user: runner,
-            LocalBlobs(stack.workspace, settings.tool_output.dir),
+            blobs,
             stack.project,
             coding_enabled=settings.session.coding_enabled,
         )
@@ -54,13 +59,13 @@ async def service_of(stack: Stack, access: Access) -> AsyncIterator[Service]:
 async def _worker(stack: Stack) -> AsyncIterator[None]:
     """This process plays turns, too."""
     from toolgate.distributed.options import Options
-    from toolgate.distributed.worker import Bench, Worker
+    from toolgate.distributed.worker import Worker
 
     settings = stack.settings
     worker = Worker(
         stack.database,
         settings.database.address,
-        {stack.project: Bench(db=stack.database, loop_of=stack.loop_of)},
+        {stack.project: bench_of(stack)},
         Options.of(settings),
         approval_timeout=settings.agent.approval_timeout,
     )

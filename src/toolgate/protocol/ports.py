@@ -191,7 +191,7 @@ class TurnRunner(Protocol):
 class BlobStore(Protocol):
     """Whole outputs, too long for a message."""
 
-    async def open(self, session_id: str, reference: str) -> AsyncIterator[bytes]:
+    async def pieces(self, session_id: str, reference: str) -> AsyncIterator[bytes]:
         """All of what a result of this session refers to, piece by piece.
 
         MUST raise `OutputMissing`, which says why, if it is not to be had. An iterator that cannot go on MUST raise:

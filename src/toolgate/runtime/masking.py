@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Literal
 
@@ -56,6 +57,36 @@ class MaskedText:
         """What was held back; nothing follows it."""
         held, self._held, self._seen = self._held, "", ""
         return held
+
+
+class MaskedBytes:
+    """Replaces secrets in bytes that come in pieces, also where a secret lies across two of them."""
+
+    def __init__(self, secrets: tuple[str, ...]) -> None:
+        self._secrets = sorted((secret.encode("utf-8", "replace") for secret in secrets), key=len, reverse=True)
+        self._pattern = re.compile(b"|".join(map(re.escape, self._secrets)) or rb"(?!)")
+        self._longest = max(map(len, self._secrets), default=1)
+        self._held = b""
+
+    def feed(self, piece: bytes) -> bytes:
+        """What can be shown by now: all but an end in which a secret may have begun."""
+        piece = self._held + piece
+        sure = max(0, len(piece) - self._longest + 1)
+        shown, place = [], 0
+        if any(secret in piece for secret in self._secrets):  # quicker than the pattern, and it hardly ever is
+            for found in self._pattern.finditer(piece):
+                if found.start() >= sure:
+                    break
+                shown += [piece[place : found.start()], MARK.encode()]
+                place = found.end()
+        end = max(place, sure)
+        self._held = piece[end:]
+        return b"".join([*shown, piece[place:end]])
+
+    def rest(self) -> bytes:
+        """What was held back; nothing follows it."""
+        held, self._held = self._held, b""
+        return self._pattern.sub(MARK.encode(), held)
 
 
 def masked_output(show: OnOutput, secrets: tuple[str, ...]) -> OnOutput:

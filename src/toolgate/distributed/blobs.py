@@ -1,0 +1,134 @@
+"""Whole outputs in the database: by the hash of their content, in pieces, for gateways that have no workspace.
+
+A blob is written in one transaction, so whoever sees its first piece can have all of it, and what a killed worker has
+begun is not there. Whoever stores or removes a blob holds the lock of its hash: of two who store the same, the second
+one finds it, and nobody removes what somebody is about to refer to.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING
+
+from toolgate.distributed.workflows import NOW
+from toolgate.errors import OutputMissing, ToolgateError
+from toolgate.workspace.threads import Stop, in_thread
+
+if TYPE_CHECKING:
+    from toolgate.sessions import Database
+    from toolgate.sessions.driver import Transaction
+
+Pieces = Callable[[], Iterator[bytes]]
+"""Begins to read a content anew; gives the same bytes each time."""
+
+_NOT_STORED = ""
+"""The hash of an output that is known of, but too large to be stored."""
+_AT_ONCE = 50
+"""Outputs, and blobs, that one transaction removes."""
+_KEY = "hashtextextended(?1, 0)"
+_UNUSED = "NOT EXISTS (SELECT 1 FROM outputs WHERE outputs.hash = blobs.hash)"
+
+
+class Blobs:
+    """The `BlobStore` of gateways without a workspace, and what workers store for them."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def pieces(self, session_id: str, reference: str) -> AsyncIterator[bytes]:
+        """All of an output."""
+        sql = "SELECT hash, size FROM outputs WHERE session_id = ?1 AND reference = ?2"
+        row = await self._db.read(lambda tx: tx.row(sql, session_id, reference))
+        if row is None:
+            raise OutputMissing(
+                f"This output was removed, or could not be stored. If the workspace still has it, it is '{reference}'."
+            )
+        digest, size = str(row[0]), int(row[1])
+        if digest == _NOT_STORED:
+            raise OutputMissing(
+                f"This output is too large to be shown here ({size:,} bytes). It is in the workspace, as '{reference}'."
+            )
+        return self._pieces(digest, size)
+
+    async def _pieces(self, digest: str, size: int) -> AsyncIterator[bytes]:
+        number = 0
+        while size > 0:
+            piece = await self._db.read(functools.partial(_piece, digest=digest, number=number))
+            if not piece:
+                raise OutputMissing("This output was removed while it was read.")
+            yield piece
+            size -= len(piece)
+            number += 1
+
+    async def store(self, session_id: str, reference: str, pieces: Pieces) -> None:
+        """Store an output, unless its content is stored already. It is durable when this returns, or not there."""
+        digest, size = await in_thread(_measure, pieces)
+        await self._db.write(lambda tx: _store(tx, digest, pieces, (session_id, reference, digest, size)))
+
+    async def note(self, session_id: str, reference: str, size: int) -> None:
+        """Say of an output that it is too large to be stored."""
+        await self._db.write(lambda tx: _refer(tx, session_id, reference, _NOT_STORED, size))
+
+    async def tidy(self, seconds: float) -> bool:
+        """Remove some outputs that are older than this, and some blobs that nothing refers to; whether there were any.
+
+        Others may do it at the same time.
+        """
+        return await self._db.write(lambda tx: _tidy(tx, seconds))
+
+
+def _piece(transaction: Transaction, digest: str, number: int) -> bytes:
+    row = transaction.row("SELECT data FROM blobs WHERE hash = ?1 AND piece = ?2", digest, number)
+    return b"" if row is None else bytes(row[0])
+
+
+def _measure(stop: Stop, pieces: Pieces) -> tuple[str, int]:
+    """The hash of the content, and its length."""
+    digest, size = hashlib.sha256(), 0
+    for piece in pieces():
+        stop.check()
+        digest.update(piece)
+        size += len(piece)
+    return digest.hexdigest(), size
+
+
+def _store(transaction: Transaction, digest: str, pieces: Pieces, output: tuple[str, str, str, int]) -> None:
+    transaction.row(f"SELECT pg_advisory_xact_lock({_KEY})", digest)
+    if not _piece(transaction, digest, 0):
+        written = hashlib.sha256()
+        for number, piece in enumerate(pieces()):  # just measured: it is in memory, and nothing waits for a disk
+            written.update(piece)
+            transaction.run("INSERT INTO blobs (hash, piece, data) VALUES (?1, ?2, ?3)", digest, number, piece)
+        if written.hexdigest() != digest:
+            raise ToolgateError("it changed while it was stored")
+    _refer(transaction, *output)
+
+
+def _refer(transaction: Transaction, session_id: str, reference: str, digest: str, size: int) -> None:
+    transaction.run(
+        "INSERT INTO outputs (session_id, reference, hash, size, stored_at) "
+        f"VALUES (?1, ?2, ?3, ?4, {NOW}) ON CONFLICT (session_id, reference) DO UPDATE "
+        "SET hash = excluded.hash, size = excluded.size, stored_at = excluded.stored_at",
+        *(session_id, reference, digest, size),
+    )
+
+
+def _tidy(transaction: Transaction, seconds: float) -> bool:
+    old = transaction.run(
+        "DELETE FROM outputs WHERE (session_id, reference) IN (SELECT session_id, reference FROM outputs "
+        f"WHERE stored_at < {NOW} - ?1 ORDER BY stored_at LIMIT {_AT_ONCE} FOR UPDATE SKIP LOCKED)",
+        seconds,
+    )
+    unused = transaction.rows(f"SELECT hash FROM blobs WHERE piece = 0 AND {_UNUSED} LIMIT {_AT_ONCE}")
+    removed = sum(_remove(transaction, digest) for (digest,) in unused)
+    return old + removed > 0
+
+
+def _remove(transaction: Transaction, digest: str) -> int:
+    """Remove a blob, unless somebody stores it right now or has referred to it since; the pieces that it had."""
+    lock = transaction.row(f"SELECT pg_try_advisory_xact_lock({_KEY})", digest)
+    if lock is None or not lock[0]:
+        return 0
+    return transaction.run(f"DELETE FROM blobs WHERE hash = ?1 AND {_UNUSED}", digest)

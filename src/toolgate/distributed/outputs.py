@@ -1,0 +1,98 @@
+"""What workers do with whole outputs: they are stored for gateways before the log refers to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from toolgate.distributed.blobs import Blobs
+from toolgate.errors import ToolgateError
+from toolgate.log import logger
+from toolgate.protocol.record import CallRecord
+from toolgate.protocol.references import references
+from toolgate.runtime.masking import MaskedBytes
+from toolgate.runtime.redaction import secrets_of
+from toolgate.sessions import Message, SessionManager
+from toolgate.workspace.oserrors import from_os_error
+from toolgate.workspace.outputs import open_output
+from toolgate.workspace.threads import Stop, in_thread
+
+if TYPE_CHECKING:
+    from toolgate.sessions import Database, Lease
+    from toolgate.settings import Settings
+    from toolgate.workspace import OpenedFile, Workspace
+
+_PIECE = 256 * 1024
+_PATIENCE = 20.0
+"""Seconds that a call waits for its outputs to be stored."""
+_SIDE_BY_SIDE = 4
+"""Outputs that are stored at the same time: the connections are for the turns."""
+
+
+class WorkerSessions(SessionManager):
+    """Sessions whose log never says that a call has ended before what the call refers to can be had elsewhere."""
+
+    def __init__(self, db: Database, settings: Settings, workspace: Workspace) -> None:
+        super().__init__(db, settings.session)
+        self._outputs = Outputs(Blobs(db), settings, workspace)
+
+    async def append(
+        self, lease: Lease, entries: Sequence[Message | CallRecord], *, turn_id: str | None = None
+    ) -> None:
+        """Add messages and records of calls, after the outputs that these refer to were stored."""
+        for entry in entries:
+            if isinstance(entry, CallRecord) and entry.kind == "finished":
+                for reference in references(entry.payload.get("data")).values():
+                    await self._outputs.keep(lease.session_id, reference)
+        await super().append(lease, entries, turn_id=turn_id)
+
+
+class Outputs:
+    """The outputs in one workspace, as others may see them."""
+
+    def __init__(self, blobs: Blobs, settings: Settings, workspace: Workspace) -> None:
+        self._blobs = blobs
+        self._directory = settings.tool_output.dir
+        self._most = settings.distributed.output_bytes
+        self._secrets = secrets_of(settings)
+        self._workspace = workspace
+        self._slots = asyncio.Semaphore(_SIDE_BY_SIDE)
+
+    async def keep(self, session_id: str, reference: str) -> None:
+        """Store an output, if that is possible; the result of the call does not depend on it."""
+        try:
+            async with asyncio.timeout(_PATIENCE), self._slots:
+                await self._keep(session_id, reference)
+        except Exception as error:  # noqa: BLE001 - the call has run: its result is not lost with the output
+            reason = str(error) if isinstance(error, ToolgateError) else type(error).__name__
+            logger("distributed").warning(
+                "output_not_stored", session_id=session_id, reference=reference[:200], reason=reason
+            )
+
+    async def _keep(self, session_id: str, reference: str) -> None:
+        with await in_thread(self._opened, reference) as file:
+            if file.stat.st_size > self._most:
+                await self._blobs.note(session_id, reference, file.stat.st_size)
+            else:
+                await self._blobs.store(session_id, reference, lambda: _pieces(file, self._secrets))
+
+    def _opened(self, _stop: Stop, reference: str) -> OpenedFile:
+        return open_output(self._workspace, self._directory, reference)
+
+
+def _pieces(file: OpenedFile, secrets: tuple[str, ...]) -> Iterator[bytes]:
+    """The file as it was when it was opened, without secrets: what a command prints is kept as it was printed."""
+    stream = MaskedBytes(secrets)
+    for offset in range(0, file.stat.st_size, _PIECE):
+        length = min(_PIECE, file.stat.st_size - offset)
+        try:
+            piece = file.read(length, offset)
+        except OSError as error:
+            raise from_os_error(error, file.path) from error
+        if len(piece) < length:
+            raise ToolgateError("it became shorter while it was stored")
+        if shown := stream.feed(piece):
+            yield shown
+    if rest := stream.rest():
+        yield rest
