@@ -17,6 +17,9 @@ class UsageError(Exception):
     """The words do not fit; the message says why and what to write."""
 
 
+_LARGEST = 10**18
+
+
 @dataclass(frozen=True, slots=True)
 class Arguments:
     """An agent command's words, sorted. Nothing is expanded, and a quoted word is never an option."""
@@ -32,9 +35,10 @@ class Arguments:
         if given is None:
             return default
         text = str(given)
-        if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) < least:
+        number = _whole_number(text)
+        if number is None or number < least:
             raise UsageError(f"{option} must be a whole number of at least {least}, not '{text}'")
-        return int(text)
+        return number
 
     def with_content(self, names: str) -> tuple[str, ...]:
         """The operands, with the content as the last of them; `names` are all of them in words."""
@@ -53,6 +57,14 @@ class Arguments:
         if self.content is not None:
             raise UsageError("it reads no heredoc")
         return _exactly(self.operands, names.split())
+
+
+def _whole_number(text: str) -> int | None:
+    """The number that is written, no larger than `_LARGEST`: beyond it nothing differs."""
+    if not (text.isascii() and text.isdigit()):
+        return None
+    digits = text.lstrip("0")
+    return min(int(digits[:20] or "0"), _LARGEST)
 
 
 def _exactly(given: tuple[str, ...], wanted: list[str]) -> tuple[str, ...]:
