@@ -17,6 +17,7 @@ from typing import Any
 from toolgate.distributed.options import Options
 from toolgate.distributed.runner import DurableRunner
 from toolgate.sessions import Database, Event, SessionManager, Turn
+from toolgate.sessions.types import ApprovalRow
 from toolgate.settings import SessionSettings, Settings
 
 LEASE = 3.0 if os.environ.get("TOOLGATE_TORTURE", "1") == "1" else 5.0
@@ -113,6 +114,42 @@ class Cluster:
     def logs(self) -> str:
         return "\n".join(f"--- {process.log.name}\n{process.output[-3000:]}" for process in self.processes)
 
+    async def state(self, turn_id: str) -> str:
+        """Where a turn is: queued, running, parked or ended."""
+        row = await self.db.read(lambda tx: tx.row("SELECT state FROM dispatches WHERE turn_id = ?1", turn_id))
+        return "" if row is None else str(row[0])
+
+    async def becomes(self, turn_id: str, state: str) -> None:
+        async def there() -> bool:
+            return await self.state(turn_id) == state
+
+        await until(there, what=f"{turn_id} to be {state}", logs=self.logs)
+
+    async def player(self, turn_id: str) -> Process:
+        """The process that plays the turn."""
+        found: list[str] = []
+
+        async def taken() -> bool:
+            sql = "SELECT k.name FROM dispatches d JOIN workers k ON k.id = d.worker WHERE d.turn_id = ?1"
+            row = await self.db.read(lambda tx: tx.row(sql, turn_id))
+            if row is not None:
+                found.append(row[0])
+            return bool(found)
+
+        await until(taken, what="a worker", logs=self.logs)
+        return next(process for process in self.processes if found[0].endswith(f":{process.popen.pid}"))
+
+    async def question(self, session_id: str) -> ApprovalRow:
+        """The question that waits in a session, once there is one."""
+        found: list[ApprovalRow] = []
+
+        async def asked() -> bool:
+            found[:] = [row for row in await self.sessions.approvals(session_id) if row.state == "pending"]
+            return bool(found)
+
+        await until(asked, what="a question", logs=self.logs)
+        return found[0]
+
     async def events(self, session_id: str) -> list[Event]:
         return await self.sessions.events(session_id, limit=100_000)
 
@@ -157,8 +194,9 @@ async def cluster(url: str, base: Path, options: Options = OPTIONS, **environmen
             "TOOLGATE_DISTRIBUTED_LEASE_SECONDS": str(options.lease),
             "TOOLGATE_DISTRIBUTED_PARK_SECONDS": "0.5",
             "TOOLGATE_LIMITS_USER_TURNS": str(options.user_turns),
+            "TOOLGATE_LIMITS_USER_AGENTS": str(options.user_agents),
             "TEST_EFFECTS": str(base / "effects"),
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
             **environment,
         },
     )

@@ -28,6 +28,20 @@ def gateway(machines: Cluster, **environment: str) -> Process:
     )
 
 
+def both(machines: Cluster, **environment: str) -> Process:
+    """Start a process that is gateway and worker, with the model and the tools of the tests."""
+    return machines.start(
+        ["-m", "tests.distributed.serving", "serve", "--port", "0", "--no-open", "--root", str(machines.workspace())],
+        "both",
+        **{
+            "TOOLGATE_GATEWAY_TOKEN": TOKEN,
+            "TOOLGATE_DISTRIBUTED_ROLE": "both",
+            "TOOLGATE_DISTRIBUTED_WORKSPACE": "main",
+            **environment,
+        },
+    )
+
+
 async def port_of(machines: Cluster, process: Process) -> int:
     """Where a gateway listens, once it does."""
 

@@ -92,7 +92,24 @@ def registry(effects: str) -> ToolRegistry:
         _write(effects, "notes", key)
         return key
 
+    async def span(key: str, seconds: float = 0.0) -> str:
+        """Note when it begins and when it ends, and in which process; may be repeated.
+
+        Args:
+            key: what to write
+            seconds: how long it takes
+        """
+        _write(effects, "spans", f"+{key}@{os.getpid()}")
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            _write(effects, "spans", f"-{key}@{os.getpid()}")
+        return key
+
     made.register(tool(name="note", modes=both)(note))
+    spanning = tool(name="span", modes=both)(span)
+    spanning.read_only = True
+    made.register(spanning)
     looking = tool(name="look", modes=both)(look)
     looking.read_only = True
     made.register(looking)
@@ -100,18 +117,27 @@ def registry(effects: str) -> ToolRegistry:
     return made
 
 
-def _pretend() -> None:
-    """Be of another version, or have a clock that is wrong, if the environment says so."""
+def pretend() -> None:
+    """Be of another version, have a clock that is wrong or that jumps, or lack a package, if the environment says so."""
     from toolgate.distributed import names
 
     names._FORMAT = int(os.environ.get("TEST_FORMAT", names._FORMAT))  # type: ignore[misc]
+    if "TEST_REVISION" in os.environ:
+        from tests.distributed.revisions import newer
+
+        newer(os.environ["TEST_REVISION"])
+    if os.environ.get("TEST_WITHOUT"):
+        sys.modules[os.environ["TEST_WITHOUT"]] = None  # type: ignore[assignment]
     skew, real = float(os.environ.get("TEST_CLOCK_SKEW", "0")), time.time
-    time.time = lambda: real() + skew
+    jumps = Path(os.environ["TEST_EFFECTS"]) / "jumps"
+    time.time = lambda: (
+        real() + skew + sum(float(line) for line in (jumps.read_text().split() if jumps.exists() else ()))
+    )
 
 
 def main(words: list[str]) -> None:
     """Work until a signal says to end."""
-    _pretend()
+    pretend()
     workspaces = {name: Path(path) for name, _, path in (word.partition("=") for word in words)}
     made = registry(os.environ["TEST_EFFECTS"])
     asyncio.run(work(Settings(), workspaces, say=_say, model=StepModel(), registry=made))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from toolgate.distributed import dispatches, limits
@@ -34,6 +34,8 @@ class DurableRunner:
         self._options = options
         self._handout = Handout(url)
         self._secrets = secrets_of(settings)
+        self.before_the_end: Callable[[], Awaitable[None]] | None = None
+        """What this process does first when it is told to end, where it plays turns, too."""
 
     async def start(self) -> None:
         """Make what has to be there."""
@@ -57,7 +59,9 @@ class DurableRunner:
         return await _in_time(self._db.write(lambda tx: dispatches.cancel(tx, session_id)))
 
     async def drain(self, _seconds: float) -> int:
-        """There is nothing to wait for: turns go on without this process."""
+        """Wait for the turns that are played here; all others go on without this process."""
+        if self.before_the_end is not None:
+            await self.before_the_end()
         return 0
 
     async def aclose(self) -> None:

@@ -16,6 +16,7 @@ from toolgate.gateway.service import Service, local_service
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack
+    from toolgate.distributed.worker import Worker
     from toolgate.gateway.access import Access
     from toolgate.protocol.ports import BlobStore
 
@@ -38,7 +39,8 @@ async def service_of(stack: Stack, access: Access) -> AsyncIterator[Service]:
         closing.push_async_callback(runner.aclose)
         await runner.start()
         if settings.distributed.role == "both":
-            await closing.enter_async_context(_worker(stack))
+            worker = await closing.enter_async_context(_worker(stack))
+            runner.before_the_end = worker.drain
             blobs = EitherBlobs(blobs, LocalBlobs(stack.workspace, settings.tool_output.dir))
         service = Service(
             settings.gateway,
@@ -52,11 +54,12 @@ async def service_of(stack: Stack, access: Access) -> AsyncIterator[Service]:
             coding_enabled=settings.session.coding_enabled,
         )
         service.model = str(getattr(stack.model, "name", ""))
+        service.turns_of("")  # it is waited for at the end, also if nobody has sent anything through this process
         yield service
 
 
 @contextlib.asynccontextmanager
-async def _worker(stack: Stack) -> AsyncIterator[None]:
+async def _worker(stack: Stack) -> AsyncIterator[Worker]:
     """This process plays turns, too."""
     from toolgate.distributed.options import Options
     from toolgate.distributed.worker import Worker
@@ -71,7 +74,7 @@ async def _worker(stack: Stack) -> AsyncIterator[None]:
     )
     await worker.start()
     try:
-        yield
+        yield worker
     finally:
         await worker.stop()
 
