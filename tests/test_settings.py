@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr, ValidationError
+from pydantic_settings import BaseSettings
 
 from toolgate.settings import (
     AREAS,
@@ -38,6 +39,23 @@ def test_defaults_equal_what_an_empty_environment_gives(monkeypatch: pytest.Monk
     for name in ("HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     assert Settings.defaults() == Settings()
+
+
+@pytest.mark.parametrize("area", READ.values())
+def test_an_area_that_nobody_has_set_is_what_reading_it_gives(area: type[BaseSettings]) -> None:
+    read, plain = area(), area.model_construct()
+
+    assert (read, read.model_fields_set) == (plain, plain.model_fields_set)
+    assert {name: type(value) for name, value in read} == {name: type(value) for name, value in plain}
+
+
+def test_settings_are_the_same_whether_an_area_was_read_or_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("tool_output_max_lines", "10")
+    read = Settings()
+
+    assert Settings(tool_output=ToolOutputSettings(max_lines=10)) == read
+    assert list(read.model_dump()) == list(Settings.model_fields)
+    assert read.tool_output.max_lines == 10
 
 
 def test_defaults_do_not_read_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

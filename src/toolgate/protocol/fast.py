@@ -1,5 +1,6 @@
 """Building frozen models without validating values that this package has just made itself."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -13,6 +14,21 @@ _set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
 _set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
+def maker(model: type[M]) -> Callable[[dict[str, Any]], M]:
+    """`trusted` for one model, faster."""
+    names = set(model.model_fields)
+
+    def make(fields: dict[str, Any]) -> M:
+        instance = _new(model)
+        _set_dict(instance, fields)
+        _set_names(instance, names)
+        _set_extra(instance, None)
+        _set_private(instance, None)
+        return instance
+
+    return make
+
+
 def trusted(model: type[M], fields: dict[str, Any]) -> M:
     """An instance of `model` with exactly these fields. MUST NOT be used with anything from outside.
 
@@ -24,6 +40,14 @@ def trusted(model: type[M], fields: dict[str, Any]) -> M:
     _set_extra(instance, None)
     _set_private(instance, None)
     return instance
+
+
+def fill(instance: BaseModel, fields: dict[str, Any]) -> None:
+    """Give a new instance exactly these fields, for an `__init__` that has nothing to validate; as `trusted`."""
+    _set_dict(instance, fields)
+    _set_names(instance, set(fields))
+    _set_extra(instance, None)
+    _set_private(instance, None)
 
 
 _names: dict[type[BaseModel], set[str]] = {}

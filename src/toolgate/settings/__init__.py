@@ -1,0 +1,41 @@
+"""Settings: one model an area, each read from the environment under its own prefix and from the user's config file.
+
+Only the composition root and the CLI read them; everything else is handed a `Settings`. `Settings()` reads the
+environment and, for what that does not say, the config file; `Settings.defaults()` reads nothing.
+"""
+
+from toolgate.settings.local import (
+    AgentSettings,
+    DatabaseSettings,
+    Direction,
+    ModelSettings,
+    Sandbox,
+    SessionSettings,
+    ShellSettings,
+    ToolOutputSettings,
+    WorkspaceSettings,
+)
+from toolgate.settings.served import DistributedSettings, GatewaySettings, LimitSettings, users_and_tokens
+from toolgate.settings.whole import AREAS, READ, Settings, explain, variable, variables
+
+__all__ = [
+    "AREAS",
+    "READ",
+    "AgentSettings",
+    "DatabaseSettings",
+    "Direction",
+    "DistributedSettings",
+    "GatewaySettings",
+    "LimitSettings",
+    "ModelSettings",
+    "Sandbox",
+    "SessionSettings",
+    "Settings",
+    "ShellSettings",
+    "ToolOutputSettings",
+    "WorkspaceSettings",
+    "explain",
+    "users_and_tokens",
+    "variable",
+    "variables",
+]
