@@ -149,6 +149,7 @@ def test_ctrl_c_during_a_command_ends_the_turn_and_not_the_program(chat: Chat, m
         terminal.process.send_signal(signal.SIGINT)
 
     terminal.until("◌ Bash echo begun; sleep 60  cancelled")
+    terminal.until("│ begun")
     terminal.until("◌ cancelled · what was done so far is kept")
     assert time.monotonic() - began < 20
     terminal.until("❯ ")
@@ -219,7 +220,8 @@ def test_a_denial_has_a_reason_that_reaches_the_model(chat: Chat, model: Model, 
 
 
 def test_someone_who_is_writing_has_not_answered(chat: Chat, model: Model, project: Path) -> None:
-    terminal = chat("--coding", "--model", "m", model=model([bash("rm a.txt")], ["Gone."]))
+    server = model([bash("rm a.txt")], ["Kept."], ["Hello."])
+    terminal = chat("--coding", "--model", "m", model=server)
     terminal.type("go\r")
     terminal.until("Allow? ")
 
@@ -231,7 +233,109 @@ def test_someone_who_is_writing_has_not_answered(chat: Chat, model: Model, proje
     terminal.until("Why not? ")
     terminal.type("\r")
     terminal.until("⊘ denied")
-    assert "and also say hello" in terminal.until("and also say hello"), "it waits in the next prompt"
+    terminal.until("tokens in")
+    terminal.until("❯ and also say hello")
+    terminal.type("\r")
+    terminal.until("Hello.")
+    assert server.requests[-1]["messages"][-1]["content"] == "and also say hello"
+
+
+def slow(*more: Sequence[Step]) -> list[Sequence[Step]]:
+    """A turn that goes on until the file `end` is there; then these."""
+    return [[bash("echo begun; until [ -e end ]; do sleep 0.05; done; echo over")], ["The end."], *more]
+
+
+def test_what_is_sent_while_a_turn_runs_is_queued_and_sent_when_it_ends(
+    chat: Chat, model: Model, project: Path
+) -> None:
+    server = model(*slow(["Two."], ["Three."]))
+    terminal = chat("--coding", "--model", "m", model=server)
+    terminal.type("go\r")
+    terminal.until("│ begun")
+
+    terminal.type("second\r")
+    terminal.until("queued  second")
+    terminal.type("third\r")
+    terminal.until("queued  third")
+    terminal.type("a dra")
+    terminal.until("❯ a dra▏")
+    assert len(server.requests) == 1
+    (project / "end").touch()
+
+    terminal.until("The end.")
+    terminal.until("❯ second")
+    terminal.until("Two.")
+    terminal.until("❯ third")
+    terminal.until("Three.")
+    terminal.until("tokens in")
+    terminal.until("❯ a dra")
+    said = [message["content"] for message in server.requests[-1]["messages"] if message["role"] == "user"]
+    assert said == ["go", "second", "third"]
+    assert screen_of(terminal).count("❯ second") == 1
+    terminal.type("\x03")
+    terminal.until("❯ \n")
+    terminal.type("\x1b[A")
+    terminal.until("third")
+
+
+def test_esc_takes_back_what_is_queued(chat: Chat, model: Model, project: Path) -> None:
+    server = model(*slow(["Two."]))
+    terminal = chat("--coding", "--model", "m", model=server)
+    terminal.type("go\r")
+    terminal.until("│ begun")
+    terminal.type("secnd\r")
+    terminal.until("queued  secnd  Esc takes it back")
+
+    terminal.type("\x1b")
+    terminal.until("❯ secnd▏")
+    terminal.type("\x7f\x7fond\r")
+    terminal.until("queued  second")
+    (project / "end").touch()
+
+    terminal.until("Two.")
+    assert server.requests[-1]["messages"][-1]["content"] == "second"
+
+
+@pytest.mark.parametrize("how", ["cancelled", "failed"])
+def test_a_turn_that_does_not_end_well_sends_nothing_that_is_queued(
+    chat: Chat, model: Model, project: Path, how: str
+) -> None:
+    turns = slow(["Sent."])[:1] + ([[{"status": 401}]] if how == "failed" else []) + [["Sent."]]
+    server = model(*turns)
+    terminal = chat("--coding", "--model", "m", model=server)
+    terminal.type("go\r")
+    terminal.until("│ begun")
+    terminal.type("second\r")
+    terminal.until("queued  second")
+
+    if how == "failed":
+        (project / "end").touch()
+        terminal.until("✗ MODEL_AUTH")
+    else:
+        terminal.type("\x03")
+        terminal.until("◌ cancelled")
+
+    terminal.until("❯ second")
+    before = len(server.requests)
+    terminal.type(" thoughts\r")
+    terminal.until("Sent.")
+    assert len(server.requests) == before + 1
+    assert server.requests[-1]["messages"][-1]["content"] == "second thoughts"
+
+
+def test_lines_that_are_pasted_while_a_turn_runs_are_one_message(chat: Chat, model: Model, project: Path) -> None:
+    server = model(*slow(["Two."]))
+    terminal = chat("--coding", "--model", "m", model=server)
+    terminal.type("go\r")
+    terminal.until("│ begun")
+    assert terminal.raw.rfind("\x1b[?2004h") > terminal.raw.rfind("\x1b[?2004l")
+
+    terminal.type("\x1b[200~one\rtwo\x1b[201~\r")
+    terminal.until("queued  one ⏎ two")
+    (project / "end").touch()
+
+    terminal.until("Two.")
+    assert server.requests[-1]["messages"][-1]["content"] == "one\ntwo"
 
 
 def test_always_shows_its_rule_and_lasts_for_the_session(chat: Chat, model: Model, project: Path) -> None:

@@ -79,8 +79,15 @@ class Card:
         """While it runs: for how long, and the last lines."""
         took = duration(max(0.0, now - self.began - self.paused))
         head = canvas.line((spinner, "cyan"), " ", (visible(self.name, keep=""), "bold"), " ", telling(self.arguments))
-        lines = overwritten(self.printed).rstrip("\n").split("\n")[-_LIVE:] if self.printed else []
-        return [head, *canvas.cut(lines, "dim", "  │ "), canvas.line((f"  {took} · Ctrl-C cancels", "dim"))]
+        return [
+            head,
+            *canvas.cut(self._latest()[-_LIVE:], "dim", "  │ "),
+            canvas.line((f"  {took} · Ctrl-C cancels", "dim")),
+        ]
+
+    def _latest(self) -> list[str]:
+        """The last lines that it has printed."""
+        return overwritten(self.printed).rstrip("\n").split("\n") if self.printed else []
 
     def lines(self, canvas: Canvas) -> list[str]:
         """Once it has ended."""
@@ -119,6 +126,8 @@ class Card:
         error = self.result.response.error
         if self.asked and (error.code.value in _DENIED if error is not None else "diff" in self.result.response.data):
             return []  # it was shown with the question, and the answer stands below it
+        if error is not None and error.code.value == "CANCELLED" and self.printed:
+            return canvas.cut(self._latest()[-_LIVE:], "dim", "  │ ")  # the head says the rest
         if error is not None:
             colour = "yellow" if error.code.value in _DENIED else "red"
             return canvas.lines(_indented(prose(self.result.message), colour))[:_BODY]
@@ -133,6 +142,8 @@ class Card:
         data = self.result.response.data
         if data.get("exit_code") == 0 and data.get("stdout") == data.get("stderr") == "":
             return []  # all there is to say is in the head
+        if self.result.is_error and self.printed:
+            return [*self._latest(), *overwritten(self.result.output).rstrip("\n").split("\n")]
         text = overwritten(self.result.output).rstrip("\n")
         return text.split("\n") if text.strip() else []
 

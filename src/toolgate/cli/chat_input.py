@@ -43,7 +43,7 @@ class Editor:
         self, toolbar: Callable[[], StyleAndTextTuples], expand: Callable[[], None], past: Iterable[str]
     ) -> None:
         """`expand` shows the last call whole (Ctrl-O); `past` are messages of earlier, the oldest first."""
-        history = InMemoryHistory(list(past))
+        self._history = history = InMemoryHistory(list(past))
         self._again = False
         self._session: PromptSession[str] = PromptSession(
             history=history,
@@ -57,6 +57,10 @@ class Editor:
             enable_open_in_editor=False,
             reserve_space_for_menu=6,
         )
+
+    def remember(self, text: str) -> None:
+        """The arrow keys find it, although it was not written here."""
+        self._history.append_string(text)
 
     async def next(self, typed: str = "") -> str:
         """What the person wrote; raises `End` for Ctrl-D, or for Ctrl-C twice in a row on an empty line."""

@@ -102,17 +102,18 @@ class Questions:
     async def _alone(self, keys: asyncio.Queue[str]) -> str:
         """The next key that is pressed by itself: someone who is writing something else has not answered."""
         while True:
-            pressed = await keys.get()
+            pressed = [await keys.get()]
             while True:
                 try:
                     async with asyncio.timeout(_PAUSE):
-                        pressed += await keys.get()
+                        pressed.append(await keys.get())
                 except TimeoutError:
                     break
-            if len(pressed) == 1:
-                return pressed
+            if len(pressed) == 1 == len(pressed[0]):
+                return pressed[0]
             assert self.keyboard is not None
-            self.keyboard.keep(pressed)
+            for key in pressed:
+                self.keyboard.ahead.key(key)
 
     async def _reason(self, keys: asyncio.Queue[str]) -> str:
         """Why not; it reaches the model. Enter alone gives none."""
@@ -126,8 +127,8 @@ class Questions:
                 reason = reason[:-1]
             elif key == "\x15":
                 reason = ""
-            elif key.isprintable() and len(reason) < _LONGEST_REASON:
-                reason += key
+            else:
+                reason = (reason + "".join(one for one in key if one.isprintable()))[:_LONGEST_REASON]
 
     def _say(self, *parts: Piece) -> None:
         self._prompt = list(parts)

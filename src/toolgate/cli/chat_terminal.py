@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from toolgate.agent.events import TurnDone
 from toolgate.cli.chat import LATEST, settings_for
 from toolgate.cli.chat_canvas import Canvas
 from toolgate.cli.chat_commands import SlashCommands
@@ -19,7 +20,7 @@ from toolgate.cli.chat_keys import Keyboard
 from toolgate.cli.chat_question import Questions
 from toolgate.cli.chat_region import Region
 from toolgate.cli.chat_view import View
-from toolgate.cli.chat_welcome import recalled, remembered, welcome
+from toolgate.cli.chat_welcome import prompted, recalled, remembered, welcome
 from toolgate.cli.guard import run_until_signalled
 from toolgate.cli.sh_input import End
 from toolgate.cli.visible import visible
@@ -68,8 +69,10 @@ class Chat:
         self._questions = questions
         self._view = View(canvas, self._region, questions, conversation)
         self._commands = SlashCommands(conversation, self)
-        self._keyboard = Keyboard(sys.stdin)
+        self._keyboard = Keyboard(sys.stdin, sys.stdout)
         questions.keyboard = self._keyboard
+        self._ahead = self._view.ahead = self._keyboard.ahead
+        self._ahead.changed = self._view.refresh
 
     async def greet(self, *, choose: bool) -> None:
         """Say where one is; show what was said before."""
@@ -86,11 +89,11 @@ class Chat:
         while True:
             self._region.print([""])
             try:
-                text = await editor.next(self._keyboard.taken())
+                text = await self._next(editor)
                 if self._commands.knows(text):
                     await self._commands.run(text)
-                else:
-                    await self._turn(text)
+                elif not await self._turn(text):
+                    self._ahead.hold()
             except Interrupted as interrupted:
                 if interrupted.last:
                     self.say("Ctrl-C again, or Ctrl-D, leaves.", "dim")
@@ -98,20 +101,31 @@ class Chat:
                 self._farewell()
                 return
 
-    async def _turn(self, text: str) -> None:
-        """One turn; Ctrl-C ends it and not the program."""
+    async def _next(self, editor: Editor) -> str:
+        """What was sent while the last turn ran; else what is written now."""
+        text = self._ahead.next()
+        if text is None:
+            return await editor.next(self._ahead.rest())
+        editor.remember(text)
+        self._region.print(prompted(self._canvas, text))
+        return text
+
+    async def _turn(self, text: str) -> bool:
+        """One turn, and whether it ended well; Ctrl-C ends it and not the program."""
         self._region.print([""])
         self._view.begin()
         try:
             stream = await self._conversation.send(text)
         except ToolgateError as error:
             self.say(visible(str(error)), "bold red")
-            return
+            return False
+        ended_well = False
         with self._keyboard, self._signals(stream):
             animation = asyncio.get_running_loop().create_task(self._view.animate())
             try:
                 async for event in stream:
                     self._view.show(event)
+                    ended_well = isinstance(event, TurnDone)
             except ToolgateError as error:
                 self._view.end()
                 self.say(visible(str(error)), "bold red")
@@ -122,6 +136,7 @@ class Chat:
                 animation.cancel()
                 await asyncio.wait([animation])
                 self._view.end()
+        return ended_well
 
     @contextlib.contextmanager
     def _signals(self, stream: TurnStream) -> Iterator[None]:

@@ -18,6 +18,7 @@ from toolgate.agent.events import (
     TurnDone,
     TurnFailed,
 )
+from toolgate.cli.chat_ahead import Ahead
 from toolgate.cli.chat_card import Card, duration
 from toolgate.cli.chat_markdown import MarkdownStream
 from toolgate.cli.visible import prose
@@ -52,6 +53,8 @@ class View:
         self._stopping = False
         self.cards: list[Card] = []
         """All calls of this chat, the first one first."""
+        self.ahead = Ahead()
+        """What is written meanwhile."""
         questions.print = lambda lines: self._print("question", lines)
         questions.changed = self._changed.set
 
@@ -189,10 +192,13 @@ class View:
         self._region.show(self._live())
 
     def _live(self) -> list[str]:
+        if self._questions.is_open:
+            return [*self.ahead.rows(self._canvas), "", *self._questions.live()]
+        return [*self._happening(), *self.ahead.rows(self._canvas)]
+
+    def _happening(self) -> list[str]:
         now = time.monotonic()
         spinner = _SPINNER[int(now / _TICK) % len(_SPINNER)]
-        if self._questions.is_open:
-            return ["", *self._questions.live()]
         text = self._text.live() if self._text is not None else []
         gap = [""] if text and self._kind not in ("", "text") else []
         cards = [line for card in self._open.values() for line in card.live(self._canvas, spinner, now)]

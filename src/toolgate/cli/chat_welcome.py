@@ -103,7 +103,7 @@ async def recalled(canvas: Canvas, conversation: Conversation) -> list[str]:
         )
     for message in history[-_RECALLED:]:
         if message.role == "user":
-            lines += ["", *(canvas.line(("❯ ", "cyan"), row) for row in prose(message.content).split("\n"))]
+            lines += ["", *prompted(canvas, message.content)]
         else:
             lines += ["", *drawn(canvas, message.content)]
     if await _begun_in(conversation) is not session.mode:
@@ -112,6 +112,11 @@ async def recalled(canvas: Canvas, conversation: Conversation) -> list[str]:
     if turns and turns[-1].status not in ("done", "running"):
         lines += ["", canvas.line((f"The last turn is {turns[-1].status}.", "yellow"))]
     return lines
+
+
+def prompted(canvas: Canvas, text: str) -> list[str]:
+    """What a person wrote, as it looked at the prompt."""
+    return [canvas.line(("❯ ", "cyan"), row) for row in prose(text).split("\n")]
 
 
 async def _begun_in(conversation: Conversation) -> ToolMode:
