@@ -58,6 +58,8 @@ def _settings(args: argparse.Namespace) -> "Settings":
     if args.root is not None:
         workspace = settings.workspace.model_copy(update={"root": args.root})
         settings = settings.model_copy(update={"workspace": workspace})
+    if args.model is None and settings.distributed.role == "gateway":
+        return settings  # workers ask the model, and have its key
     return settings_with_model(settings, args.model)
 
 

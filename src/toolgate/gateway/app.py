@@ -23,7 +23,7 @@ from toolgate.gateway.entry import Entry
 from toolgate.gateway.guard import Guard, Receive, Scope, Send
 from toolgate.gateway.metrics import rendered
 from toolgate.gateway.outputs import serve_output
-from toolgate.gateway.remote import service_of, status_page
+from toolgate.gateway.remote import model_elsewhere, service_of, status_page
 from toolgate.gateway.service import Service
 from toolgate.gateway.tokens import tokens_of
 from toolgate.gateway.turns import StoredAnswers
@@ -42,7 +42,7 @@ def create_app(settings: Settings, model: ModelClient | None = None, registry: T
     """The gateway. It migrates its database at start-up; without a token in the settings it makes one up.
 
     `app.state.access` knows the tokens (`code_for(user)` makes a one-time code), `app.state.service` is set while it
-    runs.
+    runs, `app.state.failure` if it could not start.
     """
     settings = _completed(settings)
     access = Access(tokens_of(settings))
@@ -55,6 +55,7 @@ def create_app(settings: Settings, model: ModelClient | None = None, registry: T
     app.state.access = access
     app.state.assets = Assets()
     app.state.service = None
+    app.state.failure = None
     return app
 
 
@@ -77,8 +78,15 @@ async def _running(
 ) -> AsyncIterator[None]:
     approver = StoredAnswers()
     project = None if settings.distributed.role == "local" else settings.distributed.workspace
+    model = model if model is not None else model_elsewhere(settings)
     assembled = assemble(settings, model=model, registry=registry, approver=approver, live_output=True, project=project)
-    async with assembled as stack, service_of(stack, app.state.access) as service:
+    async with contextlib.AsyncExitStack() as closing:
+        try:
+            stack = await closing.enter_async_context(assembled)
+            service = await closing.enter_async_context(service_of(stack, app.state.access))
+        except Exception as error:
+            app.state.failure = error
+            raise
         approver.sessions = stack.sessions
         app.state.service, app.state.database = service, stack.database
         service.secrets = secrets_of(stack.settings)

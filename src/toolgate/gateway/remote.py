@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from toolgate.compose import bench_of
-from toolgate.errors import ToolgateError
+from toolgate.errors import ModelError, ToolgateError
 from toolgate.gateway.outputs import EitherBlobs, LocalBlobs
 from toolgate.gateway.service import Service, local_service
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from toolgate.compose import Stack
     from toolgate.distributed.worker import Worker
     from toolgate.gateway.access import Access
+    from toolgate.models import ModelClient, ModelItem, ModelRequest
     from toolgate.protocol.ports import BlobStore
+    from toolgate.settings import Settings
 
 
 @contextlib.asynccontextmanager
@@ -77,6 +79,30 @@ async def _worker(stack: Stack) -> AsyncIterator[Worker]:
         yield worker
     finally:
         await worker.stop()
+
+
+class _Elsewhere:
+    """A model that only workers can ask: here it has a name, and nothing asks it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
+        """Nobody asks a gateway's model."""
+        raise ModelError("MODEL_AUTH", "Workers ask the model; this gateway has no key for it.")
+
+
+def model_elsewhere(settings: Settings) -> ModelClient | None:
+    """The model to show where workers have the key and this gateway needs none; `None`: the settings choose one."""
+    from toolgate.compose import settings_with_model
+
+    if settings.distributed.role != "gateway":
+        return None
+    try:
+        settings_with_model(settings)
+    except ModelError:
+        return _Elsewhere(settings.model.name or settings.model.provider)
+    return None
 
 
 async def status_page(request: Request) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import signal
 import socket
 import threading
@@ -103,6 +104,18 @@ def _more_descriptors() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
+class _Quiet(logging.Filter):
+    """Keeps uvicorn from logging the traceback of what is raised anyway."""
+
+    def __init__(self, app: Starlette) -> None:
+        super().__init__()
+        self._app = app
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is logged."""
+        return self._app.state.failure is None
+
+
 class GatewayServer(uvicorn.Server):
     """uvicorn, which lets turns end before it does."""
 
@@ -128,8 +141,18 @@ class GatewayServer(uvicorn.Server):
         self.when_started: Callable[[], None] = lambda: None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Say where it is as soon as it answers."""
-        await super().startup(sockets)
+        """Say where it is as soon as it answers; raise what kept it from starting, which uvicorn only logs."""
+        log, quiet = logging.getLogger("uvicorn.error"), _Quiet(self._app)
+        log.addFilter(quiet)
+        try:
+            await super().startup(sockets)
+        except SystemExit:
+            failure: Exception | None = self._app.state.failure
+            if failure is None:
+                raise
+            raise failure from failure.__cause__
+        finally:
+            log.removeFilter(quiet)
         if self.started:
             self.when_started()
 
