@@ -126,6 +126,13 @@ def pretend() -> None:
         from tests.distributed.revisions import newer
 
         newer(os.environ["TEST_REVISION"])
+    if "TEST_BREAK" in os.environ:
+        from toolgate.agent import AgentLoop
+
+        def broken(*_args: object, **_named: object) -> None:
+            raise ZeroDivisionError
+
+        AgentLoop.taking_up = broken  # type: ignore[assignment, method-assign]
     if os.environ.get("TEST_WITHOUT"):
         sys.modules[os.environ["TEST_WITHOUT"]] = None  # type: ignore[assignment]
     skew, real = float(os.environ.get("TEST_CLOCK_SKEW", "0")), time.time

@@ -6,25 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.distributed.cluster import LEASE, Cluster, Process, until
-from toolgate.sessions import Event, Turn
+from tests.distributed.cluster import LEASE, Cluster, until
+from toolgate.sessions import Event
 
 pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
-
-
-async def _who(machines: Cluster, turn: Turn, processes: list[Process]) -> Process:
-    """The process that plays the turn."""
-    found: list[str] = []
-
-    async def taken() -> bool:
-        sql = "SELECT k.name FROM dispatches d JOIN workers k ON k.id = d.worker WHERE d.turn_id = ?1"
-        row = await machines.db.read(lambda tx: tx.row(sql, turn.id))
-        if row is not None:
-            found.append(row[0])
-        return bool(found)
-
-    await until(taken, what="a worker", logs=machines.logs)
-    return next(process for process in processes if found[0].endswith(f":{process.popen.pid}"))
 
 
 def _kinds(events: list[Event], kind: str) -> list[dict[str, Any]]:
@@ -36,7 +21,7 @@ async def test_a_call_that_had_started_is_not_repeated_and_the_model_is_told(mac
     await machines.ready(*workers)
     session = await machines.session()
     turn = await machines.begin(session, [["note", {"key": "once", "seconds": 20}]], "Then this.")
-    victim = await _who(machines, turn, workers)
+    victim = await machines.player(turn.id)
     await until(lambda: _started(machines, session), what="the call to start", logs=machines.logs)
     victim.kill()
     ended = await machines.ended(turn.id)
@@ -62,7 +47,7 @@ async def test_what_only_reads_is_repeated_and_what_has_ended_is_not(machines: C
     session = await machines.session()
     steps = [[["note", {"key": "first"}]], [["look", {"key": "second", "seconds": 3}]], "Seen."]
     turn = await machines.begin(session, *steps)
-    victim = await _who(machines, turn, workers)
+    victim = await machines.player(turn.id)
     await until(lambda: machines.effects("looks") == ["second"], what="the look", logs=machines.logs)
     victim.kill()
     ended = await machines.ended(turn.id)
@@ -82,7 +67,7 @@ async def test_a_worker_that_slept_past_its_lease_writes_nothing_when_it_wakes(m
     await machines.ready(*workers)
     session = await machines.session()
     turn = await machines.begin(session, [["look", {"key": "a", "seconds": 1}]], [["note", {"key": "b"}]], "Awake.")
-    sleeper = await _who(machines, turn, workers)
+    sleeper = await machines.player(turn.id)
     await until(lambda: machines.effects("looks"), what="the look", logs=machines.logs)
     sleeper.signal(signal.SIGSTOP)
     ended = await machines.ended(turn.id)
@@ -98,3 +83,18 @@ async def test_a_worker_that_slept_past_its_lease_writes_nothing_when_it_wakes(m
     assert machines.effects() == ["b"]
     assert second.status == "done"
     assert sleeper.popen.poll() is None, sleeper.output
+
+
+async def test_a_turn_that_breaks_its_player_every_time_ends_as_failed_and_the_worker_goes_on(
+    machines: Cluster,
+) -> None:
+    broken, whole = machines.worker("broken", TEST_BREAK="1"), machines.worker()
+    await machines.ready(broken, whole)
+    session = await machines.session(project="broken")
+    ended = await machines.ended((await machines.begin(session, "Not played.")).id)
+    fine = await machines.ended((await machines.begin(await machines.session(), "Played.")).id)
+
+    assert (ended.status, ended.error) == ("failed", "The turn could not be played (ZeroDivisionError).")
+    assert fine.status == "done"
+    assert broken.popen.poll() is None
+    assert await machines.sessions.try_claim(session) is not None

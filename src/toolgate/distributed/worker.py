@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _ROUND = 1.0
 """Seconds between two signs of life, and two looks at what nobody looks after."""
+_MOST_BREAKS = 5
+"""Tries at a turn that breaks in a way that nobody foresaw."""
 _PAUSE = 0.25
 """Seconds before a session that someone else has is tried again."""
 
@@ -66,6 +69,8 @@ class Worker:
         self._running: set[asyncio.Future[None]] = set()
         self._workflows: set[asyncio.Task[None]] = set()
         """dbos' own tasks: one that has lost its turn stays and waits for somebody else to end it."""
+        self._breaks: Counter[str] = Counter()
+        """How often playing a turn has failed for a reason that nobody foresaw."""
         self._regular: list[asyncio.Task[None]] = []
         self._heard = 0.0
         """When the database last answered."""
@@ -144,6 +149,7 @@ class Worker:
                 if again:
                     await asyncio.sleep(_PAUSE)
         finally:
+            self._breaks.pop(turn_id, None)
             self._running.discard(running)
             running.set_result(None)
             self._engine.freed()
@@ -168,7 +174,7 @@ class Worker:
             return await self._played(taken) is Outcome.lost
         except Exception as error:  # noqa: BLE001 - the workflow must not fail: its turn would never end
             logger("distributed").error("turn_broke", turn_id=turn_id, error=type(error).__name__, exc_info=error)
-            return True
+            return not await self._broken(taken, type(error).__name__)
 
     async def _played(self, taken: dispatches.Taken) -> Outcome:
         bench = self._benches[taken.workspace]
@@ -187,6 +193,21 @@ class Worker:
         if outcome is Outcome.lost:
             await self._let_go(taken)
         return outcome
+
+    async def _broken(self, taken: dispatches.Taken, what: str) -> bool:
+        """End a turn that cannot be played here however often it is tried; whether it has ended."""
+        turn_id = taken.turn.id
+        self._breaks[turn_id] += 1
+        if self._breaks[turn_id] < _MOST_BREAKS:
+            await self._let_go(taken)
+            return False
+        ending = {"status": "failed", "code": "INTERNAL_ERROR", "error": f"The turn could not be played ({what})."}
+        try:
+            await self._db.write(lambda tx: dispatches.finish(tx, taken.lease, turn_id, ending))
+        except ToolgateError as error:
+            logger("distributed").warning("turn_not_ended", turn_id=turn_id, error=str(error))
+            return False
+        return True
 
     async def _let_go(self, taken: dispatches.Taken) -> None:
         """Give the session back if it is still held: whoever goes on need not wait until the lease has run out."""
