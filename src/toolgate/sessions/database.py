@@ -73,7 +73,13 @@ def _driver(url: str, feed: Feed) -> Driver:
             from toolgate.sessions.postgres import Postgres
         except ModuleNotFoundError as error:
             raise StoreError("PostgreSQL needs more packages: pip install 'toolgate[gateway,postgres]'.") from error
-        return Postgres(f"postgresql+asyncpg://{rest}", feed)
+        try:
+            return Postgres(f"postgresql+asyncpg://{rest}", feed)
+        except ValueError as error:  # it quotes a part of the address, which may be a part of the password
+            raise StoreError(
+                "The address of the database is not understood. TOOLGATE_DATABASE_URL is "
+                "postgresql://user:password@host:port/name; write %40 for @, %3A for : and %2F for / in a password."
+            ) from error
     from toolgate.sessions.sqlite import SqliteFile, SqliteMemory
 
     path = rest[1:].partition("?")[0]
