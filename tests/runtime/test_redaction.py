@@ -7,7 +7,8 @@ from pydantic import BaseModel, SecretStr
 
 from tests.kit import Foreign, ProbeTool, call, raising, toolset_of
 from toolgate import ErrorCode, ToolContext, ToolError, ToolResponse
-from toolgate.runtime.redaction import LONGEST, MARK, mask, secrets_of, stored
+from toolgate.runtime.masking import MaskedBytes, MaskedText
+from toolgate.runtime.redaction import LONGEST, MARK, learn, mask, secrets_of, stored
 from toolgate.settings import GatewaySettings, ModelSettings, Settings
 from toolgate.testing import AutoApprover, MemoryRecorder
 
@@ -101,6 +102,23 @@ async def test_a_foreign_tool_gets_its_arguments_as_they_are() -> None:
     result = await toolset_of(tool, settings=settings()).handle(call("foreign", {"text": TOKEN}))
     assert tool.calls == [{"text": TOKEN}]
     assert result.response.data == {"result": len(TOKEN)}
+
+
+def test_a_secret_that_is_learnt_is_masked_by_whoever_masks_the_others() -> None:
+    known = ("first-secret-of-mine",)
+    assert mask("second-secret", known) == "second-secret"
+
+    learn(known, ["second-secret", "short"])
+    learn(known, ["third-secret"])
+
+    text = "first-secret-of-mine second-secret third-secret short"
+    assert mask(text, known) == f"{MARK} {MARK} {MARK} short"
+    assert mask(text, ("first-secret",)) == f"{MARK}-of-mine second-secret third-secret short"
+    pieces, piece = MaskedText(known), MaskedBytes(known)
+    assert (
+        pieces.feed("a third-sec") + pieces.feed("ret") + pieces.rest() == f"a thi{MARK}"
+    )  # three characters tell nothing
+    assert piece.feed(b"a third-sec") + piece.feed(b"ret") + piece.rest() == f"a {MARK}".encode()
 
 
 def test_a_secret_that_begins_like_another_leaves_no_rest() -> None:

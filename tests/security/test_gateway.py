@@ -238,6 +238,40 @@ async def test_g06_a_withdrawn_token_works_nowhere(tmp_path: Path) -> None:
     assert "token-of" not in log
 
 
+async def test_g06_a_token_that_came_later_is_masked_in_a_session_that_was_there_before(tmp_path: Path) -> None:
+    tokens, late = tmp_path / "tokens", "late-token-of-bob-0123"
+    tokens.write_text("alice:first-token-of-alice\n")
+    tokens.chmod(0o600)
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/secret.txt").write_text(f"{late} and first-token-of-alice\n" * 3)
+    environ = {"TOOLGATE_GATEWAY_TOKEN_FILE": str(tokens), "SESSION_CODING_ENABLED": "true"}
+    with serving(tmp_path, **environ) as (process, port, _):
+        running = Gateway(None, port)  # type: ignore[arg-type]
+        async with running.client("first-token-of-alice") as alice:
+            session = await alice.session("coding")
+            await alice.turn(session, "Bash true")  # so that what masks is there already
+            tokens.write_text(f"alice:first-token-of-alice\nbob:{late}\n")
+            process.send_signal(signal.SIGHUP)
+            async with asyncio.timeout(PATIENCE):
+                while "tokens_reloaded" not in (tmp_path / "serve.log").read_text():
+                    await asyncio.sleep(0.05)
+            await works(running, late)
+            await alice.data("session.subscribe", session_id=session, after_seq=9999, details=True)
+            frames = []
+            for message in (
+                "read_file path=secret.txt",
+                "Bash cat secret.txt; sleep 0.1",
+                f"I am {late}",
+                f"rm {late}",
+            ):
+                frames += await alice.turn(session, message)
+            await alice.data("session.rename", session_id=session, title=late)
+            frames += [await alice.data("session.list"), await alice.data("chat.history", session_id=session)]
+    assert "[redacted] and [redacted]" in json.dumps(frames)
+    assert late not in json.dumps(frames)
+    assert late not in (tmp_path / "serve.log").read_text()
+
+
 async def test_g06_a_cookie_dies_with_its_token(tmp_path: Path) -> None:
     async with gateway(settings_for(tmp_path)) as running:
         headers = {"Origin": f"http://{running.address}", "Cookie": f"toolgate_{running.port}={_cookie(running)}"}

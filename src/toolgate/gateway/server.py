@@ -20,6 +20,7 @@ from toolgate.gateway.logs import logging_to_stderr
 from toolgate.gateway.protocols import PatientProtocol, SocketProtocol
 from toolgate.gateway.tokens import tokens_of
 from toolgate.log import logger
+from toolgate.runtime.redaction import learn, secrets_of
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -177,6 +178,7 @@ class GatewayServer(uvicorn.Server):
         except ToolgateError as error:
             logger("gateway").error("tokens_not_reloaded", reason=str(error))
             return
+        learn(secrets_of(self._app.state.settings), tokens.values())
         self._app.state.access.replace(tokens)
         if self._app.state.service is not None:
             self._app.state.service.withdraw_expired()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from toolgate.runtime.redaction import MARK, pattern_of
+from toolgate.runtime.redaction import MARK, now, pattern_of
 
 OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
 
@@ -19,7 +19,7 @@ class MaskedText:
 
     def __init__(self, secrets: tuple[str, ...]) -> None:
         self._pattern = pattern_of(secrets)
-        self._secrets = secrets
+        self._secrets = secrets = now(secrets)
         self._longest = max(map(len, secrets))
         self._firsts = {secret[: _SHOWN + 1] for secret in secrets}
         self._seen = ""
@@ -63,7 +63,8 @@ class MaskedBytes:
     """Replaces secrets in bytes that come in pieces, also where a secret lies across two of them."""
 
     def __init__(self, secrets: tuple[str, ...]) -> None:
-        self._secrets = sorted((secret.encode("utf-8", "replace") for secret in secrets), key=len, reverse=True)
+        known = [secret.encode("utf-8", "replace") for secret in now(secrets)]
+        self._secrets = sorted(known, key=len, reverse=True)
         self._pattern = re.compile(b"|".join(map(re.escape, self._secrets)) or rb"(?!)")
         self._longest = max(map(len, self._secrets), default=1)
         self._held = b""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ LONGEST = 2_000
 MOST = 100
 """Items of one list or object that are kept in the record."""
 _LONGEST_KEY = 200
+_SHORTEST = 6
+"""Characters of a secret that is masked: a shorter one would be found in everything."""
 
 _SECRET_KEY = re.compile(
     r"pass(word|wd|phrase)|secret|token|api[_-]?key|authorization|credential|private[_-]?key", re.IGNORECASE
@@ -59,13 +62,29 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
         fields = area.__dict__.values() if isinstance(area, BaseModel) else (area,)
         found.extend(value.get_secret_value() for value in fields if isinstance(value, SecretStr))
     found.extend(settings.gateway.tokens_by_user().values())
-    return tuple(secret for secret in found if len(secret) >= 6)
+    return tuple(secret for secret in found if len(secret) >= _SHORTEST)
+
+
+_later: dict[tuple[str, ...], tuple[str, ...]] = {}
+"""Secrets that somebody holds → the same and those that came while this process ran."""
+
+
+def learn(secrets: tuple[str, ...], more: Iterable[str]) -> None:
+    """From now on, whoever masks these secrets masks these others, too, without being told."""
+    fresh = [secret for secret in more if len(secret) >= _SHORTEST]
+    _later[secrets] = tuple(dict.fromkeys((*now(secrets), *fresh)))
+    pattern_of.cache_clear()
+
+
+def now(secrets: tuple[str, ...]) -> tuple[str, ...]:
+    """The secrets and what came to them."""
+    return _later.get(secrets, secrets)
 
 
 @functools.lru_cache(maxsize=16)
 def pattern_of(secrets: tuple[str, ...]) -> re.Pattern[str]:
     """Finds any of them; of two that begin alike the longer one."""
-    return re.compile("|".join(map(re.escape, sorted(secrets, key=len, reverse=True))) or r"(?!)")
+    return re.compile("|".join(map(re.escape, sorted(now(secrets), key=len, reverse=True))) or r"(?!)")
 
 
 def mask(value: Any, secrets: tuple[str, ...]) -> Any:
