@@ -1,0 +1,229 @@
+"""Sub-agents on several workers: spread, capped, shared fairly, found again after deaths, and ended from the top."""
+
+import asyncio
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.distributed.cluster import OPTIONS, Cluster, Process, cluster, until
+from tests.distributed.faults import proxied
+from toolgate.protocol.approval import Approval
+from toolgate.sessions import SessionManager, Turn
+from toolgate.settings import SessionSettings
+
+pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+
+AT_ONCE = 8
+"""Sub-agents of one turn that work side by side."""
+
+
+@pytest.fixture
+async def family(own_url: str, tmp_path: Path) -> AsyncIterator[Cluster]:
+    """A cluster without workers whose sessions may have sub-agents; a user has three of them at a time."""
+    options = dataclasses.replace(OPTIONS, user_agents=3)
+    async with cluster(own_url, tmp_path, options, SESSION_CODING_ENABLED="true") as made:
+        made.sessions = SessionManager(made.db, SessionSettings(coding_enabled=True))
+        yield made
+
+
+def _task(*steps: Any) -> list[Any]:
+    return ["task", {"agent": "general", "prompt": json.dumps(list(steps))}]
+
+
+def _spanning(key: str, seconds: float) -> list[Any]:
+    return _task([["span", {"key": key, "seconds": seconds}]], f"Child {key}.")
+
+
+async def _parent(machines: Cluster, *steps: Any, user: str = "ada") -> Turn:
+    session = await machines.sessions.create("coding", user=user, project="main")
+    return await machines.begin(session.id, *steps)
+
+
+async def _children(machines: Cluster, parent: Turn) -> list[Turn]:
+    """The turns of a turn's sub-agents, in the order of their tasks."""
+    sessions = [event.payload["session_id"] for event in await machines.events(parent.session_id)
+                if event.kind == "agent_started"]  # fmt: skip
+    found = [await machines.sessions.turns(session) for session in sessions]
+    assert [len(turns) for turns in found] == [1] * len(found)
+    return [turns[0] for turns in found]
+
+
+def _most(spans: list[str]) -> int:
+    """How many were at work at the same time, at the most."""
+    now = most = 0
+    for line in spans:
+        now += 1 if line[0] == "+" else -1
+        most = max(most, now)
+    return most
+
+
+def _begun(machines: Cluster) -> list[str]:
+    """The spans that have begun, without their process."""
+    return [line[1:].partition("@")[0] for line in machines.effects("spans") if line[0] == "+"]
+
+
+async def _answers(machines: Cluster, turn: Turn) -> list[str]:
+    return [message.content for message in await machines.sessions.messages(turn.session_id) if message.role == "tool"]
+
+
+async def test_a_fan_out_is_spread_over_the_workers_and_no_turn_has_more_than_its_share_at_once(
+    family: Cluster,
+) -> None:
+    wide = {"TOOLGATE_LIMITS_USER_AGENTS": "12", "TOOLGATE_DISTRIBUTED_AGENT_SLOTS": "6"}
+    workers = [family.worker(**wide), family.worker(**wide)]
+    await family.ready(*workers)
+    turn = await _parent(family, [_spanning(f"c{n}", 2.0) for n in range(10)], "All of them.")
+    ended = await family.ended(turn.id)
+    spans = family.effects("spans")
+    places = Counter(line.partition("@")[2] for line in spans if line[0] == "+")
+
+    assert ended.status == "done"
+    assert [f"Child c{n}." in answer for n, answer in enumerate(await _answers(family, turn))] == [True] * 10
+    assert places.keys() == {str(process.popen.pid) for process in workers}
+    assert _most(spans) == AT_ONCE
+    for process in workers:
+        assert _most([line for line in spans if line.endswith(f"@{process.popen.pid}")]) <= 6
+
+
+async def test_a_user_has_no_more_sub_agents_at_once_than_the_cap_and_others_do_not_wait_for_them(
+    family: Cluster,
+) -> None:
+    await family.ready(family.worker(), family.worker())
+    greedy = [
+        await _parent(family, [_spanning(f"g{place}{n}", 1.5) for n in range(5)], "Greedy.", user="greedy")
+        for place in range(2)
+    ]
+    await until(lambda: len(family.effects("spans")) >= 3, what="the first three", logs=family.logs)
+    modest = await _parent(family, [_spanning("m", 0.1)], "Modest.", user="modest")
+    first = await family.ended(modest.id)
+    left = [turn for turn in greedy if (await family.sessions.turn(turn.id)).status == "running"]  # type: ignore[union-attr]
+    ended = [await family.ended(turn.id) for turn in greedy]
+    spans = family.effects("spans")
+    theirs = [line for line in spans if line[1] == "g"]
+
+    assert first.status == "done"
+    assert len(left) == 2, "the modest one had to wait for the greedy one's"
+    assert [turn.status for turn in ended] == ["done", "done"]
+    assert _most(theirs) == 3
+    assert len({line.partition("@")[2] for line in theirs}) == 2, "all of them on one worker"
+    assert sorted(_begun(family)) == sorted([*(f"g{place}{n}" for place in range(2) for n in range(5)), "m"])
+
+
+async def test_cancelling_ends_the_sub_agents_that_work_and_those_that_wait_for_a_place(family: Cluster) -> None:
+    await family.ready(family.worker())
+    turn = await _parent(family, [_spanning(f"c{n}", 60) for n in range(5)], "Not reached.")
+    await until(lambda: len(family.effects("spans")) == 3, what="three of them", logs=family.logs)
+    await until(lambda: _as_many(family, turn, 5), what="all of them in the queue", logs=family.logs)
+    await family.runner.cancel(turn.session_id)
+    ended = await family.ended(turn.id)
+    children = [await family.ended(child.id) for child in await _children(family, turn)]
+
+    assert ended.status == "cancelled"
+    assert [child.status for child in children] == ["cancelled"] * 5
+    assert len(_begun(family)) == 3
+    assert len(await _answers(family, turn)) == 5, "a call without an answer"
+
+
+async def _as_many(machines: Cluster, turn: Turn, count: int) -> bool:
+    return len(await _children(machines, turn)) == count
+
+
+@pytest.mark.parametrize("victim", ["parent", "children"])
+async def test_the_death_of_a_worker_starts_no_child_twice_and_the_parent_gets_every_answer(
+    family: Cluster, victim: str
+) -> None:
+    few = {"TOOLGATE_LIMITS_USER_AGENTS": "6", "TOOLGATE_DISTRIBUTED_AGENT_SLOTS": "2"}
+    workers = [family.worker(**few), family.worker(**few)]
+    await family.ready(*workers)
+    turn = await _parent(family, [_spanning(f"c{n}", 5) for n in range(4)], "Everybody.")
+    await until(lambda: len(family.effects("spans")) == 4, what="two on each", logs=family.logs)
+    parents = await family.player(turn.id)
+    dead: Process = parents if victim == "parent" else next(one for one in workers if one is not parents)
+    lost = {line[1:].partition("@")[0] for line in family.effects("spans") if line.endswith(f"@{dead.popen.pid}")}
+    dead.kill()
+    ended = await family.ended(turn.id)
+    children = await _children(family, turn)
+
+    assert (ended.status, ended.attempt) == ("done", 2 if victim == "parent" else 1)
+    assert [f"Child c{n}." in answer for n, answer in enumerate(await _answers(family, turn))] == [True] * 4
+    assert [child.status for child in children] == ["done"] * 4
+    assert Counter(_begun(family)) == {f"c{n}": 2 if f"c{n}" in lost else 1 for n in range(4)}
+    assert len([one for one in await family.sessions.list(children=True) if one.parent_id == turn.session_id]) == 4
+
+
+async def test_the_same_task_with_the_same_id_is_another_child(family: Cluster) -> None:
+    await family.ready(family.worker())
+    again = _task([["note", {"key": "done"}]], "Did it.")
+    turn = await _parent(family, [again], [again], "Twice.")
+    ended = await family.ended(turn.id)
+
+    assert ended.status == "done"
+    assert family.effects() == ["done", "done"]
+    assert len(await _children(family, turn)) == 2
+
+
+async def test_a_sub_agent_asks_the_person_who_watches_its_parent_also_after_the_death_of_its_worker(
+    family: Cluster,
+) -> None:
+    workers = [family.worker(), family.worker()]
+    await family.ready(*workers)
+    turn = await _parent(family, [_task([["risky", {"key": "allowed"}]], "It was allowed.")], "Well.")
+    question = await family.question(turn.session_id)
+    [child] = await _children(family, turn)
+    (await family.player(child.id)).kill()
+    await until(lambda: _attempts(family, child, 2), what="another worker", logs=family.logs)
+    again = await family.question(turn.session_id)
+    await family.sessions.decide(question.id, Approval(allowed=True))
+    ended = await family.ended(turn.id)
+    kinds = Counter(event.kind for event in await family.events(turn.session_id))
+
+    assert (question.agent, question.tool_name) == ("general", "risky")
+    assert again == question
+    assert ended.status == "done"
+    assert "It was allowed." in (await _answers(family, turn))[0]
+    assert family.effects() == ["allowed"]
+    assert (kinds["approval_request"], kinds["approval_resolved"]) == (1, 1)
+
+
+async def _attempts(machines: Cluster, turn: Turn, count: int) -> bool:
+    found = await machines.sessions.turn(turn.id)
+    return found is not None and found.attempt == count
+
+
+async def test_cancelling_while_the_parents_worker_is_dead_ends_its_children_elsewhere(family: Cluster) -> None:
+    few = {"TOOLGATE_DISTRIBUTED_AGENT_SLOTS": "1"}
+    await family.ready(family.worker(**few), family.worker(**few))
+    turn = await _parent(family, [_spanning(f"c{n}", 80) for n in range(2)], "Not reached.")
+    await until(lambda: len(family.effects("spans")) == 2, what="one on each", logs=family.logs)
+    (await family.player(turn.id)).kill()
+    assert await family.runner.cancel(turn.session_id)
+    ended = await family.ended(turn.id)
+    children = [await family.ended(child.id) for child in await _children(family, turn)]
+    next_one = await family.ended((await family.begin(turn.session_id, "And now?")).id)
+
+    assert ended.status == "cancelled"
+    assert [child.status for child in children] == ["cancelled", "cancelled"]
+    assert len(await _answers(family, turn)) == 2
+    assert next_one.status == "done"
+
+
+async def test_a_database_that_is_away_for_a_moment_ends_no_child(family: Cluster) -> None:
+    few = {"TOOLGATE_DISTRIBUTED_AGENT_SLOTS": "1"}
+    async with proxied(family.url) as (proxy, way):
+        workers = [family.worker(TOOLGATE_DATABASE_URL=way, **few), family.worker(TOOLGATE_DATABASE_URL=way, **few)]
+        await family.ready(*workers)
+        turn = await _parent(family, [_spanning(f"c{n}", 4) for n in range(2)], "Both.")
+        await until(lambda: len(family.effects("spans")) == 2, what="one on each", logs=family.logs)
+        proxy.cut()
+        await asyncio.sleep(1.2)
+        proxy.heal()
+        ended = await family.ended(turn.id)
+
+    assert ended.status == "done"
+    assert [f"Child c{n}." in answer for n, answer in enumerate(await _answers(family, turn))] == [True, True]
+    assert [child.status for child in await _children(family, turn)] == ["done", "done"]
