@@ -27,7 +27,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.jsontext import encode
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Approver, MemoryStore
-from toolgate.runtime.policy_source import policy_of
+from toolgate.runtime.policy_source import check_policy
 from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.sessions import Lease, SessionStore, Usage
@@ -130,7 +130,7 @@ class AgentLoop:
                 raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
             mode = await sessions.get_mode(session_id)
             seat = await self._seats.take(session_id)
-            policy_of(seat.context)
+            check_policy(seat.context)
             said = mask(content, self._secrets) if self._secrets else content
             started = await sessions.start_turn(lease, said, request_id=request_id)
         except BaseException:
@@ -209,7 +209,7 @@ class AgentLoop:
             return
         seat = await self._seats.take_up(lease.session_id, lease.fence, shell)
         try:
-            policy_of(seat.context)
+            check_policy(seat.context)
             yield assemble(
                 self._means,
                 seat.context,

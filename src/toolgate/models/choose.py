@@ -6,12 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ModelError
-from toolgate.models.anthropic import DEFAULT_MODEL as ANTHROPIC_DEFAULT
-from toolgate.models.anthropic import AnthropicModel
 from toolgate.models.base import ModelClient
-from toolgate.models.offline import OfflineModel
-from toolgate.models.openai import DEFAULT_MODEL as OPENAI_DEFAULT
-from toolgate.models.openai import OpenAIModel
 
 if TYPE_CHECKING:
     from toolgate.settings import ModelSettings
@@ -54,13 +49,21 @@ def choose_model(
 def model_of(settings: ModelSettings) -> ModelClient:
     """The client that completed settings stand for."""
     if settings.provider == "offline":
+        from toolgate.models.offline import OfflineModel
+
         return OfflineModel()
     options: dict[str, Any] = {"base_url": settings.base_url}
     if settings.api_key is not None:
         options["api_key"] = settings.api_key.get_secret_value()
+    if settings.name:
+        options["model"] = settings.name
     if settings.provider == "anthropic":
-        return AnthropicModel(settings.name or ANTHROPIC_DEFAULT, **options)
-    return OpenAIModel(settings.name or OPENAI_DEFAULT, **options)
+        from toolgate.models.anthropic import AnthropicModel
+
+        return AnthropicModel(**options)
+    from toolgate.models.openai import OpenAIModel
+
+    return OpenAIModel(**options)
 
 
 def _wanted(name: str | None, settings: ModelSettings, environ: Mapping[str, str]) -> tuple[str, str | None]:

@@ -13,7 +13,6 @@ import importlib
 import sys
 import threading
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
@@ -37,7 +36,7 @@ def load(package: str) -> ModuleType:
             gc.enable()
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds the packages below one name."""
 
     def __init__(self, package: str) -> None:
@@ -51,11 +50,12 @@ class _Finder(MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, path)
         if spec is not None and spec.submodule_search_locations is not None and hasattr(spec.loader, "get_code"):
-            spec.loader = _Waiting(spec.loader)
+            waiting: Any = _Waiting(spec.loader)
+            spec.loader = waiting
         return spec
 
 
-class _Waiting(Loader):
+class _Waiting:
     """Runs nothing until something is asked for that cannot be had otherwise."""
 
     def __init__(self, loader: Any) -> None:

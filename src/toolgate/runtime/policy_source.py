@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from toolgate.errors import PolicyError, ToolError
@@ -9,6 +10,8 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.tools.context import ToolContext
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from toolgate.runtime.policy import Policy
     from toolgate.workspace import Workspace
 
@@ -28,10 +31,21 @@ def policy_of(context: ToolContext) -> Policy:
     return policy
 
 
+def check_policy(context: ToolContext) -> None:
+    """Raise what is wrong with the policy before anything is asked of it.
+
+    Without a file of the user's or the project's nothing can be wrong, and the built-in rules wait for the first call.
+    """
+    if "policy" in context.shared:
+        return
+    file, workspace = context.settings.policy_file, context.workspace
+    users = file is not None and _may_exist(file)
+    if users or (workspace is not None and project_text(workspace) is not None):
+        policy_of(context)
+
+
 def project_text(workspace: Workspace) -> str | None:
     """The project's policy file, or None if there is none."""
-    import os
-
     try:
         with workspace.open_file(PROJECT_POLICY) as file:
             content = os.pread(file.fd, _LARGEST + 1, 0)
@@ -45,3 +59,14 @@ def project_text(workspace: Workspace) -> str | None:
         return content.decode()
     except UnicodeDecodeError:
         raise PolicyError(f"{PROJECT_POLICY} is not UTF-8: save it as UTF-8") from None
+
+
+def _may_exist(path: Path) -> bool:
+    """Whether there is something; what it is, and whether it can be read, shows when it is."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):
+        return True
+    return True

@@ -11,7 +11,6 @@ from toolgate.protocol.ids import uuid7
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.log import clean
-from toolgate.sessions.words import indexed, wanted
 
 _INSERT = "INSERT INTO memories (id, user_name, project, content, created_at"
 _FOUND = "SELECT m.id, m.content, m.created_at FROM memories m"
@@ -30,12 +29,16 @@ class Memory:
 
     async def append(self, content: str) -> None:
         """Keep one note."""
+        from toolgate.sessions.words import indexed
+
         text = clean(content)
         values = (uuid7(), *self._owner, text, time.time())
         await self._db.write(lambda tx: _insert(tx, values, indexed(text)))
 
     async def search(self, query: str, limit: int) -> list[dict[str, Any]]:
         """The notes that hold any of the query's words, or words that begin like them; the best first."""
+        from toolgate.sessions.words import wanted
+
         words = wanted(query)
         if not words or limit < 1:
             return []

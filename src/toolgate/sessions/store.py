@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Recorder, TodoStore
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions.resuming import Standing
 from toolgate.sessions.types import (
     ApprovalRow,
     Call,
@@ -24,6 +23,9 @@ from toolgate.sessions.types import (
     TurnStatus,
     Usage,
 )
+
+if TYPE_CHECKING:
+    from toolgate.sessions.resuming import Standing
 
 
 class SessionStore(Protocol):

@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions import approvals, calls, leases, resuming, transcript, turns
+from toolgate.sessions import approvals, calls, leases, transcript, turns
 from toolgate.sessions.appending import append_all
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.log import Pen, as_json
-from toolgate.sessions.resuming import Standing
 from toolgate.sessions.schema import SPAN
 from toolgate.sessions.types import ApprovalRow, Call, Event, Lease, Message, Recovery, Turn, TurnStatus, Usage
+
+if TYPE_CHECKING:
+    from toolgate.sessions.resuming import Standing
 
 
 class Work:
@@ -66,6 +68,8 @@ class Work:
 
     async def resume_turn(self, lease: Lease, turn_id: str, repeats: Callable[[str], bool]) -> Standing:
         """Where a turn stands that another process has begun."""
+        from toolgate.sessions import resuming
+
         return await self._db.write(lambda tx: resuming.resume(tx, lease, turn_id, repeats))
 
     async def request_cancel(self, session_id: str) -> bool:

@@ -96,7 +96,7 @@ def guess(sample: bytes) -> str:
     text = sample[: sample.rfind(b"\n") + 1] or sample
     for name, codec, usual, share in _CANDIDATES:
         foreign = re.sub("[\x00-\x7f]", "", _decode(text, codec))
-        if foreign and len(usual.findall(foreign)) >= share * len(foreign):
+        if foreign and len(re.findall(usual, foreign)) >= share * len(foreign):
             return name
     words = re.findall(rb"[\xa8\xb8\xc0-\xff]{3,}", text)
     if len(b"".join(words)) * 2 > len(text.translate(None, bytes(range(128)))):
@@ -110,13 +110,13 @@ _KANA = "\u3040-\u30ff"
 _MARKS = "\u3001-\u3017\uff01-\uff5e\u2010-\u2027"
 _CANDIDATES = (
     # name, codec, and the share of its characters that are usual in real text of it
-    ("shift_jis", "shift_jis", re.compile(f"[{_KANA}]"), 0.25),
-    ("euc-jp", "euc_jp", re.compile(f"[{_KANA}]"), 0.25),
-    ("euc-kr", "euc_kr", re.compile("[\uac00-\ud7a3]"), 0.6),
-    ("gbk (gb18030)", "gb2312", re.compile(f"[{_HAN}{_MARKS}]"), 0.9),
-    ("big5", "big5", re.compile(f"[{_HAN}{_MARKS}]"), 0.9),
-    ("shift_jis", "shift_jis", re.compile(f"[{_HAN}{_MARKS}]"), 0.9),
-    ("gbk (gb18030)", "gb18030", re.compile(f"[{_HAN}{_MARKS}]"), 0.9),
+    ("shift_jis", "shift_jis", f"[{_KANA}]", 0.25),
+    ("euc-jp", "euc_jp", f"[{_KANA}]", 0.25),
+    ("euc-kr", "euc_kr", "[\uac00-\ud7a3]", 0.6),
+    ("gbk (gb18030)", "gb2312", f"[{_HAN}{_MARKS}]", 0.9),
+    ("big5", "big5", f"[{_HAN}{_MARKS}]", 0.9),
+    ("shift_jis", "shift_jis", f"[{_HAN}{_MARKS}]", 0.9),
+    ("gbk (gb18030)", "gb18030", f"[{_HAN}{_MARKS}]", 0.9),
 )
 
 

@@ -4,6 +4,8 @@ A sparse index keeps how many lines begin before every block of a file, as far a
 file's identity, so that a later window of an unchanged file is found without reading what lies before it.
 """
 
+from __future__ import annotations
+
 import io
 import os
 import threading
@@ -13,9 +15,12 @@ from bisect import bisect_left
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from toolgate.workspace.encoding import Encoding
 from toolgate.workspace.threads import Stop
+
+if TYPE_CHECKING:
+    from toolgate.workspace.encoding import Encoding
 
 Read = Callable[[int, int], bytes]
 """Reads so many bytes at an offset, as `os.pread` does for one file."""

@@ -1,7 +1,5 @@
 """`current_time`: the date and time in a time zone."""
 
-import difflib
-import zoneinfo
 from datetime import UTC, datetime, tzinfo
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -46,9 +44,13 @@ class CurrentTimeTool(Tool[CurrentTimeParams]):
 def _zone(name: str) -> tzinfo:
     if name == "UTC":  # also where there is no time zone database
         return UTC
+    import zoneinfo
+
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        import difflib
+
         near = difflib.get_close_matches(name[:60], zoneinfo.available_timezones(), n=3)
         guess = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
         raise ToolError(

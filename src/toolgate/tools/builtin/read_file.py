@@ -1,5 +1,9 @@
 """`read_file`: a window of lines of a text file."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from toolgate.protocol.envelope import ToolResponse
@@ -10,7 +14,9 @@ from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
 from toolgate.workspace.known import KnownFiles
 from toolgate.workspace.oserrors import quote
-from toolgate.workspace.read import PATIENCE, Window, read_first_page, read_window
+
+if TYPE_CHECKING:
+    from toolgate.workspace.read import Window
 
 WINDOW_FACTOR = 8
 """A window holds this many times TOOL_OUTPUT_MAX_BYTES: it pages by itself, and a page should not be cut twice."""
@@ -40,6 +46,8 @@ class FileReadTool(Tool[FileReadParams]):
 
     async def execute(self, params: FileReadParams, context: ToolContext) -> ToolResponse:
         """Read the window and remember what was seen."""
+        from toolgate.workspace.read import read_first_page, read_window
+
         budget = min(WINDOW_FACTOR * context.settings.tool_output.max_bytes, _LARGEST_WINDOW)
         known = KnownFiles.of(context.shared)
         workspace, limit = context.require_workspace(), min(params.limit, _MOST_LINES)
@@ -74,6 +82,8 @@ def _is_partial(window: Window) -> bool:
 def _text(window: Window, params: FileReadParams) -> str:
     path = quote(params.path)
     if window.searched is not None:
+        from toolgate.workspace.read import PATIENCE
+
         return (
             f"Line {window.start_line} of {path} was not reached within {PATIENCE:g} s: {window.searched} lines lie "
             "before the place where the search ended. Repeat the call: it goes on from there."
