@@ -112,6 +112,7 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
 
 def _again(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool) -> Turn:
     """Note that the turn goes on; if another worker played it and is gone without a word, that is another attempt."""
+    _hush(transaction, turn.session_id)
     attempt = turn.attempt + crashed
     transaction.run("UPDATE turns SET attempt = ?2 WHERE id = ?1", turn.id, attempt)
     pen = Pen(transaction, turn.session_id, lease, turn_id=turn.id)
@@ -122,15 +123,23 @@ def _again(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool)
 def finish(
     transaction: Transaction, lease: Lease, turn_id: str, ending: dict[str, Any], shell: str | None = None
 ) -> Turn:
-    """End a turn, give the session back, and forget the text in the making."""
+    """End a turn, give the session back, and forget what was shown before it was in the log."""
     turn = turns.finish(transaction, lease, turn_id, usage=None, **ending)
     _keep_shell(transaction, lease.session_id, shell)
     leases.release(transaction, lease)
     end(transaction, turn_id)
-    transaction.run("DELETE FROM live WHERE session_id = ?1", lease.session_id)
+    _hush(transaction, lease.session_id)
     if turn.status != "done":
         _end_children(transaction, turn)
     return turn
+
+
+def _hush(transaction: Transaction, session_id: str) -> None:
+    """Nothing is being said or printed in the session."""
+    transaction.run(
+        "WITH printed AS (DELETE FROM live_output WHERE session_id = ?1) DELETE FROM live WHERE session_id = ?1",
+        session_id,
+    )
 
 
 def _end_children(transaction: Transaction, parent: Turn) -> None:
@@ -166,6 +175,7 @@ def park(transaction: Transaction, lease: Lease, turn_id: str, shell: str | None
     """Put a turn aside until a person has answered: nobody plays it, nobody holds its session."""
     if leases.release(transaction, lease):
         _keep_shell(transaction, lease.session_id, shell)
+        _hush(transaction, lease.session_id)
         _move(transaction, turn_id, "parked")
 
 
@@ -173,6 +183,7 @@ def hand_over(transaction: Transaction, lease: Lease, turn_id: str, queue: str, 
     """Give a turn back to its queue for another worker."""
     if leases.release(transaction, lease):
         _keep_shell(transaction, lease.session_id, shell)
+        _hush(transaction, lease.session_id)
         requeue(transaction, turn_id, queue)
 
 

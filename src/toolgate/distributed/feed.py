@@ -12,18 +12,18 @@ from toolgate.errors import StoreError
 from toolgate.log import logger
 
 if TYPE_CHECKING:
-    from toolgate.distributed.live import Live
+    from toolgate.distributed.live import Live, Look
     from toolgate.protocol.ports import LiveListener
     from toolgate.sessions import Database, Event, SessionStore
 
 _AGAIN = 0.5
 """Seconds before a database that did not answer is asked again."""
 _LOOK = 15.0
-"""Seconds after which text in the making is looked for, even if nobody says that there is some."""
+"""Seconds after which something new is looked for, even if nobody says that there is some."""
 
 
 class DurableFeed:
-    """The `EventFeed` of a gateway: the log by number, and text in the making where a worker has written some.
+    """The `EventFeed` of a gateway: the log by number, and what workers have written beside it.
 
     A database that is away for a while is waited for: nothing is missing when it is back, for the log has numbers.
     """
@@ -75,11 +75,13 @@ class DurableFeed:
 
 
 class _Watching:
-    """Reads the text in the making of one session whenever there may be more."""
+    """Reads what is live in one session whenever there may be more."""
 
     def __init__(self, db: Database, session_id: str) -> None:
         self.listeners: list[LiveListener] = []
         self.latest: Live | None = None
+        self._printed: int | None = None
+        """The last piece of output that was told."""
         self._db = db
         self._session_id = session_id
         self.task = asyncio.get_running_loop().create_task(self._watch(), name="toolgate-live")
@@ -90,22 +92,27 @@ class _Watching:
                 news.clear()
                 try:
                     await self._db.driver.listen()
-                    found = await self._db.read(lambda tx: live.read(tx, self._session_id))
-                    if found is not None:
-                        self._tell(found)
+                    self._tell(await self._db.read(lambda tx: live.look(tx, self._session_id, self._printed)))
                 except StoreError as error:
-                    logger("distributed").info("live_text_not_read", error=type(error).__name__)
+                    logger("distributed").info("live_not_read", error=type(error).__name__)
                     await asyncio.sleep(_AGAIN)
+                    continue
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_LOOK):
                         await news.wait()
 
-    def _tell(self, found: Live) -> None:
+    def _tell(self, found: Look) -> None:
+        self._printed = found.number
+        if found.said is not None and found.said != self.latest:
+            self._tell_text(found.said)
+        for piece in found.printed:
+            for listener in list(self.listeners):
+                listener.output(piece.call_id, piece.stream, piece.text, piece.left_out)
+
+    def _tell_text(self, said: Live) -> None:
         before = self.latest
-        if found == before:
-            return
-        same = before is not None and (before.turn_id, before.base) == (found.turn_id, found.base)
+        same = before is not None and (before.turn_id, before.base) == (said.turn_id, said.base)
         known = len(before.content) if before is not None and same else 0
-        self.latest = found
+        self.latest = said
         for listener in list(self.listeners):
-            listener.text(found.base, known, found.content[known:])
+            listener.text(said.base, known, said.content[known:])

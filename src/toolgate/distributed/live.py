@@ -1,7 +1,7 @@
-"""Text in the making: a worker writes it beside the log, gateways show it; losing it loses nothing.
+"""What a turn says before it is in the log: a worker writes it, gateways show it; losing it loses nothing.
 
-One row a session holds what the model has said since its last message. It is in an unlogged table, is rewritten at
-most ten times a second, and is gone with the turn: what counts is the message, which is in the log before it ends.
+One row a session holds what the model has said since its last message; what commands print is in `printing`. Both are
+in unlogged tables, are written at most ten times a second, and are gone with the turn: what counts is in the log.
 """
 
 from __future__ import annotations
@@ -10,17 +10,22 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from toolgate.agent.events import AgentEvent, TextChunk
+from toolgate.agent.events import AgentEvent, TextChunk, ToolOutput, ToolResultInfo
+from toolgate.distributed.printing import Buffer, Piece, Printer, joined
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
-from toolgate.sessions import Database
+from toolgate.sessions import Database, Lease
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.log import clean
 
 _PAUSE = 0.1
 """Seconds between two writes."""
+_LONG_PAUSE = 0.5
+"""The same while a command prints more than is written."""
 _LONGEST = 256 * 1024
 """Characters of an answer that are shown before it is whole."""
+_LAST = 2.0
+"""Seconds that a write which has begun may take when the turn is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,63 +39,125 @@ class Live:
     """All of it so far."""
 
 
-def read(transaction: Transaction, session_id: str) -> Live | None:
-    """What is being said in a session, if anything is."""
-    row = transaction.row("SELECT turn_id, base, content FROM live WHERE session_id = ?1", session_id)
-    return None if row is None else Live(*row)
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What there is to see in a session."""
+
+    said: Live | None
+    printed: list[Piece]
+    number: int
+    """That of the last piece: who has seen it looks from after it."""
+
+
+_SEEN = "CASE WHEN ?2 > (SELECT MAX(number) FROM live_output WHERE session_id = ?1) THEN 0 ELSE ?2 END"
+"""Where to go on; from the beginning if the server has crashed since, because that begins the numbers again."""
+_LOOK = (
+    "SELECT 0, turn_id, base, '', '', content FROM live WHERE session_id = ?1 "
+    "UNION ALL SELECT o.number, o.turn_id, 0, o.call_id, o.stream, o.content FROM live_output o "
+    "JOIN sessions s ON s.id = o.session_id AND o.turn_id LIKE '%:' || s.fence "  # nobody hears who has lost it
+    f"WHERE o.session_id = ?1 AND o.number > {_SEEN} ORDER BY 1"
+)
+
+
+def look(transaction: Transaction, session_id: str, seen: int | None) -> Look:
+    """What is being said in a session, and what was printed since a number; without one, nothing was seen yet.
+
+    Who joins sees what is printed from then on, as in a gateway that plays the turn itself.
+    """
+    if seen is None:
+        row = transaction.row("SELECT COALESCE(MAX(number), 0) FROM live_output WHERE session_id = ?1", session_id)
+        seen = 0 if row is None else int(row[0])
+    said, rows = None, []
+    for number, turn_id, base, call_id, stream, content in transaction.rows(_LOOK, session_id, seen):
+        if number:
+            seen = number
+            rows.append((call_id, stream, content))
+        else:
+            said = Live(turn_id, base, content)
+    return Look(said, joined(rows), seen)
 
 
 class LiveWriter:
-    """Takes the events of a turn and writes its text, now and then, for others to see."""
+    """Takes the events of a turn and writes what is new, now and then, for others to see."""
 
-    def __init__(self, db: Database, session_id: str, turn_id: str, position: Callable[[], int]) -> None:
+    def __init__(self, db: Database, lease: Lease, turn_id: str, position: Callable[[], int]) -> None:
         """`position` tells the last event of the log that belongs to the turn."""
         self._db = db
-        self._session_id = session_id
+        self._lease = lease
         self._turn_id = turn_id
         self._position = position
         self._base = 0
         self._text = ""
         self._written = 0
+        self._printed = Buffer()
+        self._printer = Printer(lease, turn_id)
         self._task: asyncio.Task[None] | None = None
+        self._over = asyncio.Event()
 
     def emit(self, event: AgentEvent) -> None:
-        """Take one event: text is written a little later; anything else ends the message."""
-        if not isinstance(event, TextChunk):
+        """Take one event: text and output are written a little later; anything else ends the message."""
+        if isinstance(event, TextChunk):
+            if not self._text:
+                self._base, self._written = self._position(), 0
+            if len(self._text) < _LONGEST:
+                self._text += clean(event.content)
+        elif isinstance(event, ToolOutput):
+            self._printed.add(event.call_id, event.stream, event.text)
+        else:
             self._text = ""
+            if isinstance(event, ToolResultInfo):
+                self._printed.forget()
             return
-        if not self._text:
-            self._base, self._written = self._position(), 0
-        if len(self._text) < _LONGEST:
-            self._text += clean(event.content)
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._write())
+        if not self._over.is_set() and (self._task is None or self._task.done()):
+            self._task = asyncio.get_running_loop().create_task(self._write(), name="toolgate-live-writer")
 
     async def close(self) -> None:
         """Write no more."""
+        self._over.set()
         if self._task is not None:
+            await asyncio.wait({self._task}, timeout=_LAST)
             self._task.cancel()
             await asyncio.wait({self._task})
 
     async def _write(self) -> None:
         """Write until there is nothing new."""
-        while True:
-            await asyncio.sleep(_PAUSE)
-            if len(self._text) <= self._written:
+        pause = _PAUSE
+        while not await _set_within(self._over, pause):
+            said, printed = self._unwritten(), self._printed.take()
+            if said is None and not printed:
                 return
-            live = Live(self._turn_id, self._base, self._text)
-            self._written = len(self._text)
+            pause = _LONG_PAUSE if any(piece.left_out for piece in printed) else _PAUSE
             try:
-                await self._db.write(lambda tx, live=live: _keep(tx, self._session_id, live))  # type: ignore[misc]
+                noted = await self._db.write(lambda tx, new=(said, printed): self._keep(tx, *new))  # type: ignore[misc]
+                self._printer.note(noted)
             except ToolgateError as error:
-                logger("distributed").info("live_text_not_shown", error=type(error).__name__)
+                logger("distributed").info("not_shown_live", error=type(error).__name__)
+
+    def _unwritten(self) -> Live | None:
+        """The message in the making, if there is more of it than was written."""
+        if len(self._text) <= self._written:
+            return None
+        self._written = len(self._text)
+        return Live(self._turn_id, self._base, self._text)
+
+    def _keep(self, transaction: Transaction, said: Live | None, printed: list[Piece]) -> list[tuple[int, int]]:
+        """Write what is new, unless the session is somebody else's by now."""
+        lease = self._lease
+        if said is not None:
+            transaction.run(
+                "INSERT INTO live (session_id, turn_id, base, content) SELECT id, ?4, ?5, ?6 FROM sessions "
+                "WHERE id = ?1 AND fence = ?2 AND lease_owner = ?3 ON CONFLICT (session_id) DO UPDATE "
+                "SET turn_id = excluded.turn_id, base = excluded.base, content = excluded.content",
+                *(lease.session_id, lease.fence, lease.owner, said.turn_id, said.base, said.content),
+            )
+        transaction.touched(lease.session_id, 0)
+        return self._printer.write(transaction, printed)
 
 
-def _keep(transaction: Transaction, session_id: str, live: Live) -> None:
-    transaction.run(
-        "INSERT INTO live (session_id, turn_id, base, content) VALUES (?1, ?2, ?3, ?4) "
-        "ON CONFLICT (session_id) DO UPDATE SET turn_id = excluded.turn_id, base = excluded.base, "
-        "content = excluded.content",
-        *(session_id, live.turn_id, live.base, live.content),
-    )
-    transaction.touched(session_id, 0)
+async def _set_within(event: asyncio.Event, seconds: float) -> bool:
+    """Whether it is set, now or within so many seconds."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await event.wait()
+    except TimeoutError:
+        return False

@@ -17,7 +17,7 @@ from toolgate.errors import PolicyError, SessionFenced, ToolError, ToolgateError
 from toolgate.log import logger
 
 if TYPE_CHECKING:
-    from toolgate.agent import AgentLoop
+    from toolgate.agent import AgentEvent, AgentLoop
     from toolgate.distributed.engine import Handout
     from toolgate.distributed.options import Options
     from toolgate.sessions import Database, Lease
@@ -59,6 +59,7 @@ class Player:
         self._given_up: Outcome | None = None
         self._giving_up = asyncio.Event()
         self._approver: DurableApprover | None = None
+        self._live: LiveWriter | None = None
         self._held_until = 0.0
         self.hold()
 
@@ -90,33 +91,33 @@ class Player:
     async def play(self) -> Outcome:
         """Play the turn until it ends, is lost or is put aside."""
         taken = self._taken
-        session_id, first = taken.lease.session_id, taken.position
-        with self._means.db.feed.track(session_id) as position:
-            live = LiveWriter(self._means.db, session_id, taken.turn.id, lambda: max(first, position()))
+        first = taken.position
+        with self._means.db.feed.track(taken.lease.session_id) as position:
+            self._live = LiveWriter(self._means.db, taken.lease, taken.turn.id, lambda: max(first, position()))
             try:
-                return await self._tried(live)
+                return await self._tried()
             finally:
-                await live.close()
+                await self._live.close()
 
-    async def _tried(self, live: LiveWriter) -> Outcome:
+    async def _tried(self) -> Outcome:
         if self._taken.turn.attempt > MOST_ATTEMPTS:
             return await self._end(Ending(status="failed", code="INTERNAL_ERROR", message=_HOPELESS))
         try:
-            return await self._play(live)
+            return await self._play()
         except (ToolError, PolicyError) as error:  # a sub-agent that is not known here, a policy that is broken here
             return await self._end(Ending(status="failed", code="INTERNAL_ERROR", message=str(error)))
         except ToolgateError as error:
             logger("distributed").warning("turn_lost", turn_id=self._taken.turn.id, error=str(error))
             return Outcome.lost
 
-    async def _play(self, live: LiveWriter) -> Outcome:
+    async def _play(self) -> Outcome:
         taken, means = self._taken, self._means
         approver = self._approver = self._asking()
         kin = family_of(means.db, means.handout, taken, lambda: self._given_up is not None)
         async with means.loop.taking_up(
             taken.lease,
             taken.turn.id,
-            emit=live.emit,
+            emit=self._emit,
             approver=approver,
             kin=kin,
             agent=taken.agent,
@@ -127,6 +128,15 @@ class Player:
                 turn.stop()
             ending = await self._to_its_end(turn)
             return ending if isinstance(ending, Outcome) else await self._end(ending)
+
+    def _emit(self, event: AgentEvent) -> None:
+        if self._live is not None:
+            self._live.emit(event)
+
+    async def _hush(self) -> None:
+        """Show nothing more: what was shown before it was in the log is removed by whoever lets go of the turn."""
+        if self._live is not None:
+            await self._live.close()
 
     async def _to_its_end(self, turn: Turn) -> Ending | Outcome:
         """Play the turn until it ends or is given up."""
@@ -169,6 +179,8 @@ class Player:
             self._approver.parked = True
         lease, turn_id, queue = self._taken.lease, self._taken.turn.id, self._taken.queue
         shell = self._shell()
+        if outcome is not Outcome.lost:
+            await self._hush()
         if outcome is Outcome.parked:
             await self._means.db.write(lambda tx: dispatches.park(tx, lease, turn_id, shell))
         elif outcome is Outcome.handed_over:
@@ -177,6 +189,7 @@ class Player:
     async def _end(self, ending: Ending) -> Outcome:
         said = {"status": ending.status, "code": ending.code, "error": ending.message}
         lease, turn_id, shell = self._taken.lease, self._taken.turn.id, self._shell()
+        await self._hush()
         try:
             await self._means.db.write(lambda tx: dispatches.finish(tx, lease, turn_id, said, shell))
         except SessionFenced:

@@ -36,7 +36,7 @@ class Channel:
         """Text that came before the events that it comes after."""
         self._open: set[str] = set()
         """Calls that were announced and have not ended."""
-        self._early_output: list[tuple[str, str, str]] = []
+        self._early_output: list[tuple[str, str, str, int]] = []
         self._seq = 0
         self._reader: asyncio.Task[None] | None = None
         self._moved: asyncio.Future[None] | None = None
@@ -45,13 +45,13 @@ class Channel:
         """Send what the watcher has missed, then let it take part."""
         self._joining += 1
         try:
-            if watcher.seq > 0:  # what comes next may belong to the same turn
-                for event in await self._feed.events(self.session_id, watcher.seq - 1, limit=1):
-                    watcher.enter(event.turn_id, await self._id_of(event))
+            if watcher.seq > 0:
+                await self._enter(watcher)
             while not (self._reader is not None and watcher.seq >= self._seq):
                 await watcher.outbox.room()
                 batch = await self._feed.events(self.session_id, watcher.seq, limit=_BATCH)
                 for event in batch:
+                    self._note(event)
                     _show(watcher, event, await self._id_of(event))
                 if not batch and self._reader is None:
                     self._begin(watcher.seq)
@@ -64,6 +64,26 @@ class Channel:
         finally:
             self._joining -= 1
             self._rest()
+
+    async def _enter(self, watcher: Watcher) -> None:
+        """Look at the end of what the watcher has seen: what comes next may belong to the same turn and its calls."""
+        after = max(0, watcher.seq - (_BATCH if watcher.details and self._reader is None else 1))
+        seen = await self._feed.events(self.session_id, after, limit=watcher.seq - after)
+        for event in seen:
+            self._note(event)
+        if seen:
+            watcher.enter(seen[-1].turn_id, await self._id_of(seen[-1]))
+
+    def _note(self, event: LoggedEvent) -> None:
+        """Note which calls are open when reading begins: what they print from then on is passed on."""
+        if self._reader is not None:
+            return
+        if event.kind == "call_proposed":
+            self._open.add(event.payload.get("call_id", ""))
+        elif event.kind == "call_finished":
+            self._open.discard(event.payload.get("call_id", ""))
+        elif event.kind == "turn_finished":
+            self._open.clear()
 
     def leave(self, watcher: Watcher) -> None:
         """Send the watcher nothing more."""
@@ -133,8 +153,8 @@ class Channel:
         if event.kind == "call_proposed":
             self._open.add(event.payload["call_id"])
             early, self._early_output = self._early_output, []
-            for call_id, stream, text in early:
-                self.output(call_id, stream, text)
+            for piece in early:
+                self.output(*piece)
         elif event.kind == "call_finished":
             self._open.discard(event.payload["call_id"])
 
@@ -146,14 +166,14 @@ class Channel:
         for watcher in self._watchers:
             watcher.text(base, offset, text)
 
-    def output(self, call_id: str, stream: str, text: str) -> None:
+    def output(self, call_id: str, stream: str, text: str, left_out: int = 0) -> None:
         """Pass on what a command prints, once its call was told."""
         if call_id not in self._open:
             if len(self._early_output) < _BATCH:
-                self._early_output.append((call_id, stream, text))
+                self._early_output.append((call_id, stream, text, left_out))
             return
         for watcher in self._watchers:
-            watcher.output(call_id, stream, text)
+            watcher.output(call_id, stream, text, left_out)
 
     async def _id_of(self, event: LoggedEvent) -> str:
         turn_id = event.turn_id

@@ -22,16 +22,16 @@ class DetailWatcher(Watcher):
         super().__init__(session_id, outbox, after_seq, details=True)
         self._dropped: dict[str, int] = {}
 
-    def output(self, call_id: str, stream: str, text: str) -> None:
+    def output(self, call_id: str, stream: str, text: str, left_out: int = 0) -> None:
         """Pass on what a command prints; what there is no room for is counted."""
+        dropped = self._dropped.pop(call_id, 0) + left_out
         head = (
             f'{{"type":"tool_output","id":{self._id},"data":{{"call_id":{quoted(call_id)},"stream":"{stream}","text":'
         )
-        tail = f',"dropped":{self._dropped.get(call_id, 0)}}}{self._tags}}}'
-        if self.outbox.put_text((self, call_id, stream), lambda piece: f"{head}{quoted(piece)}{tail}", text):
-            self._dropped.pop(call_id, None)
-        else:
-            self._dropped[call_id] = self._dropped.get(call_id, 0) + len(text)
+        tail = f',"dropped":{dropped}}}{self._tags}}}'
+        writer = object() if dropped else (self, call_id, stream)  # a piece with a gap before it is a frame of its own
+        if not self.outbox.put_text(writer, lambda piece: f"{head}{quoted(piece)}{tail}", text):
+            self._dropped[call_id] = dropped + len(text)
 
     def event(self, event: LoggedEvent, id_json: str) -> None:
         """Deal with an event of the log."""

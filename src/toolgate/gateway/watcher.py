@@ -86,7 +86,7 @@ class Watcher:
     def _build(self, text: str) -> str:
         return chunk(self._id, text, self._tags)
 
-    def output(self, call_id: str, stream: str, text: str) -> None:
+    def output(self, call_id: str, stream: str, text: str, left_out: int = 0) -> None:
         """Deal with what a command prints."""
 
     def _message(self, event: LoggedEvent) -> None:

@@ -60,7 +60,7 @@ class Output(Data):
     stream: Literal["stdout", "stderr"]
     text: str
     dropped: int
-    """Characters before this that were left out because the client reads too slowly."""
+    """Characters before this that were left out: the client reads too slowly, or the command prints too fast."""
 
 
 class ToolOutputFrame(OfSession):

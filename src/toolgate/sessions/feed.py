@@ -55,10 +55,18 @@ class Feed:
                 last = self._tracked.get(session_id)
                 if last is not None:
                     last[0] = max(last[0], seq)
-        if not self._followers:
-            return
+        if self._followers:
+            with self._lock:
+                woken = [follower for session_id in sessions for follower in self._followers.get(session_id, ())]
+            self._wake(woken)
+
+    def wake_all(self) -> None:
+        """Say that any session may have new events."""
         with self._lock:
-            woken = [follower for session_id in sessions for follower in self._followers.get(session_id, ())]
-        for loop, event in woken:
+            woken = [follower for followers in self._followers.values() for follower in followers]
+        self._wake(woken)
+
+    def _wake(self, followers: Iterable[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+        for loop, event in followers:
             with contextlib.suppress(RuntimeError):  # its loop has ended, and so has who waited in it
                 loop.call_soon_threadsafe(event.set)

@@ -28,6 +28,8 @@ _FAULTS = (SQLAlchemyError, OSError, asyncpg.PostgresError, asyncpg.InterfaceErr
 _MIGRATING = 0x7001_6A7E
 """The advisory lock that keeps two processes from migrating at once."""
 _CHANNEL = "toolgate"
+_CONNECTING = 10.0
+"""Seconds that a server has to greet."""
 _OFTEN, _SELDOM = 0.5, 15.0
 """Seconds between two looks of a follower."""
 _PLACEHOLDER = re.compile(r"\?(\d+)")
@@ -94,11 +96,19 @@ class Postgres:
     """A database on a server."""
 
     def __init__(self, url: str, feed: Feed) -> None:
+        """`ValueError` if that is no address."""
         self._feed = feed
         self._engine = create_async_engine(
-            url, pool_size=8, max_overflow=24, pool_pre_ping=True, connect_args={"server_settings": _SERVER_SETTINGS}
+            url,
+            pool_size=8,
+            max_overflow=24,
+            pool_pre_ping=True,
+            connect_args={"server_settings": _SERVER_SETTINGS, "timeout": _CONNECTING},
         )
-        self.address = self._engine.url.render_as_string(hide_password=True)
+        where = self._engine.url
+        if "@" in (where.host or "") or not 0 < (where.port or 5432) < 65536:
+            raise ValueError("a host is a name or a number, and a port is below 65536")
+        self.address = where.render_as_string(hide_password=True)
         self._closed = False
         self._listening: AsyncConnection | None = None
         self._raw: Any = None
@@ -145,6 +155,7 @@ class Postgres:
                 connection = await self._engine.connect()
                 self._raw = (await connection.get_raw_connection()).driver_connection
                 await self._raw.add_listener(_CHANNEL, self._heard)
+                self._raw.add_termination_listener(lambda _connection: self._feed.wake_all())  # or they would be deaf
             except _FAULTS as error:
                 raise faults.from_postgres(error, self.address) from error
             self._listening = connection
