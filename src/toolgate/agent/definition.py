@@ -28,7 +28,7 @@ _KEYS = ("name", "description", "tools", "model")
 class AgentDefinition(BaseModel):
     """A sub-agent."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")
     description: str = Field(min_length=1, max_length=500)

@@ -10,7 +10,7 @@ from toolgate.protocol.approval import ApprovalRequest
 from toolgate.protocol.calls import ToolDenied, ToolResult
 from toolgate.sessions.types import Usage
 
-_FROZEN = ConfigDict(frozen=True, extra="forbid")
+_FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class TextChunk(BaseModel):

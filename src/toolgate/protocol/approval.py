@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict
 
-_FROZEN = ConfigDict(frozen=True, extra="forbid")
+_FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class ApprovalRequest(BaseModel):

@@ -13,7 +13,7 @@ Access = Literal["read", "write", "full"]
 class Precondition(BaseModel):
     """Something that was true when the plan was made and must still be true when it runs."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     resource: str
     """A path relative to the root."""
@@ -24,7 +24,7 @@ class Precondition(BaseModel):
 class Plan(BaseModel):
     """The outcome of `Tool.prepare`: nothing has changed yet, and this is all that will."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, arbitrary_types_allowed=True)
 
     summary: str
     """One line for the person who is asked."""

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Verdict = Literal["allow", "ask", "deny"]
 Gate = Literal["resolve", "mode", "breaker", "arguments", "prepare", "policy", "permission"]
 
-_FROZEN = ConfigDict(frozen=True, extra="forbid")
+_FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Decision(BaseModel):

@@ -17,7 +17,7 @@ ApprovalState = Literal["pending", "allowed", "denied", "withdrawn"]
 ROLES: frozenset[str] = frozenset(get_args(Role))
 ENDINGS: frozenset[str] = frozenset(get_args(TurnStatus)) - {"running"}
 
-_FROZEN = ConfigDict(frozen=True, extra="forbid")
+_FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Session(BaseModel):

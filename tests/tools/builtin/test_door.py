@@ -1,7 +1,10 @@
 """The door of the built-in tools: every class of the contract is found there, and is what the registry holds."""
 
+import json
+
 import toolgate
 from toolgate.tools import builtin
+from toolgate.tools.schema import parameters_schema
 
 
 def test_every_class_comes_through_the_door() -> None:
@@ -10,3 +13,24 @@ def test_every_class_comes_through_the_door() -> None:
     }
 
     assert held == {getattr(builtin, name) for name in builtin.__all__ if name.endswith("Tool")}
+
+
+def test_what_was_written_down_about_parameters_is_what_they_are() -> None:
+    written = json.loads(builtin.PARAMETERS.read_bytes())
+    tools = builtin.builtin_tools()
+
+    assert written == {tool.name: parameters_schema(tool.Params) for tool in tools}, (
+        "run: python scripts/tool_parameters.py"
+    )
+    assert [json.dumps(tool.parameters) for tool in tools] == [
+        json.dumps(parameters_schema(tool.Params)) for tool in tools
+    ]
+
+
+def test_nobody_changes_the_parameters_of_another_registry() -> None:
+    first, second = toolgate.builtin_registry().get("ls"), toolgate.builtin_registry().get("ls")
+
+    assert first is not None
+    assert second is not None
+    first.parameters.clear()
+    assert second.parameters

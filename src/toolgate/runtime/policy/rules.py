@@ -18,7 +18,7 @@ SHELL = "Bash"
 class Rule(BaseModel):
     """Decides about calls of one tool: all of them, those with certain arguments, or certain commands (Bash)."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     tool: str = Field(min_length=1)
     """The tool's exact name."""

@@ -1,6 +1,8 @@
 """The built-in tools: one file a tool, its model-facing text in a `.md` beside it, each class loaded when asked for."""
 
 import importlib
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolgate.tools.base import Tool
@@ -51,9 +53,18 @@ _WHERE = {
 }
 
 
+PARAMETERS = Path(__file__).with_name("parameters.json")
+"""The schemas of all parameters, made by scripts/tool_parameters.py: making them takes longer than all the rest."""
+
+
 def builtin_tools() -> list[Tool[Any]]:
     """One instance of every built-in tool, in the order in which they are shown."""
-    return [__getattr__(name)() for name in _WHERE]
+    tools: list[Tool[Any]] = [__getattr__(name)() for name in _WHERE]
+    schemas = json.loads(PARAMETERS.read_bytes())
+    for tool in tools:
+        if tool.name in schemas:
+            tool.parameters = schemas[tool.name]
+    return tools
 
 
 def __getattr__(name: str) -> Any:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class BashParams(BaseModel):
     """What to run, and how."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     command: str = Field("", description="The command line. May be left out with 'restart'.")
     access: Access = Field(

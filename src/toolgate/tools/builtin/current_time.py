@@ -16,7 +16,7 @@ from toolgate.tools.text import load_text
 class CurrentTimeParams(BaseModel):
     """Which clock to look at."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     timezone: str = Field("UTC", description="IANA name of the time zone, for example 'Europe/Berlin'.")
 

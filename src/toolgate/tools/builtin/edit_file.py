@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class EditItem(BaseModel):
     """One of several replacements."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     old_string: str = Field(description="The exact text to be replaced.")
     new_string: str = Field(description="What takes its place.")
@@ -37,7 +37,7 @@ class EditItem(BaseModel):
 class FileEditParams(BaseModel):
     """A file and what to replace in it: one replacement, or `edits`."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     path: str = Field(description="The file, relative to the project root.")
     old_string: str | None = Field(default=None, description="The exact text to be replaced; it must be unique.")

@@ -28,7 +28,7 @@ SECONDS = 8.0
 class GlobParams(BaseModel):
     """Arguments of `glob`."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     pattern: str = Field(
         min_length=1,

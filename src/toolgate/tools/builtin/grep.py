@@ -25,7 +25,7 @@ MOST_SKIPPED = 100
 class GrepParams(BaseModel):
     """Arguments of `grep`."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     pattern: str = Field(
         min_length=1,

@@ -26,7 +26,7 @@ SECONDS = 8.0
 class LsParams(BaseModel):
     """Arguments of `ls`."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     path: str = Field(default=".", description="Directory, relative to the project root or absolute inside it.")
     offset: int = Field(default=0, ge=0, description="Entries to pass over; 0 starts at the first.")

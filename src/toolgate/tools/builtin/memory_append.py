@@ -24,7 +24,7 @@ def require_memory(context: ToolContext) -> MemoryStore:
 class MemoryAppendParams(BaseModel):
     """What to keep."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     content: str = Field(min_length=1, max_length=20_000, description="The note, in a sentence or two.")
 

@@ -13,7 +13,7 @@ from toolgate.tools.text import load_text
 class MemorySearchParams(BaseModel):
     """What to look for."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     query: str = Field(min_length=1, description="Words to look for.")
     limit: int = Field(10, ge=1, le=100, description="How many notes to return at the most.")

@@ -27,7 +27,7 @@ _MOST_LINES = 1_000_000
 class FileReadParams(BaseModel):
     """Which lines of which file."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     path: str = Field(description="The file, relative to the project root.")
     start_line: int = Field(default=1, ge=1, description="The first line to return; lines count from 1.")

@@ -15,7 +15,7 @@ from toolgate.tools.text import load_text
 class TaskParams(BaseModel):
     """Who is to do what."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     agent: str = Field(min_length=1, description="Name of the sub-agent, for example 'explore' or 'general'.")
     prompt: str = Field(min_length=1, description="The whole task: the sub-agent sees nothing else.")

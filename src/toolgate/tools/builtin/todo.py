@@ -18,7 +18,7 @@ _MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 class TodoItem(BaseModel):
     """One piece of work."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     content: str = Field(min_length=1, max_length=2_000, description="What is to be done.")
     status: Literal["pending", "in_progress", "completed"] = Field(description="How far it is.")
@@ -27,7 +27,7 @@ class TodoItem(BaseModel):
 class TodoParams(BaseModel):
     """The whole list as it should be."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     items: list[TodoItem] = Field(max_length=200, description="The whole list; it replaces the one before.")
 

@@ -28,7 +28,7 @@ DRY_RUN = "Dry-run only, no actual write performed."
 class FileWriteParams(BaseModel):
     """A file and what it shall contain."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     path: str = Field(description="The file, relative to the project root; missing directories are made.")
     content: str = Field(description="The whole new content, exactly as it shall be.")

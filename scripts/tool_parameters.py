@@ -1,0 +1,16 @@
+"""Write down what models are told about the built-in tools' arguments: `python scripts/tool_parameters.py`."""
+
+import json
+
+from toolgate.tools.builtin import PARAMETERS, builtin_tools
+from toolgate.tools.schema import parameters_schema
+
+
+def main() -> None:
+    """Make all of them anew."""
+    schemas = {tool.name: parameters_schema(tool.Params) for tool in builtin_tools()}
+    PARAMETERS.write_text(json.dumps(schemas, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
