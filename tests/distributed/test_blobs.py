@@ -3,15 +3,18 @@
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
 
 import pytest
 
+from tests.distributed.cluster import until
 from tests.distributed.conftest import new_database
 from toolgate.distributed import blobs as module
 from toolgate.distributed.blobs import Blobs, Pieces
 from toolgate.errors import OutputMissing, StoreError, ToolgateError
 from toolgate.sessions import Database
+from toolgate.sessions.driver import Transaction
 
 pytestmark = [pytest.mark.distributed, pytest.mark.timeout(120)]
 
@@ -219,6 +222,67 @@ async def test_what_is_being_stored_is_not_removed(db: Database, url: str) -> No
     await other.close()
 
     assert await stored(db) == (0, 0, 0)
+
+
+@contextlib.asynccontextmanager
+async def gate(url: str, name: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """Whoever calls this function waits in its transaction until the block ends; yields the wait for that."""
+    import asyncpg  # type: ignore[import-untyped]
+
+    function = getattr(module, name)
+
+    def waiting(transaction: Transaction, *rest: Any) -> Any:
+        transaction.row("SELECT pg_advisory_xact_lock(42)")
+        return function(transaction, *rest)
+
+    holder = await asyncpg.connect(url)
+    await holder.execute("SELECT pg_advisory_lock(42)")
+
+    async def come() -> bool:
+        return bool(await holder.fetchval("SELECT COUNT(*) FROM pg_locks WHERE objid = 42 AND NOT granted"))
+
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(module, name, waiting)
+            yield lambda: until(come, what="somebody at the gate")
+    finally:
+        await holder.close()
+
+
+async def unused(db: Database, blobs: Blobs) -> None:
+    """A content that nothing refers to."""
+    await blobs.store("old", "a.log", of(*CONTENT))
+    await db.write(lambda tx: tx.run("DELETE FROM outputs"))
+
+
+async def test_a_content_that_somebody_is_about_to_refer_to_again_is_not_removed(
+    db: Database, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = Blobs(db)
+    await unused(db, blobs)
+    async with gate(url, "_refer", monkeypatch) as reached:
+        storing = asyncio.create_task(blobs.store("new", "a.log", of(*CONTENT)))
+        await reached()
+        removed = await blobs.tidy(DAY)
+    await storing
+
+    assert removed is False
+    assert await read(blobs, "new", "a.log") == b"".join(CONTENT)
+
+
+async def test_a_content_that_somebody_has_referred_to_since_it_was_found_unused_is_not_removed(
+    db: Database, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = Blobs(db)
+    await unused(db, blobs)
+    async with gate(url, "_remove", monkeypatch) as reached:
+        tidying = asyncio.create_task(blobs.tidy(DAY))
+        await reached()
+        await blobs.store("new", "a.log", of(*CONTENT))
+    removed = await tidying
+
+    assert removed is False
+    assert await read(blobs, "new", "a.log") == b"".join(CONTENT)
 
 
 async def test_a_database_that_is_not_there_is_said(server_url: str) -> None:

@@ -4,9 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from toolgate import CallableToolset, ToolCall, ToolContext, ToolMode, Workspace, builtin_registry
+from toolgate.runtime.masking import MaskedBytes
+from toolgate.runtime.redaction import mask
 from toolgate.settings import ModelSettings, Settings
 
 SECRET = "sk-very-secret-key"
@@ -44,3 +48,15 @@ async def test_what_is_held_back_at_the_end_of_a_command_is_not_shown_with_the_n
         await toolset.handle(ToolCall(id="1", name="Bash", arguments=arguments))
     assert "".join(pieces) == "sk-secret-key"
     await context.aclose()
+
+
+@given(
+    st.lists(st.sampled_from([b"sk-", b"very", b"sk-very", b"-secret", b"x", b"\xc3", b"\xa4pfel", b"", b"skskk"])),
+    st.lists(st.sampled_from(["sk-very-secret", "sk-very", "verysk", "\u00e4pfel", "skksk"]), max_size=4),
+)
+def test_bytes_in_pieces_are_masked_as_they_would_be_in_one(pieces: list[bytes], secrets: list[str]) -> None:
+    stream = MaskedBytes(tuple(secrets))
+    shown = b"".join([*map(stream.feed, pieces), stream.rest()])
+    whole = b"".join(pieces).decode("utf-8", "surrogateescape")
+
+    assert shown.decode("utf-8", "surrogateescape") == mask(whole, tuple(secrets))
