@@ -474,7 +474,7 @@ def test_slash_commands(chat: Chat, model: Model) -> None:
     terminal = chat("--coding", "--model", "m", model=model(["Hi."], ["Ho."]))
     terminal.type("/help\r")
     shown = terminal.until("Ctrl-D leaves")
-    for name in ("/help", "/new", "/sessions", "/resume", "/show", "/tools", "/mode", "/undo", "/quit"):
+    for name in ("/help", "/new", "/sessions", "/resume", "/rename", "/show", "/tools", "/mode", "/undo", "/quit"):
         assert f"  {name}" in shown
     terminal.type("/tools\r")
     assert re.search(r"write_file +Create .*\(asks\)", terminal.until("todo"))
@@ -491,8 +491,14 @@ def test_slash_commands(chat: Chat, model: Model) -> None:
     terminal.until("begins a new session in chat_safe")
     terminal.type("/sessions\r")
     assert "first words" in terminal.until("first words")
+    terminal.type("/rename too early\r")
+    terminal.until("the session begins with the first message")
     terminal.type("/resume 1\r")
     assert "coding · 1 turns" in terminal.until("Hi.")
+    terminal.type("/rename last words\r")
+    terminal.until("This session is called last words now.")
+    terminal.type("/sessions\r")
+    terminal.until("last words  ← here")
     terminal.type("/quit\r")
     assert terminal.ended() == 0
 

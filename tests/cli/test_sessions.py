@@ -184,3 +184,59 @@ def test_a_database_that_cannot_be_opened_is_one_line(
     code, out, err = toolgate("sessions", "list")
 
     assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+def test_a_session_is_renamed(told: str, toolgate: Toolgate) -> None:
+    assert toolgate("sessions", "rename", told[:13], "  Another\nname ") == (0, "", "")
+    (row,) = json.loads(toolgate("sessions", "list", "--json").out)
+    assert row["title"] == "Another name"
+    for title in ("", "  ", "x" * 201):
+        code, _, err = toolgate("sessions", "rename", told, title)
+        assert (code, err) == (2, "toolgate sessions: a title has 1 to 200 characters\n")
+
+
+async def _grown_old(url: str, *ids: str) -> None:
+    """These were last used a hundred days ago."""
+    opened = Database(url)
+    sql = "UPDATE sessions SET updated_at = updated_at - 100 * 86400 WHERE id = ?1"
+    for session_id in ids:
+        await opened.write(lambda tx, one=session_id: tx.run(sql, one))  # type: ignore[misc]
+    await opened.close()
+
+
+async def _another(url: str) -> str:
+    opened = Database(url)
+    try:
+        return await conversation(SessionManager(opened, SessionSettings(coding_enabled=True)), title="new")
+    finally:
+        await opened.close()
+
+
+def test_what_nobody_has_used_for_long_is_removed_only_when_told_to(
+    told: str, database: str, toolgate: Toolgate
+) -> None:
+    kept = asyncio.run(_another(database))
+    prune = ("sessions", "prune", "--older-than")
+    assert toolgate(*prune, "90d").out == "There is no session that nobody has used for so long.\n"
+    asyncio.run(_grown_old(database, told))
+    assert toolgate(*prune, "101d").out == "There is no session that nobody has used for so long.\n"
+    assert toolgate(*prune, "90d", "--project", ".").out == "There is no session that nobody has used for so long.\n"
+
+    for words in ([], ["--dry-run"]):
+        shown = toolgate(*prune, "90d", *words)
+        assert (shown.code, shown.err) == (0, "")
+        row, last = shown.out.splitlines()
+        assert row.split() == [told[:13], "3", "mo", "look", "around"]
+        assert last == "1 session would be removed, for good. --yes removes."
+        assert len(json.loads(toolgate("sessions", "list", "--json").out)) == 2
+
+    assert toolgate(*prune, "90d", "--yes").out.splitlines()[-1] == "1 session removed."
+    assert [row["id"] for row in json.loads(toolgate("sessions", "list", "--json").out)] == [kept]
+    assert toolgate("sessions", "show", told).code == 2
+
+
+@pytest.mark.parametrize("age", ["90", "0d", "-1d", "1s", "d", "1.5d", "90 d"])
+def test_an_age_that_is_none_is_refused(told: str, toolgate: Toolgate, age: str) -> None:
+    code, out, err = toolgate("sessions", "prune", f"--older-than={age}", "--yes")
+    assert (code, out) == (2, "")
+    assert "such as 90d, 12w or 1y" in err

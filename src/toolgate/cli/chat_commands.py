@@ -21,6 +21,7 @@ COMMANDS = {
     "/new": ("[coding | chat_safe]", "begin a new session"),
     "/sessions": ("", "the latest sessions of this project"),
     "/resume": ("ID | N", "go on with a session; N is its number in /sessions"),
+    "/rename": ("TITLE", "give this session another title"),
     "/show": ("[N]", "a call with all of its output; the last one without a number (Ctrl-O)"),
     "/tools": ("", "the tools of this session"),
     "/mode": ("", "the mode, and what it allows"),
@@ -116,6 +117,15 @@ class SlashCommands:
         typed = self._listed[position] if 0 <= position < len(self._listed) else rest
         await self._conversation.resume(await find(self._conversation.stack.sessions, typed))
         await self._host.recall()
+
+    async def _rename(self, rest: str) -> None:
+        from toolgate.cli.sessions_rename import rename
+
+        session, stack = self._conversation.session, self._conversation.stack
+        if session is None:
+            raise UsageError("the session begins with the first message; it can be renamed then")
+        title = await rename(stack.sessions, session, rest, stack.settings)
+        self._host.say(f"This session is called {visible(title, keep='')} now.", "dim")
 
     async def _show(self, rest: str) -> None:
         number = rest.removeprefix("#")

@@ -1,4 +1,4 @@
-"""Look at conversations: list them, show one as it went, or export everything that is known about one.
+"""Look at conversations: list them, show one as it went, export everything that is known about one; tidy them up.
 
 ID is a session's id or the beginning of one. What a crash has left is put in order first: a turn that nobody runs any
 more shows as interrupted, and a call that had started as uncertain.
@@ -19,11 +19,12 @@ from toolgate.cli.sessions_find import find
 
 if TYPE_CHECKING:
     from toolgate.sessions import SessionManager
+    from toolgate.settings import Settings
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    verbs = parser.add_subparsers(dest="verb", metavar="list | show | export", required=True)
+    verbs = parser.add_subparsers(dest="verb", metavar="list | show | export | rename | prune", required=True)
     listing = verbs.add_parser("list", help="the latest sessions, the newest first", description="List sessions.")
     listing.add_argument("--limit", type=int, default=20, metavar="N", help="how many at the most (default: 20)")
     listing.add_argument("--project", metavar="DIR", help="only those of this project")
@@ -37,19 +38,41 @@ def configure(parser: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--format", choices=("json", "markdown"), default="json", help="json (complete, the default) or markdown"
     )
+    rename = verbs.add_parser("rename", help="give a session another title", description="Rename a session.")
+    rename.add_argument("session", metavar="ID")
+    rename.add_argument("title", metavar="TITLE")
+    prune = verbs.add_parser("prune", help="remove what nobody has used for long", description="Remove old sessions.")
+    prune.add_argument("--older-than", required=True, metavar="AGE", help="last used so long ago: 90d, 12w, 1y")
+    prune.add_argument("--project", metavar="DIR", help="only those of this project")
+    how = prune.add_mutually_exclusive_group()
+    how.add_argument("--dry-run", action="store_true", help="only show what would be removed (so it is without --yes)")
+    how.add_argument("--yes", action="store_true", help="remove it, for good")
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, show or export."""
+    """Do what the verb says."""
     return asyncio.run(_run(args))
 
 
 async def _run(args: argparse.Namespace) -> int:
-    async with _opened() as sessions:
+    from toolgate.settings import Settings
+
+    settings = Settings()
+    async with _opened(settings) as sessions:
         if args.verb == "list":
             from toolgate.cli.sessions_list import listed
 
             await listed(sessions, args)
+            return 0
+        if args.verb == "prune":
+            from toolgate.cli.sessions_prune import prune
+
+            await prune(sessions, args)
+            return 0
+        if args.verb == "rename":
+            from toolgate.cli.sessions_rename import rename
+
+            await rename(sessions, await find(sessions, args.session), args.title, settings)
             return 0
         from toolgate.cli.sessions_story import story_of
 
@@ -68,12 +91,10 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 @contextlib.asynccontextmanager
-async def _opened() -> AsyncIterator[SessionManager]:
+async def _opened(settings: Settings) -> AsyncIterator[SessionManager]:
     """The user's sessions, with the modes that they were made in: nothing runs here that a mode could allow."""
     from toolgate.sessions import Database, SessionManager
-    from toolgate.settings import Settings
 
-    settings = Settings()
     database = Database(settings.database.address)
     try:
         await database.migrate()

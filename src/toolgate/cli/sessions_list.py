@@ -27,8 +27,7 @@ async def listed(sessions: SessionManager, args: argparse.Namespace) -> None:
     """Print the latest sessions."""
     if args.limit < 1:
         raise UsageError("--limit must be 1 or more")
-    project = None if args.project is None else os.path.realpath(args.project)
-    found = await sessions.list(project=project, children=args.all, limit=args.limit)
+    found = await sessions.list(project=canonical(args.project), children=args.all, limit=args.limit)
     turns = {session.id: await settled(sessions, session) for session in found}
     if args.json:
         rows = [_object(session, turns[session.id]) for session in found]
@@ -37,6 +36,11 @@ async def listed(sessions: SessionManager, args: argparse.Namespace) -> None:
         sys.stdout.write("There are no sessions yet. toolgate chat begins one.\n")
     else:
         _print(found, turns)
+
+
+def canonical(project: str | None) -> str | None:
+    """A project as sessions name it."""
+    return None if project is None else os.path.realpath(project)
 
 
 def _print(found: list[Session], turns: dict[str, list[Turn]]) -> None:

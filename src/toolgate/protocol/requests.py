@@ -14,6 +14,9 @@ _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_err
 LONGEST_CONTENT = 1024 * 1024
 """Characters of a message; its bytes are counted where it is stored."""
 
+LONGEST_TITLE = 200
+"""Characters of a session's title."""
+
 
 class Request(BaseModel):
     """One request. Every one but `chat.send` is answered with a `response` or an `error` that carries its `id`."""
@@ -63,7 +66,7 @@ class SessionCreate(_Params):
     """Begin a session. A mode that the operator has not enabled is `MODE_NOT_ENABLED`."""
 
     mode: Literal["chat_safe", "coding"] | None = None
-    title: str = Field(default="", max_length=200)
+    title: str = Field(default="", max_length=LONGEST_TITLE)
 
 
 class SessionList(_Params):
@@ -80,7 +83,7 @@ class SessionGet(_OfSession):
 class SessionRename(_OfSession):
     """Give a session another title."""
 
-    title: str = Field(max_length=200)
+    title: str = Field(max_length=LONGEST_TITLE)
 
 
 class SessionSubscribe(_OfSession):

@@ -11,7 +11,7 @@ from toolgate.errors import SessionNotFound
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.modes import ToolMode
-from toolgate.sessions import leases, modes, transcript
+from toolgate.sessions import leases, modes, pruning, transcript
 from toolgate.sessions.appending import Append
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
@@ -85,6 +85,19 @@ class SessionManager(Work):
         sql, text = "UPDATE sessions SET title = ?2 WHERE id = ?1", clean(title)
         if not await self._db.write(lambda tx: tx.run(sql, session_id, text)):
             raise SessionNotFound(f"There is no session {session_id!r}.")
+
+    async def unused(self, before: float, *, project: str | None = None) -> builtins.list[str]:
+        """Sessions that could be removed: nobody has used them since `before`, and nobody is at work in them."""
+        wanted = None if project is None else clean(project)
+        return await self._db.read(lambda tx: pruning.candidates(tx, before, wanted))
+
+    async def remove(self, session_id: str, before: float) -> bool:
+        """Remove a session for good, with those of its sub-agents; False if it was used since `before` after all.
+
+        Only this ever takes anything out of the log, and only whole sessions. The last session and the one that the
+        log ends with stay, so that no number is given twice while somebody reads.
+        """
+        return await self._db.write(lambda tx: pruning.remove(tx, session_id, before))
 
     async def get_mode(self, session_id: str) -> ToolMode:
         """The mode that the session has now; raises nothing."""
