@@ -3,6 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,24 @@ from tests.support.databases import postgres_server
 @pytest.fixture(scope="session")
 def server_url() -> Iterator[str]:
     with postgres_server() as url:
+        with ThreadPoolExecutor(1) as thread:  # it may be asked for inside a running loop
+            thread.submit(lambda: asyncio.run(_hurry(url))).result()
         yield url
+
+
+async def _hurry(url: str) -> None:
+    """Let the disk take its time: the server is killed here, the machine is not."""
+    import asyncpg  # type: ignore[import-untyped]
+
+    connection = await asyncpg.connect(url)
+    await connection.execute("ALTER SYSTEM SET fsync = off")
+    await connection.execute("SELECT pg_reload_conf()")
+    await connection.close()
 
 
 async def new_database(server_url: str) -> str:
     """The address of a fresh database."""
-    import asyncpg  # type: ignore[import-untyped]
+    import asyncpg
 
     name = f"t{uuid.uuid4().hex[:12]}"
     connection = await asyncpg.connect(server_url)

@@ -43,6 +43,8 @@ class Proxy:
         self._open = asyncio.Event()
         self._open.set()
         self._cut = False
+        self.delay = 0.0
+        """Seconds that each packet takes, either way."""
         self.port = 0
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -64,6 +66,7 @@ class Proxy:
         with contextlib.suppress(OSError):
             while data := await reader.read(65536):
                 await self._open.wait()
+                await asyncio.sleep(self.delay)
                 writer.write(data)
                 await writer.drain()
         with contextlib.suppress(OSError, RuntimeError):
