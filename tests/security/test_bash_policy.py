@@ -137,6 +137,13 @@ async def test_a_deny_rule_holds_whoever_would_say_yes(agreeable: Guarded, row: 
     assert agreeable.approver.requests == []
 
 
+async def test_c13_a_deny_rule_holds_inside_a_script(agreeable: Guarded) -> None:
+    (agreeable.root / "s").write_text("ls\nrm x\n")
+
+    assert await agreeable.refused(["sh s", ". ./s", "source s", "bash -e ./s", "sh < s"]) == {}
+    assert agreeable.approver.requests == []
+
+
 NOT_ALLOWED = {
     "c05": ["echo x > new", "echo x >>~/.bashrc", "ls 2>new", "ls &>new", "echo x > ../new"],
     "c06": ["LD_PRELOAD=./e.so ls", "PAGER=./e git log", "export PATH=.:$PATH", "declare -x", "typeset"],

@@ -4,13 +4,14 @@ The policy is the matrix's: allow `ls`, `echo`, `cat`, `git log`, `git status`, 
 ask about the rest.
 """
 
+import dataclasses
 from typing import Literal
 
 import pytest
 
 from toolgate.protocol.plan import Plan
 from toolgate.runtime.policy import Policy, parse_policy
-from toolgate.shell.analysis import Surroundings, analyse, request_detail, visible
+from toolgate.shell.analysis import CommandPlan, Kind, Surroundings, analyse, request_detail, visible
 
 ALLOWED = (["ls"], ["echo"], ["cat"], ["git", "log"], ["git", "status"], ["find"], ["grep"], ["rg"])
 RULES = "".join(
@@ -315,6 +316,150 @@ def test_c12_what_is_too_long_or_too_deep_to_follow_is_never_allowed(command: st
 )
 def test_c13_builtins_that_run_something_count(command: str, expected: str) -> None:
     assert decision(command) == expected
+
+
+SCRIPTS = {
+    "s": "rm x\n",
+    "two": "set -e\n. ./s\n",
+    "loop": "sh ./loop\n",
+    "opaque": '"$CC" x\nrm\n',
+    "calm": "$X y\nls\n",
+}
+
+
+def scripted(command: str) -> CommandPlan:
+    return analyse(command, dataclasses.replace(AROUND, content=SCRIPTS.get))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ". ./s",
+        "source s",
+        "bash s",
+        "sh ./s",
+        "bash -x s",
+        "sh < s",
+        "env bash s",
+        "timeout 5 sh s",
+        "bash two",
+        "cd sub && sh ../s",
+        "find . -exec sh s {} +",
+        "echo $(sh s)",
+        "trap 'sh s' EXIT",
+        "bash --rcfile s -i -c true",
+    ],
+)
+def test_c13_a_script_counts_as_what_it_runs(command: str) -> None:
+    plan = scripted(command)
+
+    assert any(words[0] == "rm" for words in plan.commands)
+    assert any(reason.startswith("in 's': ") or "in 'two': in 's': " in reason for reason in plan.dangers)
+
+
+def test_c13_what_a_script_leaves_open_is_not_asked_about() -> None:
+    assert scripted("bash calm").dangers == scripted("sh loop").dangers == scripted("sh nowhere").dangers == ()
+    assert ("rm",) in scripted("bash opaque").commands
+
+
+@pytest.mark.parametrize("command", ["echo 'rm x' > s; sh s", "printf 'rm x' | tee n; . ./n"])
+def test_c13_a_script_that_the_command_writes_itself_is_asked_about(command: str) -> None:
+    assert any("which it writes itself" in reason for reason in scripted(command).dangers)
+
+
+HIDDEN = r"""
+sed --expression='1e rm x' f
+sed --expr '1e rm x' f
+sed -e'1e rm x' f
+sed -ne '1e rm x' f
+sed --file=p.sed f
+sed -nf p.sed f
+git archive --remote=. --exec='rm x' HEAD
+git log -p --ext-dif
+git reset --har
+git push --forc
+git grep --open-files-in-page='rm x' y
+env --split='rm x'
+tar cf f --checkpoint=1 --checkpoint-act=exec='rm x'
+tar cf t.tar --remove-f x
+tar --use-comp='rm x' -cf t f
+sort --compress-prog=rm f
+flock f --comm='rm x'
+script --comm='rm x' f
+split --filt='rm x' f
+chmod --recurs 700 d
+bash --rcfile <(echo rm x) -i
+bash --init-file <(echo rm x) -i
+PS0='$(rm x)' bash -i
+PS1='`rm x`' bash -i
+gdb -batch -ex 'shell rm x'
+gdb --eval-command='!rm x'
+gdb -x commands
+make --eval='$(shell rm x)'
+make --ev 'a: ; rm x'
+make -f <(echo a)
+make -f -
+vim -es -c '!rm x'
+vim '+!rm x'
+ex -s -c '!rm x'
+ed -s <<< '!rm x'
+less '+!rm x' f
+man -P 'rm x' ls
+man --pag='rm x' ls
+sqlite3 db '.shell rm x'
+sqlite3 db <<< '.system rm x'
+sqlite3 db '.output x'
+sqlite3 db "select writefile('x', '')"
+echo '.shell rm x' | sqlite3 db
+psql -c '\\! rm x'
+capsh -- -c 'rm x'
+prlimit rm x
+prlimit --nofile=9 rm x
+setpriv rm x
+setpriv --reuid 0 rm x
+expect -c 'exec rm x'
+m4 <<< 'syscmd(`rm x`)'
+dc -e '!rm x'
+"""
+
+
+@pytest.mark.parametrize("command", HIDDEN.strip().splitlines())
+def test_c10_programs_that_run_what_they_are_told_ask(command: str) -> None:
+    assert analyse(command, AROUND).asks
+
+
+@pytest.mark.parametrize("command", ["uniq f x", "openssl rand -out x 3", "cp --target-directory=. d/x", "cp -t. d/x"])
+def test_c05_what_overwrites_a_file_asks(command: str) -> None:
+    kinds: dict[str, Kind] = {"x": "file", ".": "directory"}
+
+    assert analyse(command, dataclasses.replace(AROUND, kind=lambda path: kinds.get(path, "absent"))).asks
+    assert not analyse(command, AROUND).asks
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed -n '1,3p' f",
+        "sed -E 's/a/b/g' f",
+        "sed -i.bak -e 's/a/b/' f",
+        "git diff --exit-code",
+        "make -f other.mk all",
+        "vim f",
+        "less f",
+        "uniq -c f",
+        "openssl sha256 f",
+        "sqlite3 db .schema",
+        "sqlite3 db 'select 1'",
+        "PS1='$ '",
+        "gdb -batch -ex run ./a",
+        "prlimit --nofile",
+        "man ls",
+        "git log --output-indicator-new=x",
+        "cp --preserve f g",
+    ],
+)
+def test_c18_the_same_programs_used_plainly_do_not_ask(command: str) -> None:
+    assert analyse(command, AROUND).dangers == ()
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 _DEFINITION = re.compile(r"^([^\s()$`'\"\\]+) \(\) *$", re.MULTILINE)
+_LARGEST_SCRIPT = 1 << 16
+"""Bytes of a script that is looked into."""
 _SYSTEM = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
 
 
@@ -40,6 +42,7 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
             for name, value in state.aliases.items()
         },
         shadows=_shadows(workspace, environment.get("PATH", ""), root, directory),
+        content=_contents(workspace),
         holds_code=lambda: any(_is_code(variable) for variable in state.variables.values()),
         evaluates=lambda: any("i" in variable.flags or "n" in variable.flags for variable in state.variables.values()),
     )
@@ -86,6 +89,18 @@ def _kinds(workspace: Workspace) -> Callable[[str], Kind]:
         return "directory" if stat.S_ISDIR(info.st_mode) else "file"
 
     return kind
+
+
+def _contents(workspace: Workspace) -> Callable[[str], str | None]:
+    def content(path: str) -> str | None:
+        try:
+            with workspace.open_file(path) as file:
+                text = file.read(_LARGEST_SCRIPT + 1, 0)
+        except (ToolError, OSError):
+            return None
+        return None if len(text) > _LARGEST_SCRIPT or b"\0" in text else text.decode(errors="replace")
+
+    return content
 
 
 def _shadows(workspace: Workspace, path: str, root: str, cwd: str) -> Callable[[str], str | None]:

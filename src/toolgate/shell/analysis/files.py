@@ -1,6 +1,7 @@
 """Commands that write, replace or walk over files."""
 
 import posixpath
+import re
 from collections.abc import Sequence
 
 from toolgate.shell.analysis.known import names
@@ -16,6 +17,7 @@ _FIND_ALONE = names(
     -true -false -readable -writable -executable -nouser -nogroup -noleaf -ignore_readdir_race -L -H -P
     """
 )
+_TARGET = re.compile(r"(?:--target-directory=|-[a-su-zA-Z]*t)(.+)", re.DOTALL)
 _COPY_VALUED = names("-t --target-directory -S --suffix -m --mode -o --owner -g --group --backup")
 
 
@@ -54,9 +56,7 @@ def copy(scope: Scope, words: Sequence[Word]) -> None:
     if has(words, "n", "--no-clobber"):
         return
     given = operands(words, _COPY_VALUED)
-    target = next(
-        (words[at + 1] for at, word in enumerate(words[:-1]) if word.text in ("-t", "--target-directory")), None
-    )
+    target = _directory(words)
     if target is None:
         if len(given) < 2 or (words[0].text == "install" and has(words, "d", "--directory")):
             return
@@ -65,11 +65,22 @@ def copy(scope: Scope, words: Sequence[Word]) -> None:
         _replaces(scope, source, target)
 
 
+def _directory(words: Sequence[Word]) -> Word | None:
+    """What `-t` names, in any of its spellings."""
+    for at, word in enumerate(words):
+        if word.text in ("-t", "--target-directory"):
+            return words[at + 1] if at + 1 < len(words) else None
+        if match := _TARGET.fullmatch(word.text):
+            return word._replace(text=match.group(1))
+    return None
+
+
 def _replaces(scope: Scope, source: Word, target: Word) -> None:
     place = scope.place(target.text)
     if place.where is not Where.inside:
         if place.where is Where.unknown:
-            scope.found.danger(f"it may overwrite '{target.raw or target.text}', which is only known when it runs")
+            reason = f"it may overwrite '{target.raw or target.text}', which is only known when it runs"
+            scope.found.danger(reason, sure=False)
         return
     for path in place.paths:
         into = scope.around.kind(path) == "directory" or path in scope.made
@@ -223,7 +234,13 @@ def tar(scope: Scope, words: Sequence[Word]) -> None:
     for at, word in enumerate(words):
         name, equals, value = word.text.partition("=")
         following = words[at + 1] if at + 1 < len(words) else Word("")
-        if name in ("--to-command", "--use-compress-program", "--rsh-command", "--info-script") or word.text in (
+        if name in (
+            "--to-command",
+            "--use-compress-program",
+            "--rsh-command",
+            "--info-script",
+            "--new-volume-script",
+        ) or word.text in (
             "-I",
             "-F",
         ):

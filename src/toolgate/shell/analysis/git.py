@@ -233,8 +233,10 @@ def _options(scope: Scope, verb: str, rest: Sequence[Word]) -> None:
         following = rest[at + 1] if at + 1 < len(rest) else Word("")
         if name == "--output" or (word.text == "-o" and verb in ("archive", "bundle")):
             scope.write(word._replace(text=value) if equals else following)
-        elif name in ("--ext-diff", "--textconv", "--upload-pack", "--receive-pack", "--open-files-in-pager") or (
-            verb == "grep" and re.match(r"-O", word.text)
+        elif (
+            name in ("--ext-diff", "--textconv", "--upload-pack", "--receive-pack", "--open-files-in-pager")
+            or (name == "--exec" and verb != "rebase")
+            or (verb == "grep" and re.match(r"-O", word.text))
         ):
             scope.found.unclear(f"'git {verb} {word.text}' runs another program")
         elif name in _RUNS_OPTIONS.get(verb, "").split():

@@ -22,6 +22,7 @@ _CODE_OPTIONS = {
     "Rscript": "-e",
     "osascript": "-e",
     "tclsh": "",
+    "expect": "-c",
     "julia": "-e",
     "ocaml": "-e",
     "guile": "-c",
@@ -33,6 +34,12 @@ _DESTROYS = re.compile(
     r"|os\.system|subprocess|\bsystem\b|popen|\bexec[lv]p?e?\b|child_process|execSync|spawn|\bexec\b|shell_exec|passthru"
     r"|Open3|%x|\bqx\b|`|__import__|ctypes|pty\."
 )
+_SQL_SHELL = re.compile(
+    r"^\s*\.(?:shell|system|output|once|excel|import|save|backup|clone|log|read|open|trace|load)\b|\b(?:edit|writefile|load_extension)\s*\("
+    r"|\\!|\\copy\b|\bsystem\b|\bprogram\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What the clients themselves can do to files and programs."""
 _SQL = re.compile(r"\b(?:drop|delete|truncate)\b", re.IGNORECASE)
 
 
@@ -55,6 +62,8 @@ def shell(scope: Scope, words: Sequence[Word]) -> None:
         reads_code = reads_code or (not word.text.startswith("--") and "c" in word.text[1:] and word.text[0] == "-")
         if word.text in ("--version", "--help"):
             return
+        if word.text in ("--rcfile", "--init-file") and at + 1 < len(words):
+            _script(scope, name, words[at + 1], scope.code)
         at += 1 + _values(word.text)
     at += at < len(words) and words[at].text in ("-", "--")
     rest = words[at:]
@@ -78,9 +87,12 @@ def _script(scope: Scope, name: str, word: Word, use: Callable[[str], None]) -> 
     if word.text in _STDIN:
         _from_stdin(scope, name, use)
         return
-    scope.script(word)
+    paths = scope.script(word)
     if not word.known:
         scope.found.unclear(f"the script of '{name}' is only known when it runs")
+    elif name in SHELLS or name in (".", "source"):
+        for path in paths:
+            scope.follow(path)
 
 
 def _code(scope: Scope, name: str, code: Sequence[Word]) -> None:
@@ -100,7 +112,8 @@ def _from_stdin(scope: Scope, name: str, use: Callable[[str], None]) -> None:
             scope.found.unclear(f"part of the code that '{name}' reads is only known when it runs")
         use(stdin.word.text)
     elif stdin.kind == "file" and stdin.word.known:
-        scope.script(stdin.word)
+        for path in scope.script(stdin.word) if name in SHELLS else ():
+            scope.follow(path)
     else:
         scope.found.unclear(f"'{name}' runs what it reads from a pipe")
 
@@ -182,7 +195,11 @@ def awk(scope: Scope, words: Sequence[Word]) -> None:
 
 def sql(scope: Scope, words: Sequence[Word]) -> None:
     """Database clients: statements that remove data."""
+    if scope.stdin is not None and scope.stdin.kind == "pipe":
+        scope.found.unclear(f"'{words[0].text}' runs what it reads from a pipe")
     texts = [word.text for word in words[1:]] + ([scope.stdin.word.text] if scope.stdin else [])
     for text in texts:
         if _SQL.search(text) and " " in text:
             scope.found.danger("it removes data from a database")
+        if _SQL_SHELL.search(text):
+            scope.found.unclear(f"'{words[0].text}' is told to run a program or to write a file")

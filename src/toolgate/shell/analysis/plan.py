@@ -19,6 +19,10 @@ def _unshadowed(_: str) -> None:
     return None
 
 
+def _unread(_: str) -> None:
+    return None
+
+
 def _no() -> bool:
     return False
 
@@ -43,6 +47,8 @@ class Surroundings:
     """The shell's aliases: name to replacement."""
     shadows: Callable[[str], str | None] = _unshadowed
     """The file inside the root that `PATH` finds first for a command word, if there is one."""
+    content: Callable[[str], str | None] = _unread
+    """The text of a script (relative to the root, normal form), if it can be read."""
     holds_code: Callable[[], bool] = _no
     """Whether a variable's value would run something if bash were to evaluate it."""
     evaluates: Callable[[], bool] = _no
@@ -69,7 +75,8 @@ class Assignment:
     value: str
 
 
-_NO_COMMANDS = frozenset({">", ">>", "=", "..", UNRESOLVED})
+NO_COMMANDS = frozenset({">", ">>", "=", "..", UNRESOLVED})
+"""First words of what stands among the commands and is none."""
 _HARMLESS = frozenset({":", "true", "false", "test", "[", "cd", "pwd", "exit", "return", "break", "continue", "wait"})
 
 
@@ -98,7 +105,7 @@ class CommandPlan:
     @property
     def plain(self) -> bool:
         """Whether `commands` are all real commands, with every word of consequence known."""
-        return not any(command[0] in _NO_COMMANDS for command in self.commands)
+        return not any(command[0] in NO_COMMANDS for command in self.commands)
 
     @property
     def harmless(self) -> tuple[tuple[str, ...], ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from toolgate.shell.analysis.paths import Place, Where, locate
-from toolgate.shell.analysis.plan import Assignment, CommandPlan, Redirection, Surroundings
+from toolgate.shell.analysis.plan import NO_COMMANDS, Assignment, CommandPlan, Redirection, Surroundings
 from toolgate.shell.syntax import MAX_DEPTH
 from toolgate.shell.syntax import Sequence as Tree
 from toolgate.shell.words import UNRESOLVED, Word
@@ -34,6 +34,8 @@ class Findings:
         self.redirections: list[Redirection] = []
         self.assignments: list[Assignment] = []
         self.dangers: dict[str, None] = {}
+        self.unknown: set[str] = set()
+        """Those of the dangers that are about what is not known."""
         self.scripts: dict[str, None] = {}
         self.heredocs: list[str] = []
         self.changes = False
@@ -42,13 +44,16 @@ class Findings:
         self.evaluates = False
         """Whether bash evaluates values somewhere: as arithmetic, as a subscript, as a name."""
 
-    def danger(self, reason: str) -> None:
-        """A reason to ask."""
+    def danger(self, reason: str, sure: bool = True) -> None:
+        """A reason to ask; not `sure` where it only may be so."""
         self.dangers[reason] = None
+        if not sure:
+            self.unknown.add(reason)
 
     def unclear(self, reason: str) -> None:
         """A reason to ask that no rule can answer: what runs is not known."""
         self.dangers[reason] = None
+        self.unknown.add(reason)
         self.commands[(UNRESOLVED,)] = None
         self.changes = True
 
@@ -210,11 +215,35 @@ class Scope:
         if existing:
             self.found.danger(f"it overwrites '{word.text}', which exists")
         elif unknown:
-            self.found.danger(f"it writes to '{word.raw or word.text}', which is only known when it runs")
+            self.found.danger(f"it writes to '{word.raw or word.text}', which is only known when it runs", sure=False)
 
-    def script(self, word: Word) -> None:
-        """Note a file whose content is run."""
+    def script(self, word: Word) -> tuple[str, ...]:
+        """Note a file whose content is run; where it may be inside the root."""
         place = self.path(word.text)
-        if place.where is Where.inside and word.known:
-            for path in place.paths:
-                self.found.scripts[path] = None
+        if place.where is not Where.inside or not word.known:
+            return ()
+        for path in place.paths:
+            self.found.scripts[path] = None
+        return place.paths
+
+    def follow(self, path: str) -> None:
+        """Look at what a script of the project runs, as far as that is plain.
+
+        Its commands and what they surely do count; what only the shell knows does not, as in any other program.
+        """
+        if any(self.place(one.target).paths == (path,) for one in self.found.redirections):
+            self.found.unclear(f"it runs '{path}', which it writes itself")
+            return
+        text = self.around.content(path)
+        if text is None or (name := f"./{path}") in self.expanding:
+            return
+        outer, before = self.found, self.expanding
+        self.found, self.expanding = Findings(), before | {name}
+        self.code(text)
+        inner, self.found, self.expanding = self.found, outer, before
+        outer.changes |= inner.changes
+        outer.scripts.update(inner.scripts)
+        outer.commands.update({words: None for words in inner.commands if words[0] not in NO_COMMANDS})
+        for reason in inner.dangers:
+            if reason not in inner.unknown:
+                outer.danger(f"in '{path}': {reason}")

@@ -9,19 +9,38 @@ from toolgate.shell.words import Word
 _FILLER = re.compile(r"[\s;{}]*")
 _NUMBER = re.compile(r"[0-9$~+]+")
 _FLAGS = re.compile(r"[gpiImMew0-9]*")
+_SHORT = re.compile(r"-[nErsuz]*([ef])(.*)", re.DOTALL)
 _IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
 _HARMLESS = "=dDgGhHlLnNpPxzFqQ"
 
 
 def sed(scope: Scope, words: Sequence[Word]) -> None:
     """Ask about a program that runs commands (`e`), writes files (`w`) or cannot be read."""
-    operands = [word for word in words[1:] if not word.text.startswith("-")]
-    options = [words[at + 1] for at, word in enumerate(words[:-1]) if word.text in ("-e", "--expression")]
-    for program in options or operands[:1]:
-        if not harmless(program.text):
+    for program in _programs(words):
+        if program is None or not harmless(program):
             scope.found.unclear("its 'sed' program may run commands or write files")
     if any(_IN_PLACE.match(word.text) for word in words[1:]):
         scope.found.changes = True
+
+
+def _programs(words: Sequence[Word]) -> list[str | None]:
+    """The programs, from options or else the first operand; None is one that is in a file."""
+    found: list[str | None] = []
+    operands: list[str] = []
+    rest = iter(words[1:])
+    for word in rest:
+        name, equals, value = word.text.partition("=")
+        short = _SHORT.fullmatch(word.text)
+        if name == "--file" or (short and short.group(1) == "f"):
+            found.append(None)
+            if not equals and not (short and short.group(2)):
+                next(rest, None)
+        elif name == "--expression" or (short and short.group(1) == "e"):
+            attached = short.group(2) if short else value
+            found.append(attached if attached or equals else getattr(next(rest, None), "text", ""))
+        elif not word.text.startswith("-"):
+            operands.append(word.text)
+    return found or list(operands[:1])
 
 
 def harmless(program: str) -> bool:

@@ -4,7 +4,8 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 
-from toolgate.shell.analysis import dangers, files, interpreters
+from toolgate.shell.analysis import dangers, files, interpreters, programs
+from toolgate.shell.analysis.abbreviations import spelled_out
 from toolgate.shell.analysis.git import git
 from toolgate.shell.analysis.known import NO_PATHS, PATTERN_FIRST, PATTERN_OPTIONS, READ_ONLY, WELL_KNOWN, names
 from toolgate.shell.analysis.scope import Scope
@@ -38,6 +39,7 @@ def run(scope: Scope, words: Sequence[Word]) -> None:
         found.unclear(f"'{name}' stands where a command is expected")
     if not system and _redefined(scope, words):
         return
+    words = spelled_out(words)
     handler = _HANDLERS.get(name)
     if handler is not git:
         found.commands[tuple([word.text for word in words])] = None
@@ -105,7 +107,8 @@ def _shadowed(scope: Scope, words: Sequence[Word]) -> bool:
         if name in WELL_KNOWN:
             scope.found.danger(f"'{name}' is '{file}' here, because 'PATH' finds that first")
     elif scope.path_changed and name in WELL_KNOWN and name not in NO_PATHS:
-        scope.found.danger(f"'PATH' is changed before '{name}', which may then be another program")
+        reason = f"'PATH' is changed before '{name}', which may then be another program"
+        scope.found.danger(reason, sure=False)
     return False
 
 
@@ -232,6 +235,15 @@ _HANDLERS: dict[str, _Handler] = {
     "rg": files.ripgrep,
     "tar": files.tar,
     "split": files.split,
+    "uniq": programs.uniq,
+    "openssl": programs.openssl,
+    "make": programs.make,
+    "gmake": programs.make,
+    "gdb": programs.gdb,
+    "man": programs.man,
+    "capsh": programs.capsh,
+    **dict.fromkeys(("m4", "dc"), programs.calculator),
+    **dict.fromkeys(("vi", "vim", "nvim", "view", "vimdiff", "ex", "ed", "less", "more", "emacs"), programs.editor),
 }
 _OWN_PATHS: frozenset[_Handler | None] = frozenset(
     {git, files.change_directory, files.find, files.link, interpreters.evaluate}

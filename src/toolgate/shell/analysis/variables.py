@@ -17,6 +17,8 @@ _REDEFINES = re.compile(
     r"|GIT_TEMPLATE_DIR|PERL5OPT|PERL5DB|RUBYOPT|PYTHONSTARTUP|PYTHONWARNINGS|PYTHONHOME|LESSOPEN|LESSCLOSE"
 )
 """Variables that make an ordinary command run something else."""
+_PROMPTS = re.compile(r"PS[0-3]")
+"""Prompts, in which bash expands commands."""
 _NUMBERS = re.compile(r"RANDOM|SRANDOM|OPTIND|HISTCMD|SECONDS|LINENO|FUNCNEST|BASHPID|EPOCH\w+")
 """Variables for which bash evaluates what is assigned."""
 
@@ -33,11 +35,13 @@ def assign(scope: Scope, name: str, value: Word, words: Sequence[Word] | None) -
         found.unclear("it sets a variable whose name is only known when it runs")
     elif name == "PATH":
         _path(scope, value, words)
+    elif _PROMPTS.fullmatch(name) and ("$(" in value.text or "`" in value.text):
+        found.unclear(f"'{name}' runs what is in it when a shell shows it")
     elif (meaning := _meaning(name)) == "code":
         _command(scope, name, value)
     elif meaning and not _own(words):
         found.changes = True
-        found.danger(f"'{name}' changes what commands run")
+        found.danger(f"'{name}' changes what commands run", sure=False)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -58,7 +62,7 @@ def _path(scope: Scope, value: Word, words: Sequence[Word] | None) -> None:
     if words is None or not words or words[0].text in ("export", "declare", "typeset", "local", "readonly"):
         scope.path_changed = True
     elif words[0].text in WELL_KNOWN:
-        scope.found.danger(f"'PATH' is changed for '{words[0].text}', which may then be another program")
+        scope.found.danger(f"'PATH' is changed for '{words[0].text}', which may then be another program", sure=False)
 
 
 def _command(scope: Scope, name: str, value: Word) -> None:

@@ -61,6 +61,13 @@ WRAPPERS: dict[str, Wrapper] = {
     "taskset": _shape("", "-a -p -c --cpu-list", skip=1),
     "numactl": _shape("-N -m -C -i -p"),
     "timeout": _shape("-s --signal -k --kill-after", "--foreground --preserve-status -v --verbose", skip=1),
+    "prlimit": _shape("-p --pid -o --output", "--noheadings --raw --verbose"),
+    "setpriv": _shape(
+        "--ambient-caps --apparmor-profile --bounding-set --egid --euid --gid --groups --inh-caps --landlock-access"
+        " --landlock-rule --pdeathsig --ptracer --reuid --regid --rgid --ruid --seccomp-filter --securebits"
+        " --selinux-label",
+        "--clear-groups --init-groups --keep-groups --no-new-privs --nnp --reset-env -d --dump",
+    ),
     "setsid": _shape("", "-c --ctty -f --fork -w --wait"),
     "nohup": _PLAIN,
     "stdbuf": _shape("-i --input -o --output -e --error"),

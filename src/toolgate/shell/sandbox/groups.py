@@ -140,6 +140,8 @@ def _read(path: str) -> str:
         return ""
     try:
         return os.read(fd, 65536).decode(errors="replace")
+    except OSError:  # ENODEV: the group was removed while it was being read
+        return ""
     finally:
         os.close(fd)
 
