@@ -109,6 +109,7 @@ class Stack:
                 memory=self.memory_of(user),
                 models=_models(self.settings),
                 live_output=self.live_output,
+                project=self.project,
             )
         return loop
 

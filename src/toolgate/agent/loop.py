@@ -27,7 +27,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.jsontext import encode
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Approver, MemoryStore
-from toolgate.runtime.policy_source import check_policy
+from toolgate.runtime.policy_source import check_policy, policy_of
 from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.sessions import Lease, SessionStore, Usage
@@ -56,9 +56,11 @@ class AgentLoop:
         models: Callable[[str], ModelClient] | None = None,
         live_output: bool = False,
         first_wait: float = FIRST_WAIT,
+        project: str | None = None,
     ) -> None:
         """`settings=None` means the defaults. `agents` are sub-agents besides the built-in and the project's own, and
-        `models` finds the model that one of them names. `live_output` adds `ToolOutput` events.
+        `models` finds the model that one of them names. `live_output` adds `ToolOutput` events. `project` is what the
+        workspace's sessions are filed under: what a person has allowed in another project's does not count here.
         """
         if settings is None:
             from toolgate.settings import Settings
@@ -70,6 +72,7 @@ class AgentLoop:
         self._memory = memory
         self._approver = approver
         self._live_output = live_output
+        self._project = project
         self._agents = Agents(workspace, agents)
         prompt = prompt or PromptBuilder(registry, settings, workspace=workspace, memory=memory, agents=self._agents)
         self._means = Means(
@@ -130,7 +133,7 @@ class AgentLoop:
                 raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
             mode = await sessions.get_mode(session_id)
             seat = await self._seats.take(session_id)
-            check_policy(seat.context)
+            await self._recall(seat, session_id)
             said = mask(content, self._secrets) if self._secrets else content
             started = await sessions.start_turn(lease, said, request_id=request_id)
         except BaseException:
@@ -152,6 +155,15 @@ class AgentLoop:
         stream.emit(_last_event(ending, turn, started.id))
         if ending.cause is not None:
             raise ending.cause
+
+    async def _recall(self, seat: Seat, session_id: str) -> None:
+        """Check the policy, and tell it what the person has allowed for the session before it was taken up here."""
+        check_policy(seat.context)
+        if not seat.recalled:
+            allowed = await self._means.sessions.remembered(session_id, self._project)
+            if allowed:
+                policy_of(seat.context).recall(allowed)
+            seat.recalled = True
 
     async def _check_new(self, session_id: str, request_id: str) -> None:
         known = await self._means.sessions.turn_of_request(session_id, request_id)
@@ -191,11 +203,13 @@ class AgentLoop:
         kin: Callable[..., SubAgents] = SubAgents,
         agent: str = "",
         shell: str | None = None,
+        allowed: Iterable[str] = (),
     ) -> AsyncIterator[Turn]:
         """A turn that was begun elsewhere, to be played from where it stands; its end is the caller's to write.
 
-        `kin` makes the runner of its sub-agents. With `agent` it is the turn of that sub-agent. `shell` is the state
-        of the session's shell, as `Turn.shell` gave it to whoever played the last turn.
+        `kin` makes the runner of its sub-agents. With `agent` it is the turn of that sub-agent, and `allowed` is what
+        the person has allowed for the rest of it. `shell` is the state of the session's shell, as `Turn.shell` gave it
+        to whoever played the last turn.
         """
         mode = await self._means.sessions.get_mode(lease.session_id)
         family = Family(means=self._means, agents=self._agents, models=self._models, new_context=self._context)
@@ -203,13 +217,14 @@ class AgentLoop:
         if agent:
             context = self._context(lease.session_id)
             try:
+                policy_of(context).recall(allowed)
                 yield children.turn_of(agent, context, lease, turn_id, ResumedTurn)
             finally:
                 await context.aclose()
             return
         seat = await self._seats.take_up(lease.session_id, lease.fence, shell)
         try:
-            check_policy(seat.context)
+            await self._recall(seat, lease.session_id)
             yield assemble(
                 self._means,
                 seat.context,

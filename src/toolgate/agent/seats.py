@@ -19,6 +19,8 @@ class Seat:
     context: ToolContext
     compactor: Compactor
     taken: bool = False
+    recalled: bool = False
+    """Whether its policy knows what the person has allowed for the session."""
     fence: int = 0
     """That of the last turn which was begun elsewhere and played here."""
 

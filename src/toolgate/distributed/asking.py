@@ -86,8 +86,7 @@ class DurableApprover:
         ordinal = row[0] if row is not None else None
         if ordinal is None:
             return request.id
-        parts = (self._lease.session_id, self._turn_id, request.call_id, str(ordinal), request.fingerprint)
-        return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
+        return _named(self._lease.session_id, self._turn_id, request.call_id, str(ordinal), request.fingerprint)
 
     async def _answer(self, row: ApprovalRow) -> Approval:
         loop = asyncio.get_running_loop()
@@ -137,6 +136,27 @@ class DurableApprover:
         if row is None or row.state == "pending":
             return answer
         return Approval(allowed=row.state == "allowed", message=row.message, remember=row.remember)
+
+
+def _named(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def allowed_before(transaction: Transaction, session_id: str, turn_id: str, agent: str, asked_in: str) -> list[str]:
+    """What a sub-agent was allowed for the rest of its turn, by whoever played it before: its questions are in its
+    parent's session, and the name of each says which call of which child it was about.
+    """
+    rows = transaction.rows(
+        "SELECT a.id, a.call_id, c.ordinal, a.fingerprint FROM approvals a JOIN tool_calls c "
+        "ON c.session_id = ?1 AND c.turn_id = ?2 AND c.call_id = a.call_id "
+        "WHERE a.session_id = ?3 AND a.state = 'allowed' AND a.remember = 1 AND a.agent = ?4",
+        *(session_id, turn_id, asked_in, agent),
+    )
+    return [
+        fingerprint
+        for name, call_id, ordinal, fingerprint in rows
+        if name == _named(session_id, turn_id, call_id, str(ordinal), fingerprint)
+    ]
 
 
 async def _until(news: asyncio.Event, seconds: float) -> None:

@@ -80,6 +80,8 @@ class Taken:
     """The last event of the session's log."""
     shell: str | None
     """The state of the session's shell after its last turn."""
+    resumed: bool
+    """Whether somebody has played a part of it before."""
 
 
 def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, ttl: float) -> Taken | bool:
@@ -107,7 +109,7 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
         f"UPDATE dispatches SET state = 'running', worker = ?2, claimed_at = {NOW} WHERE turn_id = ?1", turn_id, worker
     )
     names = ("user", "workspace", "queue", "agent", "parent_session", "position", "shell")
-    return Taken(turn=turn, lease=lease, **dict(zip(names, row[2:], strict=True)))
+    return Taken(turn=turn, lease=lease, resumed=row[0] is not None, **dict(zip(names, row[2:], strict=True)))
 
 
 def _again(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool) -> Turn:

@@ -11,7 +11,7 @@ from toolgate.agent.ending import Ending, play
 from toolgate.agent.turn import Turn
 from toolgate.distributed import dispatches
 from toolgate.distributed.agents import family_of
-from toolgate.distributed.asking import DurableApprover
+from toolgate.distributed.asking import DurableApprover, allowed_before
 from toolgate.distributed.live import LiveWriter
 from toolgate.errors import PolicyError, SessionFenced, ToolError, ToolgateError
 from toolgate.log import logger
@@ -122,12 +122,23 @@ class Player:
             kin=kin,
             agent=taken.agent,
             shell=taken.shell,
+            allowed=await self._allowed(),
         ) as turn:
             self._turn = turn
             if taken.turn.cancel_requested_at is not None:
                 turn.stop()
             ending = await self._to_its_end(turn)
             return ending if isinstance(ending, Outcome) else await self._end(ending)
+
+    async def _allowed(self) -> list[str]:
+        """What the person has allowed a sub-agent that is taken up for the rest of its turn."""
+        taken = self._taken
+        asked_in, session_id = taken.parent_session, taken.lease.session_id
+        if asked_in is None or not taken.agent or not taken.resumed:
+            return []
+        return await self._means.db.read(
+            lambda tx: allowed_before(tx, session_id, taken.turn.id, taken.agent, asked_in)
+        )
 
     def _emit(self, event: AgentEvent) -> None:
         if self._live is not None:

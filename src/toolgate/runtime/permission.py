@@ -69,12 +69,12 @@ async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
         agent=run.context.agent,
         summary=_shown(run, plan.summary),
         detail=_shown(run, plan.detail),
-        fingerprint=plan.fingerprint(name, run.arguments),
+        fingerprint=policy.fingerprint(name, run.arguments, run.plan),
         reason=_shown(run, reason),
         rule="" if plan.access == "full" else _shown(run, policy.rule_shown(name, run.arguments, run.plan)),
     )
     approval = await _answer(run, request)
-    if approval.allowed and plan.fingerprint(name, run.arguments) != request.fingerprint:
+    if approval.allowed and policy.fingerprint(name, run.arguments, run.plan) != request.fingerprint:
         approval = Approval(allowed=False, message="the call changed after it was shown")
     verdict: Verdict = "allow" if approval.allowed else "deny"
     run.decision = Decision(decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict)

@@ -248,3 +248,10 @@ class SessionStore(Protocol):
     async def approvals(self, session_id: str) -> builtins.list[ApprovalRow]:
         """All questions of a session, oldest first."""
         ...
+
+    async def remembered(self, session_id: str, project: str | None = None) -> builtins.list[str]:
+        """The fingerprints of the calls that its person has allowed for the rest of the session, not of sub-agents'.
+
+        MUST be empty for a session that belongs to another project than `project`, if that is given.
+        """
+        ...

@@ -159,6 +159,10 @@ class Work:
         """All questions of a session, oldest first."""
         return await self._db.read(lambda tx: approvals.of_session(tx, session_id))
 
+    async def remembered(self, session_id: str, project: str | None = None) -> list[str]:
+        """The fingerprints of what its person has allowed for the session."""
+        return await self._db.read(lambda tx: approvals.remembered(tx, session_id, project))
+
     def todos(self, lease: Lease) -> SessionTodos:
         """The session's list of work, as the port of the `todo` tool."""
         return SessionTodos(self._db, lease)

@@ -276,6 +276,14 @@ def test_full_access_is_never_remembered() -> None:
     assert shown == "Bash with full access is asked about every time: nothing is remembered"
 
 
+def test_what_is_recalled_is_allowed_exactly_and_lifts_neither_a_deny_nor_full_access() -> None:
+    plans = [bash("ls"), bash("rm x"), bash("ls", access="full")]
+    policy = with_rules(Rule(tool="Bash", decision="ask"), words("rm", "deny"))
+    policy.recall([policy.fingerprint("Bash", {}, plan) for plan in plans])
+    assert [decided(policy, plan) for plan in plans] == ["allow", "deny", "ask"]
+    assert decided(policy, bash("ls -l")) == "ask"
+
+
 def test_only_tools_with_rules_are_a_concern() -> None:
     policy = with_rules(Rule(tool="x", decision="ask"))
     assert [policy.concerns("x"), policy.concerns("y"), "x" in policy.tools] == [True, False, True]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,7 +125,7 @@ class Policy:
         verdict = _strictest([*self._trusted(tool_name, call, plan), *self._tightening(tool_name, call, plan)])
         if verdict is not None and verdict.decision == "deny":
             return verdict
-        if self._remembered and memory.fingerprint(tool_name, arguments, plan) in self._remembered:
+        if self._remembered and not _is_full(plan) and self.fingerprint(tool_name, arguments, plan) in self._remembered:
             rule = memory.shown(tool_name, arguments, plan)
             return Verdict(decision="allow", rule=rule, reason="remembered in this session", layer="session")
         return verdict
@@ -133,7 +133,15 @@ class Policy:
     def remember(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> None:
         """Allow exactly this call, as it was planned, for the rest of the session; never one with full access."""
         if not _is_full(plan):
-            self._remembered.add(memory.fingerprint(tool_name, arguments, plan))
+            self._remembered.add(self.fingerprint(tool_name, arguments, plan))
+
+    def fingerprint(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> str:
+        """What a question to a person is bound to, and what is remembered of the answer."""
+        return memory.fingerprint(tool_name, arguments, plan)
+
+    def recall(self, fingerprints: Iterable[str]) -> None:
+        """Remember what this session had been allowed before it was taken up here: the hashes of those calls."""
+        self._remembered.update(fingerprints)
 
     def rule_shown(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> str:
         """The rule that `remember` would store, as a person reads it before it is stored."""

@@ -13,7 +13,10 @@ _LONGEST_SHOWN = 4000
 
 
 def fingerprint(tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> str:
-    """The hash of the call and, where there is one, of everything in its plan."""
+    """The hash of the call and, where there is one, of everything in its plan: the same in every process.
+
+    A question to a person carries it, too, so that what was allowed and remembered is found again in the store.
+    """
     if plan is not None:
         return plan.fingerprint(tool_name, arguments)
     document = json.dumps([tool_name, arguments], sort_keys=True, separators=(",", ":"))
