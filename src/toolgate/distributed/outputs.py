@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _PIECE = 256 * 1024
 _PATIENCE = 20.0
-"""Seconds that a call waits for its outputs to be stored."""
+"""Seconds that calls wait for their outputs to be stored."""
 _SIDE_BY_SIDE = 4
 """Outputs that are stored at the same time: the connections are for the turns."""
 
@@ -38,14 +38,23 @@ class WorkerSessions(SessionManager):
         self._outputs = Outputs(Blobs(db), settings, workspace)
 
     async def append(
-        self, lease: Lease, entries: Sequence[Message | CallRecord], *, turn_id: str | None = None
+        self,
+        lease: Lease,
+        entries: Sequence[Message | CallRecord],
+        *,
+        turn_id: str | None = None,
+        carried: str | None = None,
     ) -> None:
         """Add messages and records of calls, after the outputs that these refer to were stored."""
-        for entry in entries:
-            if isinstance(entry, CallRecord) and entry.kind == "finished":
-                for reference in references(entry.payload.get("data")).values():
-                    await self._outputs.keep(lease.session_id, reference)
-        await super().append(lease, entries, turn_id=turn_id)
+        found = [
+            reference
+            for entry in entries
+            if isinstance(entry, CallRecord) and entry.kind == "finished"
+            for reference in references(entry.payload.get("data")).values()
+        ]
+        if found:
+            await asyncio.gather(*(self._outputs.keep(lease.session_id, reference) for reference in found))
+        await super().append(lease, entries, turn_id=turn_id, carried=carried)
 
 
 class Outputs:
