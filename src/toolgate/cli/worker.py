@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from toolgate.runtime.registry import ToolRegistry
     from toolgate.settings import Settings
 
+_LONGEST_NAME = 1000
+"""A path is a name, too."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """What can be said on the command line; everything else is in the settings."""
@@ -42,8 +45,11 @@ def run(args: argparse.Namespace) -> int:
     """Work until told to stop."""
     settings = _settings(args)
     workspaces = _workspaces(args.workspace, settings)
-    probe = None if args.port is None else (args.host, args.port)
-    asyncio.run(work(settings, workspaces, say=_say, probe=probe))
+    from toolgate.gateway.logs import logging_to_stderr
+
+    probe = _probe(args.host, args.port)
+    with logging_to_stderr(settings):
+        asyncio.run(work(settings, workspaces, say=_say, probe=probe))
     return 0
 
 
@@ -70,13 +76,24 @@ def _workspaces(given: list[str], settings: Settings) -> dict[str, Path]:
     for text in given:
         name, equals, path = text.partition("=")
         if not equals or not name or not path:
-            raise UsageError(f"--workspace is NAME=DIR, not {text!r}")
+            raise UsageError(f"--workspace is NAME=DIR, for example main=/srv/project, not {text!r}")
+        if not name.isprintable() or name != name.strip() or len(name) > _LONGEST_NAME:
+            raise UsageError(
+                f"--workspace: a name is up to {_LONGEST_NAME} printable characters, without blanks around it, not "
+                f"{name[:60]!r}. Use the one that gateways have in TOOLGATE_DISTRIBUTED_WORKSPACE"
+            )
         if name in found:
-            raise UsageError(f"--workspace names {name!r} twice")
+            raise UsageError(f"--workspace names {name!r} twice; one name is one directory")
         if not Path(path).is_dir():
-            raise UsageError(f"--workspace {name}: {path} is not a directory here")
+            raise UsageError(f"--workspace {name}: {path} is not a directory here. Make it, or mount it")
         found[name] = Path(path).resolve()
     return found
+
+
+def _probe(host: str, port: int | None) -> tuple[str, int] | None:
+    if port is not None and not 0 <= port < 65536:
+        raise UsageError(f"--port {port}: a port is a number from 0 to 65535; 0 takes a free one")
+    return None if port is None else (host, port)
 
 
 async def work(
@@ -104,6 +121,7 @@ async def work(
         say(f"Worker {worker.id} plays turns of {', '.join(workspaces)}. SIGTERM ends it when its turns have ended.")
         await ending.wait()
         say(f"Ending: {worker.running} turns are being played.")
+        await worker.drain()  # here, so that probes are answered until then
 
 
 def _say(text: str) -> None:

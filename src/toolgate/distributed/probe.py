@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from toolgate.errors import ToolgateError
+from toolgate.errors import ConfigError, ToolgateError
 
 if TYPE_CHECKING:
     from toolgate.distributed.worker import Worker
@@ -19,7 +20,13 @@ _SECONDS = 5.0
 @contextlib.asynccontextmanager
 async def answering(worker: Worker, host: str, port: int) -> AsyncIterator[tuple[str, int]]:
     """Answer for as long as the block lasts; yields where."""
-    server = await asyncio.start_server(lambda reader, writer: _answer(worker, reader, writer), host, port)
+    try:
+        server = await asyncio.start_server(lambda reader, writer: _answer(worker, reader, writer), host, port)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
+        raise ConfigError(
+            [f"{host}:{port}: {reason}. Say --port 0 for a free one, and --host for an address"]
+        ) from None
     try:
         where = server.sockets[0].getsockname()
         yield where[0], where[1]
