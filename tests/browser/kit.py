@@ -6,7 +6,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,9 @@ class Person:
         """Begin a session."""
         if mode is not None:
             await self.page.locator(f".mode-choice [value={mode}] + span").click()
+        before = self.page.url
         await self.page.get_by_role("button", name="New session").click()
+        await self.page.wait_for_url(lambda url: url != before and "#/s/" in url)
         await expect(self.page.locator("tg-mode button")).to_be_visible(timeout=PATIENCE)
 
     async def say(self, text: str) -> None:
@@ -183,7 +185,12 @@ class Person:
         await self.page.screenshot(path=SCREENSHOTS / f"{name}.png")
 
 
-Enter = Callable[..., Any]
+async def becomes(read: Callable[[], Awaitable[str]], wanted: str) -> None:
+    """Wait until something reads so: what was said comes again frame by frame."""
+    until = time.monotonic() + PATIENCE / 1000
+    while (found := await read()) != wanted and time.monotonic() < until:
+        await asyncio.sleep(0.05)
+    assert found == wanted
 
 
 async def arrive(context: BrowserContext, gateway: Gateway, *, link: bool = True) -> Person:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.async_api import BrowserContext, expect
 
-from tests.browser.kit import PATIENCE, TOKEN, Gateway, Person, arrive
+from tests.browser.kit import PATIENCE, TOKEN, Gateway, Person, arrive, becomes
 from toolgate import ToolCall
 from toolgate.testing import ScriptedModel
 
@@ -36,7 +36,7 @@ async def test_a_session_from_the_printed_link_to_a_reload(context: BrowserConte
     await expect(person.card("read_file")).to_have_attribute("data-state", "error", timeout=PATIENCE)
     await expect(page.locator("tg-transcript .user")).to_have_text(["Bash cat notes.txt", "read_file path=missing.txt"])
     await expect(page.locator("tg-card")).to_have_count(2)
-    assert await page.locator("tg-transcript").inner_text() == before
+    await becomes(page.locator("tg-transcript").inner_text, before)
     await expect(page.locator("#title")).to_have_text("Bash cat notes.txt")
     await person.picture("story")
     assert person.problems == []
@@ -98,7 +98,7 @@ async def test_markdown_arrives_rendered(context: BrowserContext, gateway_with: 
     live = await answer.inner_html()
     await person.page.reload()
     await expect(answer.get_by_role("heading", name="Hello")).to_be_visible(timeout=PATIENCE)
-    assert await answer.inner_html() == live
+    await becomes(answer.inner_html, live)
     await expect(person.page.locator("#announcer")).to_have_attribute("aria-live", "polite")
     assert person.problems == []
 
@@ -175,6 +175,37 @@ async def test_sessions_are_listed_found_and_shown(context: BrowserContext, gate
     await expect(links).to_have_count(2)
     await page.goto(f"{gateway.address}#/s/01a00000-0000-7000-8000-000000000000")
     await expect(page.locator(".banner")).to_contain_text("does not exist", timeout=PATIENCE)
+
+
+async def test_a_session_is_renamed_where_its_title_stands(context: BrowserContext, gateway: Gateway) -> None:
+    person = await arrive(context, gateway)
+    page, rename = person.page, person.page.get_by_role("button", name="Rename this session")
+    await expect(rename).to_be_hidden()
+    await person.begin()
+    await person.say("current_time timezone=UTC")
+    await expect(page.locator("#title")).to_have_text("current_time timezone=UTC", timeout=PATIENCE)
+    await person.idle()
+
+    await rename.click()
+    field = page.get_by_role("textbox", name="Title of this session")
+    await expect(field).to_be_focused()
+    await expect(field).to_have_value("current_time timezone=UTC")
+    await page.keyboard.type("Never mind")
+    await page.keyboard.press("Escape")
+    await expect(rename).to_be_focused()
+    await expect(page.locator("#title")).to_have_text("current_time timezone=UTC")
+
+    await page.locator("#title").dblclick()
+    await page.keyboard.type("  What   <b>time</b> is it ")
+    await page.keyboard.press("Enter")
+    for place in (page.locator("#title"), page.get_by_role("navigation", name="Sessions").locator(".name")):
+        await expect(place).to_have_text("What <b>time</b> is it", timeout=PATIENCE)
+    await expect(field).to_have_count(0)
+    await expect(rename).to_be_focused()
+    await person.picture("renamed")
+    await page.reload()
+    await expect(page.locator("#title")).to_have_text("What <b>time</b> is it", timeout=PATIENCE)
+    assert person.problems == []
 
 
 async def test_a_cut_output_links_to_the_whole(context: BrowserContext, gateway: Gateway) -> None:

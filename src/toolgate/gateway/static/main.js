@@ -8,6 +8,7 @@ import "./approval.js";
 import "./composer.js";
 import "./modes.js";
 import "./sidebar.js";
+import "./title.js";
 import "./todos.js";
 
 const find = (selector) => document.querySelector(selector);
@@ -20,7 +21,7 @@ const parts = {
   counters: find("tg-counters"),
   banner: find(".banner"),
   pending: find(".pending"),
-  title: find("#title"),
+  title: find("tg-title"),
   approval: h("tg-approval"),
 };
 document.body.append(parts.approval);
@@ -55,7 +56,7 @@ async function refresh() {
   const found = answer.sessions.map(({ session_id, ...rest }) => ({ id: session_id, ...rest }));
   for (const session of found) sessions.set(session.id, session);
   parts.sidebar.show(found);
-  parts.title.textContent = about(current?.id)?.title || "New session";
+  parts.title.show(current?.id ?? null, about(current?.id)?.title);
 }
 
 const about = (id) => sessions.get(id);
@@ -72,7 +73,7 @@ async function show(id) {
   parts.counters.clear();
   parts.todos.show([]);
   parts.sidebar.select(id);
-  parts.title.textContent = about(id)?.title || "New session";
+  parts.title.show(id, about(id)?.title);
   current = null;
   if (id === null) {
     parts.mode.show(null);
@@ -131,6 +132,15 @@ async function begin(mode) {
   history.pushState(null, "", `#/s/${answer.session_id}`);
   await show(answer.session_id);
   parts.composer.focus();
+}
+
+/** Give the session that is shown another title, and show what it is called then. */
+async function rename(title) {
+  try {
+    await wire.ask("session.rename", { session_id: current.id, title });
+  } finally {
+    await refresh();
+  }
 }
 
 async function send(content) {
@@ -202,6 +212,7 @@ function signedOut() {
 }
 
 parts.sidebar.addEventListener("new", (event) => begin(event.detail).catch((error) => banner(error.message)));
+parts.title.addEventListener("rename", ({ detail: title }) => rename(title).catch((error) => banner(error.message)));
 parts.sidebar.addEventListener("search", () => refresh().catch(() => {}));
 parts.composer.addEventListener("send", (event) => send(event.detail));
 parts.composer.addEventListener("stop", () => current?.cancel().catch((error) => banner(error.message)));

@@ -1,0 +1,59 @@
+// What the session is called, and another name for it.
+import { h } from "./dom.js";
+
+const NAMELESS = "New session";
+const LONGEST = 200;
+
+export class Title extends HTMLElement {
+  #text = this.querySelector("h2");
+  #button = this.querySelector("button");
+  #field = null;
+  #id = null;
+
+  connectedCallback() {
+    this.#button.addEventListener("click", () => this.#edit());
+    this.#text.addEventListener("dblclick", () => this.#id && this.#edit());
+  }
+
+  /** Show the title of a session; null where none has begun. */
+  show(id, title) {
+    if (id !== this.#id) this.#end();
+    this.#id = id;
+    this.#text.textContent = title || NAMELESS;
+    this.#button.hidden = !id || this.#field !== null;
+  }
+
+  #edit() {
+    const value = this.#text.textContent;
+    this.#field = h("input", { type: "text", maxlength: LONGEST, value, "aria-label": "Title of this session" });
+    this.#field.addEventListener("keydown", (event) => {
+      if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
+      event.preventDefault(); // or the key would press the button that is there again
+      if (event.key === "Enter") this.#rename(value);
+      else this.#end(true);
+    });
+    this.#field.addEventListener("blur", () => this.#end());
+    this.#text.hidden = this.#button.hidden = true;
+    this.prepend(this.#field);
+    this.#field.select();
+  }
+
+  #rename(before) {
+    const title = this.#field.value.split(/\s+/).filter(Boolean).join(" ");
+    this.#end(true);
+    if (!title || title === before) return;
+    this.#text.textContent = title;
+    this.dispatchEvent(new CustomEvent("rename", { detail: title }));
+  }
+
+  /** Put the title back; `stay`: where the person was. */
+  #end(stay = false) {
+    const field = this.#field;
+    this.#field = null; // taking it away blurs it
+    field?.remove();
+    this.#text.hidden = false;
+    this.#button.hidden = !this.#id;
+    if (field && stay) this.#button.focus();
+  }
+}
+customElements.define("tg-title", Title);
