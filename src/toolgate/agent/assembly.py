@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 
+from toolgate.agent.carrying import Luggage
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.events import AgentEvent
 from toolgate.agent.recording import TurnRecorder
@@ -34,9 +35,10 @@ def assemble(
     agents: AgentRunner | None,
     live_output: bool = False,
     kind: type[Turn] = Turn,
+    luggage: Luggage | None = None,
 ) -> Turn:
     """A turn whose calls go through the gates of `mode`, are recorded under the lease, and ask `approver`."""
-    recorder = TurnRecorder(means.sessions, lease, turn_id)
+    recorder = TurnRecorder(means.sessions, lease, turn_id, luggage)
     own = context.derive(
         session_id=lease.session_id,
         turn_id=turn_id,
@@ -47,6 +49,7 @@ def assemble(
     )
     toolset = means.registry.toolset(mode, own)
     turn = kind(means, lease, turn_id, mode, toolset, recorder, emit, compactor)
+    turn.luggage = luggage
     if live_output:
         toolset.context.on_output = turn.show_output
     return turn

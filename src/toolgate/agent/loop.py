@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.asking import TurnApprover
 from toolgate.agent.assembly import assemble, watched
+from toolgate.agent.carrying import Luggage
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
 from toolgate.agent.ending import Ending, close, play
@@ -202,14 +203,14 @@ class AgentLoop:
         approver: Approver | None,
         kin: Callable[..., SubAgents] = SubAgents,
         agent: str = "",
-        shell: str | None = None,
+        carried: str | None = None,
         allowed: Iterable[str] = (),
     ) -> AsyncIterator[Turn]:
         """A turn that was begun elsewhere, to be played from where it stands; its end is the caller's to write.
 
         `kin` makes the runner of its sub-agents. With `agent` it is the turn of that sub-agent, and `allowed` is what
-        the person has allowed for the rest of it. `shell` is the state of the session's shell, as `Turn.shell` gave it
-        to whoever played the last turn.
+        the person has allowed for the rest of it. `carried` is what the session has taken along so far, and the turn's
+        `luggage` what it takes along from there.
         """
         mode = await self._means.sessions.get_mode(lease.session_id)
         family = Family(means=self._means, agents=self._agents, models=self._models, new_context=self._context)
@@ -222,7 +223,7 @@ class AgentLoop:
             finally:
                 await context.aclose()
             return
-        seat = await self._seats.take_up(lease.session_id, lease.fence, shell)
+        seat = await self._seats.take_up(lease.session_id, lease.fence, carried)
         try:
             await self._recall(seat, lease.session_id)
             yield assemble(
@@ -237,6 +238,7 @@ class AgentLoop:
                 agents=children,
                 live_output=self._live_output,
                 kind=ResumedTurn,
+                luggage=Luggage(seat.context, carried),
             )
         finally:
             seat.taken = False

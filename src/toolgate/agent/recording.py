@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from toolgate.agent.carrying import Luggage
+from toolgate.errors import ToolgateError
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.fast import trusted
@@ -20,11 +22,15 @@ class TurnRecorder:
     Nothing is lost by it: a call's start is durable before it runs, and its end is told to nobody before it is.
     """
 
-    def __init__(self, sessions: SessionStore, lease: Lease, turn_id: str) -> None:
+    def __init__(self, sessions: SessionStore, lease: Lease, turn_id: str, luggage: Luggage | None = None) -> None:
+        """With `luggage`, a shell that a call has changed is stored together with the call's end."""
         self._sessions = sessions
+        self._luggage = luggage
         self._lease = lease
         self._turn_id = turn_id
         self._held: dict[str, list[CallRecord]] = {}
+        self.failed: ToolgateError | None = None
+        """Why something could not be written."""
 
     async def record(self, record: CallRecord) -> None:
         """Keep one record, durably if it is the start of a call."""
@@ -32,7 +38,11 @@ class TurnRecorder:
         held.append(record)
         if record.kind == "started":  # the end of another call with that id stays until its message is written
             self._held[record.call_id] = [one for one in held if one.kind == "finished"]
-            await self._write([one for one in held if one.kind != "finished"])
+            try:
+                await self._write([one for one in held if one.kind != "finished"])
+            except ToolgateError as error:
+                self.failed = error
+                raise
 
     async def close(self, answers: Sequence[tuple[ToolCall, ToolResult, str]]) -> None:
         """Write how calls ended, each with the output that is its tool message, in one transaction."""
@@ -41,7 +51,11 @@ class TurnRecorder:
             *before, ended = self._taken(call)
             entries += [*before, ended.model_copy(update={"payload": _ending(call, result, ended), **_named(call)})]
             entries.append(_tool_message(call, output))
-        await self._write(entries)
+        carried = None if self._luggage is None else self._luggage.of_shell()
+        if carried is None:
+            await self._write(entries)
+        else:
+            await self._sessions.append(self._lease, entries, turn_id=self._turn_id, carried=carried)
 
     def _taken(self, call: ToolCall) -> list[CallRecord]:
         """What is held about a call, up to its end; a provider may have used its id for others, too."""

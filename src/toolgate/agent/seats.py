@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from toolgate.agent.carrying import unpack
 from toolgate.agent.compaction import Compactor
 from toolgate.tools.context import ToolContext
 
@@ -40,15 +41,15 @@ class Seats:
         await self._make_room()
         return seat
 
-    async def take_up(self, session_id: str, fence: int, shell: str | None) -> Seat:
-        """The seat for a turn that was begun elsewhere; a new one, with the shell's state, if others had it since."""
+    async def take_up(self, session_id: str, fence: int, carried: str | None) -> Seat:
+        """The seat for a turn that was begun elsewhere; a new one, with what is carried, if others had it since."""
         known = self._seats.get(session_id)
         if known is not None and known.fence + 1 != fence:
             await self._seats.pop(session_id).context.aclose()
             known = None
         seat = await self.take(session_id)
-        if known is None and shell is not None:
-            seat.context.shell.carry_on(shell)
+        if known is None and carried:
+            unpack(seat.context, carried)
         seat.fence = fence
         return seat
 

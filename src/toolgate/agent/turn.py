@@ -26,6 +26,7 @@ from toolgate.sessions import Lease, SessionStore, Usage
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:
+    from toolgate.agent.carrying import Luggage
     from toolgate.agent.prompt import PromptBuilder
     from toolgate.settings import AgentSettings
 
@@ -90,6 +91,8 @@ class Turn:
         self.text = ""
         """The last thing that the model said."""
         self.tally = Tally()
+        self.luggage: Luggage | None = None
+        """What the session takes along, where others may go on with it."""
 
     @property
     def agent(self) -> str:
@@ -110,13 +113,6 @@ class Turn:
             pending.cancel()
         if self._asking is not None:
             self._asking.cancel()
-
-    @property
-    def shell(self) -> str | None:
-        """The state of the session's shell as text, if there is anything to carry to another process."""
-        session = self._toolset.context.shared.get("shell")
-        carried: str | None = None if session is None else session.carried()
-        return carried
 
     async def rounds(self) -> None:
         """Ask and run, until there is nothing to run; raises `Stopped`, `ModelError` and the store's errors."""

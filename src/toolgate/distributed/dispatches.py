@@ -9,6 +9,7 @@ from toolgate.distributed import workflows
 from toolgate.distributed.workflows import NOW
 from toolgate.errors import SessionBusy
 from toolgate.sessions import leases, turns
+from toolgate.sessions.appending import keep_carried
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.log import Pen, as_json
 from toolgate.sessions.types import Lease, Message, Turn
@@ -78,8 +79,8 @@ class Taken:
     parent_session: str | None
     position: int
     """The last event of the session's log."""
-    shell: str | None
-    """The state of the session's shell after its last turn."""
+    carried: str | None
+    """What the session has taken along so far: the state of its shell, and what it knows of files."""
     resumed: bool
     """Whether somebody has played a part of it before."""
 
@@ -108,7 +109,7 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
     transaction.run(
         f"UPDATE dispatches SET state = 'running', worker = ?2, claimed_at = {NOW} WHERE turn_id = ?1", turn_id, worker
     )
-    names = ("user", "workspace", "queue", "agent", "parent_session", "position", "shell")
+    names = ("user", "workspace", "queue", "agent", "parent_session", "position", "carried")
     return Taken(turn=turn, lease=lease, resumed=row[0] is not None, **dict(zip(names, row[2:], strict=True)))
 
 
@@ -123,11 +124,11 @@ def _again(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool)
 
 
 def finish(
-    transaction: Transaction, lease: Lease, turn_id: str, ending: dict[str, Any], shell: str | None = None
+    transaction: Transaction, lease: Lease, turn_id: str, ending: dict[str, Any], carried: str | None = None
 ) -> Turn:
     """End a turn, give the session back, and forget what was shown before it was in the log."""
     turn = turns.finish(transaction, lease, turn_id, usage=None, **ending)
-    _keep_shell(transaction, lease.session_id, shell)
+    keep_carried(transaction, lease.session_id, carried)
     leases.release(transaction, lease)
     end(transaction, turn_id)
     _hush(transaction, lease.session_id)
@@ -163,28 +164,18 @@ def end(transaction: Transaction, turn_id: str) -> None:
     )
 
 
-def _keep_shell(transaction: Transaction, session_id: str, shell: str | None) -> None:
-    """Keep the state of the shell for whoever plays the session's next turn."""
-    if shell is not None:
-        transaction.run(
-            "INSERT INTO shells (session_id, state) VALUES (?1, ?2) "
-            "ON CONFLICT (session_id) DO UPDATE SET state = excluded.state",
-            *(session_id, shell),
-        )
-
-
-def park(transaction: Transaction, lease: Lease, turn_id: str, shell: str | None = None) -> None:
+def park(transaction: Transaction, lease: Lease, turn_id: str, carried: str | None = None) -> None:
     """Put a turn aside until a person has answered: nobody plays it, nobody holds its session."""
     if leases.release(transaction, lease):
-        _keep_shell(transaction, lease.session_id, shell)
+        keep_carried(transaction, lease.session_id, carried)
         _hush(transaction, lease.session_id)
         _move(transaction, turn_id, "parked")
 
 
-def hand_over(transaction: Transaction, lease: Lease, turn_id: str, queue: str, shell: str | None = None) -> None:
+def hand_over(transaction: Transaction, lease: Lease, turn_id: str, queue: str, carried: str | None = None) -> None:
     """Give a turn back to its queue for another worker."""
     if leases.release(transaction, lease):
-        _keep_shell(transaction, lease.session_id, shell)
+        keep_carried(transaction, lease.session_id, carried)
         _hush(transaction, lease.session_id)
         requeue(transaction, turn_id, queue)
 

@@ -12,6 +12,7 @@ from toolgate.agent.turn import Turn
 from toolgate.distributed import dispatches
 from toolgate.distributed.agents import family_of
 from toolgate.distributed.asking import DurableApprover, allowed_before
+from toolgate.distributed.holding import TurnLease
 from toolgate.distributed.live import LiveWriter
 from toolgate.errors import PolicyError, SessionFenced, ToolError, ToolgateError
 from toolgate.log import logger
@@ -55,6 +56,7 @@ class Player:
     def __init__(self, means: Means, taken: dispatches.Taken) -> None:
         self._means = means
         self._taken = taken
+        self._lease = TurnLease.of(taken.lease)
         self._turn: Turn | None = None
         self._given_up: Outcome | None = None
         self._giving_up = asyncio.Event()
@@ -115,13 +117,13 @@ class Player:
         approver = self._approver = self._asking()
         kin = family_of(means.db, means.handout, taken, lambda: self._given_up is not None)
         async with means.loop.taking_up(
-            taken.lease,
+            self._lease,
             taken.turn.id,
             emit=self._emit,
             approver=approver,
             kin=kin,
             agent=taken.agent,
-            shell=taken.shell,
+            carried=taken.carried,
             allowed=await self._allowed(),
         ) as turn:
             self._turn = turn
@@ -186,27 +188,28 @@ class Player:
 
     async def _let_go(self, outcome: Outcome) -> None:
         """Give the session back first: whatever the turn writes while it stops is refused, as after a crash."""
+        self._lease.void()
         if self._approver is not None:
             self._approver.parked = True
         lease, turn_id, queue = self._taken.lease, self._taken.turn.id, self._taken.queue
-        shell = self._shell()
+        carried = self._carried()
         if outcome is not Outcome.lost:
             await self._hush()
         if outcome is Outcome.parked:
-            await self._means.db.write(lambda tx: dispatches.park(tx, lease, turn_id, shell))
+            await self._means.db.write(lambda tx: dispatches.park(tx, lease, turn_id, carried))
         elif outcome is Outcome.handed_over:
-            await self._means.db.write(lambda tx: dispatches.hand_over(tx, lease, turn_id, queue, shell))
+            await self._means.db.write(lambda tx: dispatches.hand_over(tx, lease, turn_id, queue, carried))
 
     async def _end(self, ending: Ending) -> Outcome:
         said = {"status": ending.status, "code": ending.code, "error": ending.message}
-        lease, turn_id, shell = self._taken.lease, self._taken.turn.id, self._shell()
+        lease, turn_id, carried = self._taken.lease, self._taken.turn.id, self._carried()
         await self._hush()
         try:
-            await self._means.db.write(lambda tx: dispatches.finish(tx, lease, turn_id, said, shell))
+            await self._means.db.write(lambda tx: dispatches.finish(tx, lease, turn_id, said, carried))
         except SessionFenced:
             return Outcome.lost
         return Outcome.ended
 
-    def _shell(self) -> str | None:
-        """What the next turn's shell begins with; a sub-agent's shell ends with it."""
-        return None if self._turn is None or self._taken.agent else self._turn.shell
+    def _carried(self) -> str | None:
+        """What the session takes along, if that is not stored; a sub-agent takes nothing, for it has one turn."""
+        return None if self._turn is None or self._turn.luggage is None else self._turn.luggage.all()

@@ -51,9 +51,13 @@ class Append:
 
 
 def append_all(
-    transaction: Transaction, lease: Lease, entries: Sequence[Message | CallRecord], turn_id: str | None
+    transaction: Transaction,
+    lease: Lease,
+    entries: Sequence[Message | CallRecord],
+    turn_id: str | None,
+    carried: str | None = None,
 ) -> None:
-    """Add messages and records of calls, in this order."""
+    """Add messages and records of calls, in this order, and what the session takes along."""
     if not entries:
         return
     proposed = sum(len(entry.tool_calls) for entry in entries if isinstance(entry, Message))
@@ -64,6 +68,19 @@ def append_all(
         else:
             transcript.write(pen, entry)
             calls.propose(pen, entry.tool_calls)
+    keep_carried(transaction, lease.session_id, carried)
+
+
+def keep_carried(transaction: Transaction, session_id: str, carried: str | None) -> None:
+    """Keep what a session takes along to whoever plays it next; None leaves it as it is, and nothing is nothing."""
+    if carried:
+        transaction.run(
+            "INSERT INTO shells (session_id, state) VALUES (?1, ?2) "
+            "ON CONFLICT (session_id) DO UPDATE SET state = excluded.state",
+            *(session_id, carried),
+        )
+    elif carried is not None:
+        transaction.run("DELETE FROM shells WHERE session_id = ?1", session_id)
 
 
 def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:

@@ -93,9 +93,17 @@ class SessionStore(Protocol):
         ...
 
     async def append(
-        self, lease: Lease, entries: Sequence[Message | CallRecord], *, turn_id: str | None = None
+        self,
+        lease: Lease,
+        entries: Sequence[Message | CallRecord],
+        *,
+        turn_id: str | None = None,
+        carried: str | None = None,
     ) -> None:
-        """Add messages and records of calls in this order, all of them in one transaction: everything or nothing."""
+        """Add messages and records of calls in this order, all of them in one transaction: everything or nothing.
+
+        `carried` is what the session takes along to another process from now on; None leaves that as it is.
+        """
         ...
 
     async def messages(self, session_id: str) -> builtins.list[Message]:

@@ -102,11 +102,16 @@ class Work:
         return SessionRecorder(self, lease, turn_id)
 
     async def append(
-        self, lease: Lease, entries: Sequence[Message | CallRecord], *, turn_id: str | None = None
+        self,
+        lease: Lease,
+        entries: Sequence[Message | CallRecord],
+        *,
+        turn_id: str | None = None,
+        carried: str | None = None,
     ) -> None:
         """Add messages and records of calls, all of them in one transaction."""
         checked = [transcript.checked(entry) if isinstance(entry, Message) else entry for entry in entries]
-        await self._db.write(lambda tx: append_all(tx, lease, checked, turn_id))
+        await self._db.write(lambda tx: append_all(tx, lease, checked, turn_id, carried))
 
     async def append_event(
         self, lease: Lease, kind: str, payload: dict[str, Any], *, turn_id: str | None = None

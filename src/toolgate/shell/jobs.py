@@ -34,7 +34,8 @@ class Jobs:
         self._most = most
         self._stop = stop
         self._runs: dict[str, Run] = {}
-        self._number = 0
+        self.number = 0
+        """How many there were, here and wherever the session was before: no id is used twice."""
 
     def check_room(self) -> None:
         """Refuse one more job than may run."""
@@ -51,8 +52,8 @@ class Jobs:
         ended = [name for name, old in self._runs.items() if not old.alive]
         for name in ended[: max(len(ended) - _REMEMBERED, 0)]:
             del self._runs[name]
-        self._number += 1
-        name = f"job-{self._number}"
+        self.number += 1
+        name = f"job-{self.number}"
         self._runs[name] = run
         return name
 
@@ -95,7 +96,9 @@ class Jobs:
         if run is None:
             known = ", ".join(self._runs) or "none"
             raise ToolError(
-                ErrorCode.NOT_FOUND, f"There is no job '{name}'. Known jobs: {known}.", "List them with 'jobs'."
+                ErrorCode.NOT_FOUND,
+                f"There is no job '{name}'. Known jobs: {known}.",
+                "Jobs end with the process that plays the session; if this one did, start its command again.",
             )
         return run
 

@@ -38,6 +38,8 @@ OnOutput = Callable[[Stream, str], None]
 _KILLED = 137  # 128 + SIGKILL
 _PAUSE = 0.02
 """Seconds in which a shell is started and loaded."""
+_REST = 0.003
+"""Seconds that whoever was answered has this thread to themselves: starting a shell takes it for one of them."""
 
 
 class ShellSession:
@@ -66,6 +68,8 @@ class ShellSession:
         self._watchers: set[asyncio.Task[None]] = set()
         self._closed = False
         self._answered = 0.0
+        self._resting: asyncio.TimerHandle | None = None
+        """Until it is time to start the next shell; a command that comes before has it started meanwhile."""
         self._dumped: tuple[bytes, ShellState] | None = None
         self._hurried = False
         """Whether commands come without the pause that a model makes: then a second shell waits behind the first."""
@@ -103,6 +107,11 @@ class ShellSession:
     def carried(self) -> str | None:
         """The state as text, for another process to go on from; None if there is nothing to carry."""
         return None if self._made is None else carry.write(self._made[1], self._root)
+
+    @property
+    def left(self) -> object:
+        """Stands for the state that the last command has left: another object if that changed it."""
+        return None if self._made is None else self._made[1].latest
 
     def carry_on(self, text: str) -> None:
         """Go on from a state that another process has carried."""
@@ -147,6 +156,9 @@ class ShellSession:
                 run = self._begin(command, access, roots, on_output)
                 if background:
                     return self._hand_over(run, access)
+                if self._resting is not None:
+                    self._resting.cancel()
+                    asyncio.get_running_loop().call_soon(self._prepare, access)
                 try:
                     return await self._finish(run, seconds, access, to_background)
                 except StateStuck:
@@ -217,7 +229,7 @@ class ShellSession:
         result = self._result(run, access, timed_out=not in_time, moved=moved)
         loop = asyncio.get_running_loop()
         loop.call_soon(starter.close, run.process)
-        loop.call_soon(self._prepare, access)
+        self._resting = loop.call_later(_REST, self._prepare, access)
         self._answered = time.monotonic()
         return result
 
@@ -239,6 +251,7 @@ class ShellSession:
 
     def _prepare(self, access: Access) -> None:
         """Start shells in advance; while a command runs, only those that wait for their state."""
+        self._resting = None
         if self._closed or self._made is None:
             return
         starter, memory = self._made

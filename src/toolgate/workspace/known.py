@@ -4,7 +4,7 @@ import hashlib
 import os
 import time
 from collections import OrderedDict
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ HASHED = 1 << 20
 """Bytes up to which a file that is read is remembered by its content; beyond, by its identity alone."""
 _SETTLED_NS = 50_000_000
 _MOST_FILES = 4096
+_MOST_CARRIED = 512
 
 
 def digest_of(content: bytes) -> str:
@@ -57,6 +58,16 @@ class KnownFiles:
     def has(self, parts: tuple[str, ...]) -> bool:
         """Whether the session has seen a file at this place."""
         return parts in self._seen
+
+    def carried(self) -> dict[str, str]:
+        """What is known by content, for another process to go on from: the latest files."""
+        known = [(parts, seen.digest) for parts, seen in self._seen.items() if seen.digest is not None]
+        return {"/".join(parts): digest for parts, digest in known[-_MOST_CARRIED:]}
+
+    def carry_on(self, found: Mapping[str, str]) -> None:
+        """Go on from what another process has carried: a file may have another identity here, but not another hash."""
+        for path, digest in found.items():
+            self._seen[tuple(path.split("/"))] = _Seen(identity="", digest=digest, settled=False)
 
     def changed(self, parts: tuple[str, ...], opened: OpenedFile | None) -> bool:
         """Whether the file is no longer what the session saw.
