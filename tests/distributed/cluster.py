@@ -99,7 +99,7 @@ class Cluster:
     async def begin(self, session_id: str, *steps: Any) -> Turn:
         return await self.runner.begin(session_id, json.dumps(list(steps)))
 
-    async def ended(self, turn_id: str) -> Turn:
+    async def ended(self, turn_id: str, patience: float = PATIENCE) -> Turn:
         """The turn, once it has ended."""
         found: list[Turn] = []
 
@@ -112,7 +112,7 @@ class Cluster:
                 found.append(turn)
             return bool(found)
 
-        await until(over, what=f"the end of {turn_id}", logs=self.logs)
+        await until(over, what=f"the end of {turn_id}", logs=self.logs, patience=patience)
         return found[0]
 
     def logs(self) -> str:
@@ -162,9 +162,15 @@ class Cluster:
         return path.read_text().split() if path.exists() else []
 
 
-async def until(condition: Callable[[], Any], *, what: str = "it", logs: Callable[[], str] | None = None) -> None:
+async def until(
+    condition: Callable[[], Any],
+    *,
+    what: str = "it",
+    logs: Callable[[], str] | None = None,
+    patience: float = PATIENCE,
+) -> None:
     """Wait for a condition, which may be a coroutine function."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while True:
         answer = condition()
         if asyncio.iscoroutine(answer):
@@ -175,7 +181,7 @@ async def until(condition: Callable[[], Any], *, what: str = "it", logs: Callabl
         await asyncio.sleep(0.05)
 
 
-OPTIONS = Options(lease=LEASE, turns_per_minute=0, grace=60.0, user_turns=4)
+OPTIONS = Options.of(Settings.defaults(), lease=LEASE, turns_per_minute=0, grace=60.0, user_turns=4)
 
 
 @contextlib.asynccontextmanager

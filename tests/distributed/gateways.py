@@ -9,7 +9,7 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.distributed.cluster import Cluster, Process, until
+from tests.distributed.cluster import PATIENCE, Cluster, Process, until
 
 TOKEN = "a-token-for-tests"
 
@@ -42,14 +42,14 @@ def both(machines: Cluster, **environment: str) -> Process:
     )
 
 
-async def port_of(machines: Cluster, process: Process) -> int:
+async def port_of(machines: Cluster, process: Process, patience: float = PATIENCE) -> int:
     """Where a gateway listens, once it does."""
 
     def said() -> bool:
         assert process.popen.poll() is None, process.output
         return re.search(r"http://[^:]+:(\d+)/", process.output) is not None
 
-    await until(said, what="a gateway", logs=machines.logs)
+    await until(said, what="a gateway", logs=machines.logs, patience=patience)
     found = re.search(r"http://[^:]+:(\d+)/", process.output)
     assert found is not None
     port = int(found.group(1))
@@ -63,7 +63,7 @@ async def port_of(machines: Cluster, process: Process) -> int:
             return ready
         return False
 
-    await until(answers, what="a gateway that is ready", logs=machines.logs)
+    await until(answers, what="a gateway that is ready", logs=machines.logs, patience=patience)
     return port
 
 

@@ -117,6 +117,22 @@ def registry(effects: str) -> ToolRegistry:
     return made
 
 
+def _fail_once(kind: str) -> None:
+    """Let the database be away at the moment at which the first record of a kind is written."""
+    from toolgate.errors import StoreError
+    from toolgate.sessions import SessionManager
+
+    whole, failed = SessionManager.append, []
+
+    async def append(self: SessionManager, lease: object, entries: list[object], **named: object) -> None:
+        if not failed and any(getattr(entry, "kind", "") == kind for entry in entries):
+            failed.append(kind)
+            raise StoreError("The database is away.")
+        await whole(self, lease, entries, **named)  # type: ignore[arg-type]
+
+    SessionManager.append = append  # type: ignore[assignment, method-assign]
+
+
 def pretend() -> None:
     """Be of another version, have a clock that is wrong or that jumps, or lack a package, if the environment says so."""
     from toolgate.distributed import names
@@ -133,6 +149,8 @@ def pretend() -> None:
             raise ZeroDivisionError
 
         AgentLoop.taking_up = broken  # type: ignore[assignment, method-assign]
+    if "TEST_FLAKY" in os.environ:
+        _fail_once(os.environ["TEST_FLAKY"])
     if os.environ.get("TEST_WITHOUT"):
         sys.modules[os.environ["TEST_WITHOUT"]] = None  # type: ignore[assignment]
     skew, real = float(os.environ.get("TEST_CLOCK_SKEW", "0")), time.time

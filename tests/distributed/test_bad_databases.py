@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from toolgate.sessions.schema import HEAD, REVISIONS
 
 pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
 
+SLOW = 0.05 if os.environ.get("TOOLGATE_TORTURE", "1") == "1" else 0.2
+"""Seconds that each packet takes, either way."""
 NEXT = f"{int(HEAD) + 1:04}"
 
 
@@ -35,10 +38,10 @@ async def test_a_slow_database_makes_turns_slow_and_nothing_else(own_url: str, t
     async with cluster(own_url, tmp_path, options) as machines, proxied(own_url) as (proxy, way):
         worker = machines.worker(TOOLGATE_DATABASE_URL=way)
         await machines.ready(worker)
-        proxy.delay = 0.2
+        proxy.delay = SLOW
         session = await machines.session()
         turn = await machines.begin(session, [["note", {"key": "slowly"}]], "Slowly.")
-        ended = await machines.ended(turn.id)
+        ended = await machines.ended(turn.id, patience=220)
 
         assert (ended.status, ended.attempt) == ("done", 1)
         assert machines.effects() == ["slowly"]
@@ -78,8 +81,6 @@ def _older(connection: Connection, revision: str) -> None:
 
 
 def _started(base: Path, number: int, environment: dict[str, str]) -> Process:
-    import os
-
     workspace, log = base / "main", base / f"early{number}.log"
     workspace.mkdir(exist_ok=True)
     with log.open("wb") as output:

@@ -3,56 +3,73 @@
 import asyncio
 import contextlib
 import functools
+import itertools
+import json
 import os
 import random
-import signal
+import sys
 from collections import Counter
 from typing import Any
 
 import pytest
-from websockets.exceptions import WebSocketException
 
-from tests.distributed.cluster import LEASE, Cluster, Process, until
-from tests.distributed.faults import Proxy, proxied, restart
-from tests.distributed.gateways import Client, client, gateway, port_of
+from tests.distributed.cluster import Cluster, Process, until
+from tests.distributed.faults import proxied
+from tests.distributed.gateways import gateway
+from tests.distributed.people import Follower
+from tests.distributed.trouble import Trouble
 from toolgate.errors import RequestRepeated, SessionBusy, StoreError
 from toolgate.gateway.projection import detail_frame, plain_frame
-from toolgate.sessions import Event, Turn
+from toolgate.sessions import Event, SessionManager, Turn
+from toolgate.settings import SessionSettings
 
 SIZE = int(os.environ.get("TOOLGATE_TORTURE", "1"))
 USERS = 3
-SESSIONS = 5 if SIZE == 1 else 20
-TURNS = 4 if SIZE == 1 else max(1, SIZE // 2)
-"""Turns of each session: 20 in all, 200 at `make torture`."""
+SESSIONS = 4 if SIZE == 1 else 20
+TURNS = 3 if SIZE == 1 else max(1, SIZE // 2)
+"""Turns of each session at least: 12 in all, 200 at `make torture`; more, until everything has gone wrong."""
 
 pytestmark = [pytest.mark.distributed, pytest.mark.torture, pytest.mark.timeout(300 if SIZE == 1 else 1800)]
 
+Talk = list[tuple[Turn, list[Any]]]
+"""The turns of a session, each with the steps that were asked for."""
+
 
 def _steps(key: str, chance: random.Random) -> list[Any]:
-    """Some rounds of calls, and a last word that nobody else says."""
+    """Some rounds of calls, now and then with a question or a sub-agent, and a last word that nobody else says."""
     steps: list[Any] = []
     for number in range(chance.randint(1, 3)):
-        calls = [
-            [chance.choice(["note", "look"]), {"key": f"{key}.{number}.{place}", "seconds": chance.random() * 0.3}]
-            for place in range(chance.randint(1, 3))
-        ]
-        steps.append(calls)
+        kinds = chance.choices(["note", "look", "risky", "task"], [4, 4, 1, 1], k=chance.randint(1, 3))
+        steps.append([_call(kind, f"{key}.{number}.{place}", chance) for place, kind in enumerate(kinds)])
     return [*steps, f"end of {key}"]
 
 
-async def _talk(machines: Cluster, session: str, number: int, chance: random.Random) -> list[tuple[Turn, list[Any]]]:
-    """Some turns of one session, one after the other; what is not accepted is sent again, as a client does."""
-    done = []
-    for place in range(TURNS):
+def _call(kind: str, key: str, chance: random.Random) -> list[Any]:
+    seconds = chance.random() * 0.3
+    if kind == "risky":
+        return [kind, {"key": key}]
+    if kind == "task":
+        below = [[["note", {"key": key, "seconds": seconds}]], f"end of {key}"]
+        return [kind, {"agent": "general", "prompt": json.dumps(below)}]
+    return [kind, {"key": key, "seconds": seconds}]
+
+
+async def _talk(
+    machines: Cluster, session: str, number: int, chance: random.Random, trouble: Trouble, done: list[int]
+) -> Talk:
+    """Turns of one session, one after the other; what is not accepted is sent again, as a client does."""
+    talk: Talk = []
+    for place in itertools.count():
+        if place >= TURNS and (trouble.everything_went_wrong or SIZE > 1):
+            return talk
         steps = _steps(f"s{number}t{place}", chance)
         turn = await _sent(machines, session, steps, f"r{place}")
-        done.append((await _waited(machines, turn.id), steps))
-    return done
+        talk.append((await _waited(machines, turn.id), steps))
+        done.append(number)
+    raise AssertionError
 
 
 async def _sent(machines: Cluster, session: str, steps: list[Any], request: str) -> Turn:
-    import json
-
     while True:
         try:
             return await machines.runner.begin(session, json.dumps(steps), request_id=request)
@@ -74,69 +91,6 @@ async def _waited(machines: Cluster, turn_id: str) -> Turn:
         await asyncio.sleep(0.2)
 
 
-class Follower:
-    """A person's page: it watches their sessions through some gateway, and through another when that one dies."""
-
-    def __init__(self, user: str, sessions: list[str], gateways: list[Process]) -> None:
-        self._user = user
-        self._sessions = sessions
-        self._gateways = gateways
-        self.seen: dict[str, list[int]] = {session: [] for session in sessions}
-
-    def has(self, session: str, seq: int) -> bool:
-        return seq in self.seen[session]
-
-    async def follow(self, machines: Cluster, chance: random.Random) -> None:
-        while True:
-            with contextlib.suppress(OSError, WebSocketException, AssertionError):
-                port = await port_of(machines, chance.choice(self._gateways))
-                async with client(port, f"token-of-{self._user}") as watching:
-                    for session in self._sessions:
-                        after = max(self.seen[session], default=0)
-                        await watching.send("session.subscribe", session_id=session, after_seq=after, details=True)
-                    await self._watch(watching)
-            await asyncio.sleep(0.2)
-
-    async def _watch(self, watching: Client) -> None:
-        """Note what comes, until the gateway ends."""
-        taken = 0
-        while watching.reading is not None and (not watching.reading.done() or taken < len(watching.frames)):
-            for frame in watching.frames[taken:]:
-                taken += 1
-                if "seq" in frame:
-                    self.seen[frame["session_id"]].append(frame["seq"])
-            await asyncio.sleep(0.05)
-
-
-async def _trouble(
-    machines: Cluster, workers: list[Process], gateways: list[Process], chance: random.Random, proxy: Proxy
-) -> None:
-    """One thing after the other goes wrong, in an order that nobody knows."""
-    restarted = 0
-    while True:
-        for what in chance.sample(["kill", "pause", "cut", "swallow", "restart", "gateway"], 6):
-            await asyncio.sleep(chance.random() * 1.5)
-            victim = chance.choice(workers[1:])
-            if what == "kill":
-                victim.kill()
-                workers.remove(victim)
-                workers.append(machines.worker())
-            elif what == "gateway":
-                gateways.pop(0).kill()
-                gateways.append(_gateway(machines))
-            elif what == "pause":
-                victim.signal(signal.SIGSTOP)
-                await asyncio.sleep(LEASE * 1.5)
-                victim.signal(signal.SIGCONT)
-            elif what == "restart" and restarted < SIZE:
-                restarted += 1
-                await restart(machines.url, pause=0.5)
-            elif what in ("cut", "swallow"):
-                proxy.cut() if what == "cut" else proxy.swallow()
-                await asyncio.sleep(LEASE * 1.5)
-                proxy.heal()
-
-
 def _gateway(machines: Cluster) -> Process:
     tokens = ",".join(f"user{number}:token-of-user{number}" for number in range(USERS))
     return gateway(machines, TOOLGATE_GATEWAY_TOKENS=tokens)
@@ -144,6 +98,8 @@ def _gateway(machines: Cluster) -> Process:
 
 async def test_every_turn_ends_and_nothing_is_lost_or_done_twice(machines: Cluster) -> None:
     seed = random.randrange(10**6)
+    machines.sessions = SessionManager(machines.db, SessionSettings(coding_enabled=True))
+    machines.environment["SESSION_CODING_ENABLED"] = "true"
     async with proxied(machines.url) as (proxy, way):
         workers = [
             machines.worker(TOOLGATE_DATABASE_URL=way),
@@ -153,56 +109,59 @@ async def test_every_turn_ends_and_nothing_is_lost_or_done_twice(machines: Clust
         gateways = [_gateway(machines), _gateway(machines)]
         await machines.ready(*workers)
         users = [f"user{number % USERS}" for number in range(SESSIONS)]
-        sessions = [await machines.session(user=user) for user in users]
+        sessions = [(await machines.sessions.create("coding", user=user, project="main")).id for user in users]
         followers = [
             Follower(one, [session for session, user in zip(sessions, users, strict=True) if user == one], gateways)
             for one in sorted(set(users))
         ]
-        talks = await _while_it_goes_wrong(machines, workers, gateways, proxy, followers, sessions, seed)
+        trouble = Trouble(machines, workers, gateways, proxy, lambda: _gateway(machines), random.Random(seed))
+        talks = await _while_it_goes_wrong(machines, trouble, followers, sessions, seed)
         seen = {session: seqs for follower in followers for session, seqs in follower.seen.items()}
-        for session, turns in zip(sessions, talks, strict=True):
-            events = await machines.events(session)
-            _check(seed, turns, events)
-            assert seen[session] == _durable(events), f"seed {seed}: a frame is missing or came twice"
-    notes = Counter(machines.effects())
+        notes = Counter(machines.effects())
+        logs = {session: await machines.events(session) for session in sessions}
+        for session, talk in zip(sessions, talks, strict=True):
+            _check(f"seed {seed}", talk, logs[session], notes)
+            assert seen[session] == _durable(logs[session]), f"seed {seed}: a frame is missing or came twice"
+            for follower in followers:
+                follower.check_text(session, [steps[-1] for _, steps in talk])
+        below = [one for one in await machines.sessions.list(children=True, limit=10_000) if one.parent_id in sessions]
+        for child in below:
+            [turn] = await machines.sessions.turns(child.id)
+            assert turn.status == "done", f"seed {seed}: {turn}"
+    _tell(seed, trouble, talks, logs)
 
     assert [key for key, count in notes.items() if count > 1] == [], f"seed {seed}: done twice"
 
 
 async def _while_it_goes_wrong(
-    machines: Cluster,
-    workers: list[Process],
-    gateways: list[Process],
-    proxy: Proxy,
-    followers: list[Follower],
-    sessions: list[str],
-    seed: int,
-) -> list[list[tuple[Turn, list[Any]]]]:
+    machines: Cluster, trouble: Trouble, followers: list[Follower], sessions: list[str], seed: int
+) -> list[Talk]:
     """The turns of every session, played while everything breaks; then the followers catch up."""
-    chance = random.Random(seed)
-    trouble = asyncio.create_task(_trouble(machines, workers, gateways, chance, proxy))
+    done: list[int] = []
+    troubling = asyncio.create_task(trouble.go_on())
     following = [asyncio.create_task(follower.follow(machines, random.Random(seed))) for follower in followers]
     try:
         async with asyncio.timeout(200 if SIZE == 1 else 1500):
             talking = (
-                _talk(machines, session, number, random.Random(seed + number))
+                _talk(machines, session, number, random.Random(seed + number), trouble, done)
                 for number, session in enumerate(sessions)
             )
             talks = await asyncio.gather(*talking)
-            trouble.cancel()
-            await asyncio.wait({trouble})
+            troubling.cancel()
+            await asyncio.wait({troubling})
             last = [(await machines.events(session))[-1].seq for session in sessions]
             for session, seq in zip(sessions, last, strict=True):
                 [follower] = [one for one in followers if session in one.seen]
                 await until(functools.partial(follower.has, session, seq), what="a follower", logs=machines.logs)
     except TimeoutError:
-        pytest.fail(f"seed {seed}: turns do not end\n{machines.logs()}")
+        pytest.fail(f"seed {seed}: turns do not end; {len(done)} have\n{machines.logs()}")
     finally:
-        for task in (trouble, *following):
+        for task in (troubling, *following):
             task.cancel()
-        await asyncio.wait({trouble, *following})
-        if not trouble.cancelled() and (broken := trouble.exception()) is not None:
-            raise broken
+        await asyncio.wait({troubling, *following})
+        for task in (troubling, *following):
+            if not task.cancelled() and (broken := task.exception()) is not None:
+                raise broken
     return talks
 
 
@@ -211,21 +170,52 @@ def _durable(events: list[Event]) -> list[int]:
     return [e.seq for e in events if plain_frame(e, "", "") is not None or detail_frame(e, "", "") is not None]
 
 
-def _check(seed: int, turns: list[tuple[Turn, list[Any]]], events: list[Event]) -> None:
-    told = f"seed {seed}"
-    order = [event.turn_id for event in events]
+def _check(told: str, turns: Talk, events: list[Event], notes: Counter[str]) -> None:
     assert [event.seq for event in events] == list(range(1, len(events) + 1)), told
-    assert [turn.id for turn, _ in turns] == list(dict.fromkeys(order)), f"{told}: turns are interleaved or lost"
+    order = [turn_id for turn_id, _ in itertools.groupby(event.turn_id for event in events)]
+    assert order == [turn.id for turn, _ in turns], f"{told}: turns are interleaved or lost"
     for turn, steps in turns:
         own = [event for event in events if event.turn_id == turn.id]
         kinds = Counter(event.kind for event in own)
         said = [event.payload for event in own if event.kind == "message"]
         calls = [call for step in steps[:-1] for call in step]
+        questions = sum(name == "risky" for name, _ in calls)
         assert turn.status == "done", f"{told}: {turn}"
         assert kinds["turn_started"] == kinds["turn_finished"] == 1, told
         assert kinds["call_proposed"] == kinds["call_finished"] == len(calls), f"{told}: {kinds}"
+        assert kinds["approval_request"] == kinds["approval_resolved"] == questions, f"{told}: {kinds}"
+        assert [message["content"] for message in said if message["role"] == "user"] == [json.dumps(steps)], told
         assert [message["content"] for message in said if message["role"] == "assistant"] == [
             *("" for _ in steps[:-1]),
             steps[-1],
         ], told
         assert sum(message["role"] == "tool" for message in said) == len(calls), told
+        ends = [event.payload for event in own if event.kind == "call_finished"]
+        for (name, arguments), end in zip(calls, ends, strict=True):
+            _check_call(f"{told}: {name} {arguments}: {end}", name, arguments.get("key", ""), end, notes)
+
+
+def _check_call(told: str, name: str, key: str, end: dict[str, Any], notes: Counter[str]) -> None:
+    """A call was done once and says so, or nobody knows; nobody has cancelled or refused anything."""
+    assert end["tool_name"] == name, told
+    if end.get("uncertain"):
+        assert name in ("note", "risky"), told
+        return
+    assert end["status"] == "success", told
+    if name in ("note", "risky"):
+        assert notes[key] == 1, told
+
+
+def _tell(seed: int, trouble: Trouble, talks: list[Talk], logs: dict[str, list[Event]]) -> None:
+    """The numbers of the run, for whoever looks at them (`pytest -s`)."""
+    turns = [turn for talk in talks for turn, _ in talk]
+    gaps = [
+        later.created_at - earlier.created_at
+        for events in logs.values()
+        for earlier, later in itertools.pairwise(events)
+        if earlier.turn_id == later.turn_id
+    ]
+    sys.stdout.write(
+        f"\nseed {seed}: {len(turns)} turns, {sum(turn.attempt - 1 for turn in turns)} takeovers, "
+        f"{dict(sorted(trouble.counts.items()))}, longest gap in a turn {max(gaps):.1f} s\n"
+    )

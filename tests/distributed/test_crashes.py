@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.distributed.cluster import LEASE, Cluster, until
+from tests.distributed.faults import proxied
 from toolgate.sessions import Event
 
 pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
@@ -98,3 +99,40 @@ async def test_a_turn_that_breaks_its_player_every_time_ends_as_failed_and_the_w
     assert fine.status == "done"
     assert broken.popen.poll() is None
     assert await machines.sessions.try_claim(session) is not None
+
+
+async def test_a_worker_that_loses_its_database_for_longer_than_its_lease_cancels_nothing_by_it(
+    machines: Cluster,
+) -> None:
+    async with proxied(machines.url) as (proxy, way):
+        worker = machines.worker(TOOLGATE_DATABASE_URL=way)
+        await machines.ready(worker)
+        session = await machines.session()
+        steps = [[["look", {"key": "seen", "seconds": LEASE * 3}]], [["note", {"key": "noted"}]], "Both."]
+        turn = await machines.begin(session, *steps)
+        await until(lambda: machines.effects("looks"), what="the look", logs=machines.logs)
+        proxy.swallow()  # nothing is refused and nothing comes back; nobody else is there to take the turn over
+        await asyncio.sleep(LEASE * 1.5)
+        proxy.heal()
+        ended = await machines.ended(turn.id)
+        calls = await machines.sessions.calls(session)
+
+    assert ended.status == "done"
+    assert [(call.tool_name, call.state, call.status) for call in calls] == [
+        ("look", "finished", "success"),
+        ("note", "finished", "success"),
+    ]
+    assert machines.effects() == ["noted"]
+
+
+async def test_a_call_whose_start_could_not_be_written_is_tried_again_and_the_model_does_not_hear_of_it(
+    machines: Cluster,
+) -> None:
+    await machines.ready(machines.worker(TEST_FLAKY="started"))
+    session = await machines.session()
+    ended = await machines.ended((await machines.begin(session, [["note", {"key": "once"}]], "Noted.")).id)
+    calls = await machines.sessions.calls(session)
+
+    assert ended.status == "done"
+    assert [(call.tool_name, call.state, call.status) for call in calls] == [("note", "finished", "success")]
+    assert machines.effects() == ["once"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from toolgate.agent.turn import Turn
+from toolgate.protocol.calls import ToolCall, ToolResult
 
 
 class ResumedTurn(Turn):
@@ -24,6 +27,12 @@ class ResumedTurn(Turn):
             await self._run(standing.calls)
             self._check()
         await self._go_on(self._means.settings.max_rounds - standing.rounds)
+
+    async def _answered(self, answers: Sequence[tuple[ToolCall, ToolResult]]) -> None:
+        """Store results; but a call that could not be begun for want of a record is left to whoever goes on."""
+        if self._recorder.failed is not None:
+            raise self._recorder.failed
+        await super()._answered(answers)
 
     def _may_repeat(self, name: str) -> bool:
         """Whether a call that had started may be run again; a sub-agent that works elsewhere is found again."""

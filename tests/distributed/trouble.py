@@ -1,0 +1,83 @@
+"""One thing after the other goes wrong, in an order that nobody knows."""
+
+import asyncio
+import random
+import signal
+from collections import Counter
+from collections.abc import Callable
+
+from tests.distributed.cluster import LEASE, Cluster, Process
+from tests.distributed.faults import Proxy, restart
+
+KINDS = ("cut", "gateway", "kill", "pause", "restart", "swallow")
+
+
+class Trouble:
+    """Kills and pauses workers, kills gateways, restarts the server, and breaks the way of the first worker to it."""
+
+    def __init__(
+        self,
+        machines: Cluster,
+        workers: list[Process],
+        gateways: list[Process],
+        proxy: Proxy,
+        new_gateway: Callable[[], Process],
+        chance: random.Random,
+    ) -> None:
+        self._machines = machines
+        self._workers = workers
+        self._gateways = gateways
+        self._proxy = proxy
+        self._new_gateway = new_gateway
+        self._chance = chance
+        self.counts: Counter[str] = Counter()
+
+    @property
+    def everything_went_wrong(self) -> bool:
+        """Whether each kind of trouble has been there."""
+        return all(self.counts[kind] for kind in KINDS)
+
+    async def go_on(self) -> None:
+        """Make trouble until cancelled."""
+        try:
+            while True:
+                for what in self._chance.sample(KINDS, len(KINDS)):
+                    await asyncio.sleep(self._chance.random() * 1.5)
+                    await getattr(self, f"_{what}")()
+                    self.counts[what] += 1
+        finally:
+            self._proxy.heal()
+            for process in self._machines.processes:
+                process.signal(signal.SIGCONT)
+
+    def _victim(self) -> Process:
+        return self._chance.choice(self._workers[1:])
+
+    async def _kill(self) -> None:
+        victim = self._victim()
+        victim.kill()
+        self._workers.remove(victim)
+        self._workers.append(self._machines.worker())
+
+    async def _gateway(self) -> None:
+        self._gateways.pop(0).kill()
+        self._gateways.append(self._new_gateway())
+
+    async def _pause(self) -> None:
+        victim = self._victim()
+        victim.signal(signal.SIGSTOP)
+        await asyncio.sleep(LEASE * 1.5)
+        victim.signal(signal.SIGCONT)
+
+    async def _restart(self) -> None:
+        await restart(self._machines.url, pause=0.5)
+
+    async def _cut(self) -> None:
+        self._proxy.cut()
+        await asyncio.sleep(LEASE * 1.5)
+        self._proxy.heal()
+
+    async def _swallow(self) -> None:
+        self._proxy.swallow()
+        await asyncio.sleep(LEASE * 1.5)
+        self._proxy.heal()
