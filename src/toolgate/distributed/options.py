@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -11,40 +11,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How workers and gateways behave. Seconds throughout."""
+    """How workers and gateways behave, as the settings say. Seconds throughout."""
 
-    slots: int = 8
+    slots: int
     """Turns that a worker runs side by side, for each workspace."""
-    agent_slots: int = 16
+    agent_slots: int
     """Sub-agents that a worker runs side by side, for each workspace."""
-    lease: float = 10.0
+    lease: float
     """After this long without a sign of life a worker is dead, and others take its turns over."""
-    poll: float = 0.25
+    poll: float
     """Between two looks of a worker into its queues, where nobody has told it to look."""
-    park: float = 60.0
+    park: float
     """How long a worker waits for a person's answer before it puts the turn aside."""
-    drain: float = 60.0
+    drain: float
     """How long a worker that was told to end finishes its turns; the rest is handed over."""
-    user_turns: int = 4
+    user_turns: int
     """Turns of one user that run at the same time; the others wait."""
-    user_agents: int = 8
+    user_agents: int
     """Sub-agents of one user that run at the same time; the others wait."""
-    queue_length: int = 1000
+    queue_length: int
     """Turns that wait at the most; beyond it new ones are refused."""
-    turns_per_minute: int = 60
+    turns_per_minute: int
     """New turns of one user in a minute; 0 is no limit."""
-    tokens_per_day: int = 0
+    tokens_per_day: int
     """Tokens of one user in a day; 0 is no limit."""
-    grace: float = 60.0
+    grace: float
     """How long turns are accepted for a workspace whose last worker is gone."""
-    retention: float = 7 * 86_400.0
+    retention: float
     """How long whole outputs are kept."""
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
-        """As the settings say."""
+    def of(cls, settings: Settings, **changes: float) -> Self:
+        """As the settings say, but for the changes."""
         area, limits = settings.distributed, settings.limits
-        return cls(
+        options = cls(
             slots=area.slots,
             agent_slots=area.agent_slots,
             lease=area.lease_seconds,
@@ -59,3 +59,4 @@ class Options:
             grace=area.grace_seconds,
             retention=settings.tool_output.retention_days * 86_400.0,
         )
+        return replace(options, **changes)
