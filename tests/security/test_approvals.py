@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 import toolgate
 from tests.support.arena import arena_for
@@ -283,6 +284,25 @@ async def test_a09_what_hides_is_shown_escaped(boxes: Any, hidden: str, shown: s
 
     assert (shown in request.detail, shown in request.summary) == (True, True)
     assert hidden not in request.detail + request.summary
+
+
+@pytest.mark.parametrize("hidden", ["\x1b[2J", "\u202e", "\u200b", "\r", "\x9b", "\u2028"])
+async def test_a09_what_hides_in_a_diff_is_shown_escaped(boxes: Any, hidden: str) -> None:
+    approver = AutoApprover(allow=False)
+    arguments = json.dumps({"path": f"a{hidden}b", "content": f"one\n{hidden}two\n"})
+    await boxes(approver).toolset.handle(ToolCall(id="1", name="write_file", arguments=arguments))
+    (request,) = approver.requests
+
+    assert hidden not in request.detail + request.summary
+    assert "+one\n+" in request.detail
+
+
+@pytest.mark.parametrize("answer", ["yes", "true", 1, "1", 1.0, None, []])
+def test_a11_only_true_is_a_yes(answer: Any) -> None:
+    with pytest.raises(ValidationError):
+        Approval(allowed=answer)
+    with pytest.raises(ValidationError):
+        Approval(allowed=True, remember=answer)
 
 
 async def test_a10_a_question_that_nobody_sees_runs_nothing_and_ends(boxes: Any) -> None:

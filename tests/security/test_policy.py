@@ -158,6 +158,19 @@ async def test_c17_an_invalid_policy_stops_open(project: Project, monkeypatch: p
             pytest.fail("it opened")
 
 
+@pytest.mark.parametrize("dangling", [False, True])
+async def test_c17_a_named_policy_that_is_not_there_stops_open(
+    project: Project, monkeypatch: pytest.MonkeyPatch, dangling: bool
+) -> None:
+    named = project.root.parent / "mistyped.toml"
+    if dangling:
+        named.symlink_to("nowhere")
+    monkeypatch.setenv("TOOLGATE_POLICY_FILE", str(named))
+    with pytest.raises(PolicyError, match="there is no such file"):
+        async with toolgate.open(project.root, mode="coding"):
+            pytest.fail("it opened")
+
+
 async def test_c17_control_an_allowed_command_runs(project: Project) -> None:
     project.user_file.write_text(rule("ls", "allow"))
     assert (await project.run("ls -l")).response.status == "success"

@@ -1,6 +1,6 @@
 """Asking a person."""
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, StrictBool
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -32,8 +32,8 @@ class Approval(BaseModel):
 
     model_config = _FROZEN
 
-    allowed: bool
+    allowed: StrictBool
     message: str = ""
     """Reaches the model when the answer is no."""
-    remember: bool = False
+    remember: StrictBool = False
     """Allow this exact rule for the rest of the session."""

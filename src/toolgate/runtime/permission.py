@@ -89,9 +89,11 @@ async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
 
 
 def _shown(run: Run, text: str) -> str:
-    """The text as a person may see it: without the runtime's own secrets."""
+    """The text as a person may see it: without the runtime's own secrets, and with nothing in it that hides."""
+    from toolgate.shell.analysis.visible import visible
+
     shown: str = mask(text, secrets_of(run.context.settings))
-    return shown
+    return visible(shown)
 
 
 async def _answer(run: Run, request: ApprovalRequest) -> Approval:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 PROJECT_POLICY = ".toolgate/policy.toml"
+_NAMED = "TOOLGATE_POLICY_FILE"
 _LARGEST = 1 << 20
 
 
@@ -26,6 +27,7 @@ def policy_of(context: ToolContext) -> Policy:
         from toolgate.runtime.policy import Policy
 
         project = project_text(context.workspace) if context.workspace is not None else None
+        _require_named(context.settings.policy_file)
         policy = Policy.load(user_file=context.settings.policy_file, project_text=project)
         context.shared["policy"] = policy
     return policy
@@ -39,6 +41,7 @@ def check_policy(context: ToolContext) -> None:
     if "policy" in context.shared:
         return
     file, workspace = context.settings.policy_file, context.workspace
+    _require_named(file)
     users = file is not None and _may_exist(file)
     if users or (workspace is not None and project_text(workspace) is not None):
         policy_of(context)
@@ -59,6 +62,12 @@ def project_text(workspace: Workspace) -> str | None:
         return content.decode()
     except UnicodeDecodeError:
         raise PolicyError(f"{PROJECT_POLICY} is not UTF-8: save it as UTF-8") from None
+
+
+def _require_named(path: Path | None) -> None:
+    """Refuse a file that the environment names and that is not there: its rules would silently not hold."""
+    if path is not None and os.environ.get(_NAMED) == str(path) and not _may_exist(path):
+        raise PolicyError(f"{path}: there is no such file. Make it, or unset {_NAMED} to have no rules.")
 
 
 def _may_exist(path: Path) -> bool:

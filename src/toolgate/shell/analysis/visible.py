@@ -8,6 +8,7 @@ _HIDING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories that print as nothing, or as something else than they are."""
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\u180b\u180c\u180d\u180e")
 """Characters that count as letters or marks and print as nothing."""
+_ODD = re.compile(r"[^ -~]")
 _RUN = re.compile(r"[^\S\n]{41,}|(?:[^\S\n]*\n){6,}|(?P<same>[^\s\w])(?P=same){199,}")
 
 
@@ -15,7 +16,7 @@ def visible(text: str, keep: str = "\n\t") -> str:
     """`text` with every control, format, bidirectional, zero-width and unusual space character as an escape."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(character if _plain(character, keep) else _escape(character) for character in text)
+    return _ODD.sub(lambda found: found[0] if _plain(found[0], keep) else _escape(found[0]), text)
 
 
 def _plain(character: str, keep: str) -> bool:
