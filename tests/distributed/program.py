@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -118,11 +118,22 @@ def registry(effects: str) -> ToolRegistry:
 
 
 def _fail_once(kind: str) -> None:
-    """Let the database be away at the moment at which the first record of a kind is written."""
+    """Let the database be away when the first record of a kind is written, or `events` are read for the first time."""
     from toolgate.errors import StoreError
     from toolgate.sessions import SessionManager
 
-    whole, failed = SessionManager.append, []
+    failed: list[str] = []
+    if kind == "events":
+        reading = SessionManager.events
+
+        async def events(self: SessionManager, *args: Any, **named: Any) -> Any:
+            if not failed:
+                failed.append(kind)
+                raise StoreError("The database is away.")
+            return await reading(self, *args, **named)
+
+        SessionManager.events = events  # type: ignore[method-assign]
+    whole = SessionManager.append
 
     async def append(self: SessionManager, lease: object, entries: list[object], **named: object) -> None:
         if not failed and any(getattr(entry, "kind", "") == kind for entry in entries):
@@ -134,7 +145,7 @@ def _fail_once(kind: str) -> None:
 
 
 def pretend() -> None:
-    """Be of another version, have a clock that is wrong or that jumps, or lack a package, if the environment says so."""
+    """Be of another version, have a clock that is wrong or jumps, or lack a package, if the environment says so."""
     from toolgate.distributed import names
 
     names._FORMAT = int(os.environ.get("TEST_FORMAT", names._FORMAT))  # type: ignore[misc]

@@ -43,7 +43,7 @@ async def test_one_process_is_gateway_and_worker_and_shows_how_it_stands(machine
     assert [(turn.status, turn.attempt) for turn in await machines.sessions.turns(session)] == [("done", 1)]
     assert [(worker["state"], worker["workspaces"]) for worker in status["workers"]] == [("ready", ["main"])]
     assert (status["turns"]["done"], status["problems"]) == (1, [])
-    assert 'toolgate_workers{state="ready"} 1' in metrics[1]
+    assert 'toolgate_cluster_workers{state="ready"} 1' in metrics[1]
     assert (counts[0], "toolgate_" in counts[1]) == (200, True)
 
 
@@ -84,3 +84,16 @@ async def test_what_does_not_end_in_time_is_handed_over_to_another_process(machi
     assert (ended.status, ended.attempt) == ("done", 1)
     assert [frame["type"] for frame in other.durable] == ["tool_call", "tool_result", "tool_call", "tool_result"]
     assert machines.effects() == ["n"]
+
+
+async def test_who_was_told_that_they_watch_does_though_the_log_could_not_be_read_at_first(machines: Cluster) -> None:
+    port = await port_of(machines, both(machines, TEST_FLAKY="events"))
+    async with client(port) as one:
+        session = (await one.answer(await one.send("session.create")))["data"]["session_id"]
+        subscribed = await one.answer(await one.send("session.subscribe", session_id=session, after_seq=0))
+        await one.send("chat.send", session_id=session, content='[[["note", {"key": "n"}]], "Seen."]')
+        await until(lambda: one.ends, what="the end", logs=machines.logs)
+
+    assert subscribed["type"] == "response"
+    assert [frame["type"] for frame in one.durable] == ["tool_call", "tool_result"]
+    assert one.text == "Seen."

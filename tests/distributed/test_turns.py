@@ -20,7 +20,8 @@ from toolgate.distributed.reaper import Reaper
 from toolgate.distributed.runner import DurableRunner
 from toolgate.errors import RequestRepeated, SessionBusy
 from toolgate.protocol.approval import Approval
-from toolgate.sessions import SessionManager
+from toolgate.sessions import SessionManager, transcript
+from toolgate.sessions.driver import Transaction
 from toolgate.settings import Settings
 
 pytestmark = [pytest.mark.distributed, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(240)]
@@ -76,6 +77,25 @@ async def test_a_session_has_one_turn_at_a_time_and_a_request_starts_one(running
 
     assert repeated.value.turn_id == turn.id
     assert ended.status == "done"
+
+
+async def test_a_turn_and_its_place_in_the_queue_are_written_together_or_not_at_all(running: Cluster) -> None:
+    session = await running.session()
+    said = transcript.message("user", '["Not sent."]', None, None)
+    begun: list[str] = []
+
+    def half(transaction: Transaction) -> None:
+        begun.append(running.runner._submit(transaction, session, said, None).id)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await running.db.write(half)
+    sql = "SELECT COUNT(*) FROM dbos.workflow_status WHERE workflow_uuid = ?1"
+    left = await running.db.read(lambda tx: tx.row(sql, begun[0]))
+
+    assert left == (0,)
+    assert await running.sessions.turns(session) == []
+    assert (await running.ended((await running.begin(session, "Sent.")).id)).status == "done"
 
 
 async def test_a_question_waits_with_nobody_at_work_and_its_answer_goes_on(running: Cluster) -> None:
@@ -202,9 +222,9 @@ async def test_one_user_cannot_keep_the_others_waiting(running: Cluster) -> None
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (Options(queue_length=1), "1 turns are waiting for a worker already"),
-        (Options(turns_per_minute=1), "You have sent 1 messages in the last minute"),
-        (Options(tokens_per_day=1, turns_per_minute=0), "You have used the 1 tokens of a day"),
+        (Options.of(Settings.defaults(), queue_length=1), "1 turns are waiting for a worker already"),
+        (Options.of(Settings.defaults(), turns_per_minute=1), "You have sent 1 messages in the last minute"),
+        (Options.of(Settings.defaults(), tokens_per_day=1, turns_per_minute=0), "You have used the 1 tokens of a day"),
     ],
     ids=["queue", "rate", "budget"],
 )
