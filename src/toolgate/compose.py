@@ -205,7 +205,7 @@ def bench_of(stack: Stack) -> Bench:
     from toolgate.distributed.worker import Bench
 
     stack.sessions = WorkerSessions(stack.database, stack.settings, stack.workspace)
-    return Bench(db=stack.database, loop_of=stack.loop_of)
+    return Bench(db=stack.database, loop_of=stack.loop_of, place=str(stack.workspace.root))
 
 
 @contextlib.asynccontextmanager

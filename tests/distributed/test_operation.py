@@ -130,7 +130,7 @@ async def test_the_status_is_there_for_people_pages_probes_and_metrics(machines:
     assert (shown.returncode, status["problems"]) == (0, [])
     assert (status["turns"]["done"], status["workers"][0]["workspaces"]) == (1, ["main"])
     assert answers[0] == (200, "ok\n")
-    assert 'toolgate_turns_last_hour{ending="done"} 1' in answers[1][1]
+    assert 'toolgate_cluster_turns_last_hour{ending="done"} 1' in answers[1][1]
     assert answers[2][0] == 404
     assert page[0] == 200
     assert "last sign of life" in page[1]
@@ -172,7 +172,7 @@ async def test_a_read_only_or_silent_database_refuses_clearly_and_recovers_by_it
     await restart(own_url)
     async with proxied(own_url) as (proxy, way):
         db = Database(way)
-        slow = DurableRunner(db, way, Options(turns_per_minute=0), Settings.defaults())
+        slow = DurableRunner(db, way, Options.of(Settings.defaults(), turns_per_minute=0), Settings.defaults())
         await db.read(lambda tx: tx.row("SELECT 1"))
         proxy.swallow()
         with pytest.raises(StoreError, match=r"did not answer within 1 s"):

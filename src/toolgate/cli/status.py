@@ -1,4 +1,8 @@
-"""Show how workers and queues stand."""
+"""Show how workers and queues stand.
+
+Exit code 1 if there is something that somebody should look at (it stands first, and says what to do), 2 if the database
+cannot be asked.
+"""
 
 import argparse
 import asyncio
@@ -6,6 +10,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolgate.cli.parser import add_json
+from toolgate.cli.style import Style
+from toolgate.cli.visible import visible
 
 if TYPE_CHECKING:
     from toolgate.distributed.status import Status
@@ -21,7 +27,14 @@ def run(args: argparse.Namespace) -> int:
     from toolgate.distributed.showing import as_text
 
     status = asyncio.run(_look())
-    sys.stdout.write(f"{status.model_dump_json(indent=2)}\n" if args.json else as_text(status))
+    if args.json:
+        sys.stdout.write(f"{status.model_dump_json(indent=2)}\n")
+        return 1 if status.problems else 0
+    paint = Style(sys.stdout)
+    first, *lines = visible(as_text(status), keep="\n").splitlines()
+    sys.stdout.write(f"{paint(first, 'bold', 'red' if status.problems else 'green')}\n")
+    for line in lines:
+        sys.stdout.write(f"{paint(line, 'red') if line.startswith('! ') else line}\n")
     return 1 if status.problems else 0
 
 

@@ -8,7 +8,8 @@ import os
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from toolgate.errors import ConfigError, ToolgateError
+from toolgate.distributed.exposition import CONTENT_TYPE
+from toolgate.errors import ConfigError
 
 if TYPE_CHECKING:
     from toolgate.distributed.worker import Worker
@@ -42,7 +43,7 @@ async def _answer(worker: Worker, reader: asyncio.StreamReader, writer: asyncio.
             code, body = await _found(worker, rest.partition(" ")[0]) if method == "GET" else (405, "GET only\n")
             reason = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}[code]
             writer.write(
-                f"HTTP/1.1 {code} {reason}\r\ncontent-type: text/plain; charset=utf-8\r\n"
+                f"HTTP/1.1 {code} {reason}\r\ncontent-type: {CONTENT_TYPE}\r\n"
                 f"content-length: {len(body.encode())}\r\nconnection: close\r\n\r\n{body}".encode()
             )
             await writer.drain()
@@ -55,8 +56,5 @@ async def _found(worker: Worker, path: str) -> tuple[int, str]:
     if path == "/health/ready":
         return (200, "ok\n") if worker.is_ready else (503, f"{worker.condition}\n")
     if path == "/metrics":
-        try:
-            return 200, await worker.metrics()
-        except ToolgateError as error:
-            return 503, f"{error}\n"
+        return 200, await worker.metrics()
     return 404, "There are /health/live, /health/ready and /metrics.\n"

@@ -1,106 +1,135 @@
-"""The status in words, as a page, and as metrics."""
+"""The status in words: for a terminal and as a page."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Sequence
 
-from toolgate.distributed.status import Status
+from toolgate.distributed.status import Status, WorkerStatus
 
 Cells = Sequence[object]
+
+_RECENT = 600.0
+"""Seconds for which a worker that is gone is worth a line."""
+_WIDEST = 40
+
+
+def verdict(status: Status) -> str:
+    """The first line: whether somebody has to do something."""
+    if status.problems:
+        number = len(status.problems)
+        return f"{number} {'problem' if number == 1 else 'problems'}:"
+    ready = sum(worker.state == "ready" for worker in status.workers)
+    turns = status.turns
+    return (
+        f"Fine: {ready} {'worker is' if ready == 1 else 'workers are'} ready, {turns.running} "
+        f"{'turn runs' if turns.running == 1 else 'turns run'}, {turns.waiting} wait."
+    )
 
 
 def _tables(status: Status) -> Iterator[tuple[str, Cells, list[Cells]]]:
     """Heading, names of the columns, rows: the same for the terminal and for the page."""
-    turns = status.turns
+    turns, lag = status.turns, status.lag
     yield (
-        "turns",
-        ("waiting", "running", "waiting for a person", "done*", "failed*", "resumed*"),
-        [(turns.waiting, turns.running, turns.parked, turns.done, turns.failed, turns.resumed)],
+        "Turns",
+        ("waiting", "running", "waiting for a person", "done*", "failed*", "cancelled*", "resumed*"),
+        [(turns.waiting, turns.running, turns.parked, turns.done, turns.failed, turns.cancelled, turns.resumed)],
     )
     yield (
-        "queues",
+        "Waiting for a worker",
+        ("now, at the most", "half of them*", "19 of 20*"),
+        [(f"{lag.oldest_wait:.1f} s", f"{lag.usual_wait:.2f} s", f"{lag.longest_wait:.2f} s")],
+    )
+    yield (
+        "Queues",
         ("queue", "waiting", "running", "waiting for a person", "oldest wait"),
         [(q.queue, q.waiting, q.running, q.parked, f"{q.oldest_wait:.1f} s") for q in status.queues],
     )
     yield (
-        "workers",
+        "Workers",
         ("worker", "state", "workspaces", "turns", "version", "last sign of life"),
         [
             (w.name, w.state, ", ".join(w.workspaces), f"{w.running}/{w.slots}", w.version, f"{w.silent:.1f} s ago")
-            for w in status.workers
+            for w in _shown(status.workers)
         ],
     )
-    lag = status.lag
-    yield (
-        "waiting for a worker",
-        ("now, at the most", "half of them*", "19 of 20*"),
-        [(f"{lag.oldest_wait:.1f} s", f"{lag.usual_wait:.2f} s", f"{lag.longest_wait:.2f} s")],
-    )
+
+
+def _shown(workers: Sequence[WorkerStatus]) -> list[WorkerStatus]:
+    return [worker for worker in workers if worker.state != "gone" or worker.silent < _RECENT]
+
+
+def _notes(status: Status) -> list[str]:
+    long_gone = len(status.workers) - len(_shown(status.workers))
+    return [
+        "* in the last hour",
+        *([f"{long_gone} more workers have ended in the last day."] if long_gone else []),
+    ]
 
 
 def as_text(status: Status) -> str:
     """For a terminal."""
-    lines = []
+    lines = [verdict(status), *(f"! {problem}" for problem in status.problems), ""]
     for heading, names, rows in _tables(status):
         lines.append(heading)
-        cells = [[str(cell) for cell in row] for row in (names, *rows)]
+        cells = [[_cut(str(cell)) for cell in row] for row in (names, *rows)]
         widths = [max(len(row[place]) for row in cells) for place in range(len(names))]
         lines += ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
         if not rows:
             lines.append("  –")
         lines.append("")
-    lines.append("* in the last hour")
-    lines += [f"! {problem}" for problem in status.problems]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return "\n".join(line.rstrip() for line in (*lines, *_notes(status))) + "\n"
+
+
+def _cut(text: str) -> str:
+    """The beginning and the end: a long path differs in its last part."""
+    half = _WIDEST // 2
+    return text if len(text) <= _WIDEST else f"{text[:half]}…{text[1 - half :]}"
 
 
 _STYLE = (
-    "body{font:14px system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;color-scheme:light dark}"
-    "table{border-collapse:collapse;width:100%;margin-bottom:1.5rem}td,th{text-align:left;padding:.3rem .6rem;"
-    "border-bottom:1px solid #8884}.problem{color:#c33}"
+    ":root{color-scheme:light dark;--line:#8884;--soft:#666;--bad:#b3261e;--bad-back:#b3261e14;--good:#1b7f3b}"
+    "@media(prefers-color-scheme:dark){:root{--soft:#aaa;--bad:#ff8a80;--bad-back:#ff8a8022;--good:#7bd88f}}"
+    "body{font:15px/1.5 system-ui,sans-serif;margin:0 auto;max-width:64rem;padding:1.5rem 1rem}"
+    "h1{font-size:1.3rem;margin:0 0 1rem}h2{font-size:.95rem;margin:1.5rem 0 .25rem}"
+    ".fine{color:var(--good);font-weight:600}"
+    ".bad{color:var(--bad);background:var(--bad-back);border-left:4px solid var(--bad);padding:.6rem 1rem;margin:0}"
+    ".bad ul{margin:.3rem 0 0;padding-left:1.2rem}"
+    ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%}"
+    "td,th{text-align:left;padding:.35rem 1rem .35rem 0;border-bottom:1px solid var(--line);white-space:nowrap}"
+    "th{color:var(--soft);font-weight:500;font-size:.85rem}td{font-variant-numeric:tabular-nums}"
+    ".note{color:var(--soft);font-size:.85rem}"
 )
 
 
 def as_page(status: Status) -> str:
-    """For a browser: plain, without a script."""
+    """For a browser: plain, without a script; it loads itself again."""
     parts = []
     for heading, names, rows in _tables(status):
-        head = "".join(f"<th>{html.escape(str(name))}</th>" for name in names)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-        parts.append(f"<h2>{html.escape(heading)}</h2><table><tr>{head}</tr>{body}</table>")
-    problems = "".join(f'<p class="problem">{html.escape(problem)}</p>' for problem in status.problems)
+        head = "".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in names)
+        body = "".join(
+            "<tr>"
+            + "".join(f'<td title="{html.escape(str(c))}">{html.escape(_cut(str(c)))}</td>' for c in row)
+            + "</tr>"
+            for row in rows
+        )
+        table = f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>' if rows else '<p class="note">none</p>'
+        parts.append(f"<h2>{html.escape(heading)}</h2>{table}")
+    notes = "".join(f'<p class="note">{html.escape(note)}</p>' for note in _notes(status))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="5">'
-        f"<title>Toolgate: status</title><style>{_STYLE}</style></head><body><h1>Toolgate</h1>{problems}"
-        f"{''.join(parts)}<p>* in the last hour</p></body></html>"
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{_title(status)}</title><style>{_STYLE}</style></head><body><h1>Toolgate: workers and turns</h1>"
+        f"{_headline(status)}{''.join(parts)}{notes}</body></html>"
     )
 
 
-def as_metrics(status: Status) -> str:
-    """In Prometheus' text format."""
-    turns, lag = status.turns, status.lag
-    lines = ["# HELP toolgate_turns Turns that are open, by state.", "# TYPE toolgate_turns gauge"]
-    lines += [
-        f'toolgate_turns{{state="{state}"}} {getattr(turns, state)}' for state in ("waiting", "running", "parked")
-    ]
-    lines += ["# HELP toolgate_turns_last_hour Turns of the last hour.", "# TYPE toolgate_turns_last_hour gauge"]
-    lines += [
-        f'toolgate_turns_last_hour{{ending="{name}"}} {getattr(turns, name)}' for name in ("done", "failed", "resumed")
-    ]
-    lines += ["# HELP toolgate_queue_waiting Turns that wait for a worker.", "# TYPE toolgate_queue_waiting gauge"]
-    lines += [f"toolgate_queue_waiting{{queue={_quoted(queue.queue)}}} {queue.waiting}" for queue in status.queues]
-    lines += ["# HELP toolgate_workers Workers, by state.", "# TYPE toolgate_workers gauge"]
-    for state in ("ready", "draining", "gone"):
-        lines.append(f'toolgate_workers{{state="{state}"}} {sum(w.state == state for w in status.workers)}')
-    lines += ["# HELP toolgate_wait_seconds Waiting for a worker.", "# TYPE toolgate_wait_seconds gauge"]
-    lines += [
-        f'toolgate_wait_seconds{{what="{name}"}} {getattr(lag, name):.3f}'
-        for name in ("oldest_wait", "usual_wait", "longest_wait")
-    ]
-    return "\n".join(lines) + "\n"
+def _title(status: Status) -> str:
+    return f"{f'({len(status.problems)}) ' if status.problems else ''}Toolgate: status"
 
 
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+def _headline(status: Status) -> str:
+    if not status.problems:
+        return f'<p class="fine" role="status">{html.escape(verdict(status))}</p>'
+    items = "".join(f"<li>{html.escape(problem)}</li>" for problem in status.problems)
+    return f'<div class="bad" role="alert">{html.escape(verdict(status))}<ul>{items}</ul></div>'

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
 from toolgate.distributed import workers
 from toolgate.distributed.names import version
+from toolgate.distributed.problems import problems
 from toolgate.distributed.workflows import NOW
 
 if TYPE_CHECKING:
-    from toolgate.sessions.driver import Transaction
+    from toolgate.sessions.driver import Row, Transaction
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 _LATELY = 3600
@@ -43,9 +43,12 @@ class WorkerStatus(BaseModel):
     name: str
     version: str
     workspaces: tuple[str, ...]
+    places: dict[str, str]
+    """Where each of them is on its machine."""
     slots: int
     running: int
     state: str
+    """`ready`, `draining`, `silent` (longer than the lease) or `gone`."""
     silent: float
     """Seconds since its last sign of life."""
     age: float
@@ -60,8 +63,10 @@ class TurnStatus(BaseModel):
     running: int = 0
     parked: int = 0
     done: int = 0
-    """In the last hour, as the next two."""
+    """In the last hour, as the next three."""
     failed: int = 0
+    cancelled: int = 0
+    """By a person."""
     resumed: int = 0
     """Those that more than one worker had to play."""
 
@@ -97,30 +102,32 @@ class Status(BaseModel):
 def look(transaction: Transaction, *, lease: float) -> Status:
     """How things stand. `lease` is the silence after which a worker is dead."""
     queues = _queues(transaction)
-    everyone = [
-        WorkerStatus(**{name: getattr(row, name) for name in WorkerStatus.model_fields})
-        for row in workers.everyone(transaction)
-    ]
-    done, failed, resumed, usual, longest = _lately(transaction)
+    everyone = tuple(_worker(row, lease) for row in workers.everyone(transaction))
+    lately = _lately(transaction)
+    turns = TurnStatus(
+        waiting=sum(queue.waiting for queue in queues),
+        running=sum(queue.running for queue in queues),
+        parked=sum(queue.parked for queue in queues),
+        **dict(zip(("done", "failed", "cancelled", "resumed"), map(int, lately), strict=False)),
+    )
     return Status(
         version=version(),
-        turns=TurnStatus(
-            waiting=sum(queue.waiting for queue in queues),
-            running=sum(queue.running for queue in queues),
-            parked=sum(queue.parked for queue in queues),
-            done=done,
-            failed=failed,
-            resumed=resumed,
-        ),
+        turns=turns,
         queues=queues,
-        workers=tuple(everyone),
+        workers=everyone,
         lag=LagStatus(
             oldest_wait=max((queue.oldest_wait for queue in queues), default=0.0),
-            usual_wait=usual,
-            longest_wait=longest,
+            usual_wait=float(lately[4]),
+            longest_wait=float(lately[5]),
         ),
-        problems=tuple(_problems(queues, everyone, lease)),
+        problems=tuple(problems(queues, everyone, turns, version())),
     )
+
+
+def _worker(row: workers.WorkerRow, lease: float) -> WorkerStatus:
+    """A worker, as it is seen from outside: nobody notes the silence of the last one."""
+    state = "silent" if row.state != "gone" and row.silent > lease else row.state
+    return WorkerStatus(**{name: getattr(row, name) for name in WorkerStatus.model_fields} | {"state": state})
 
 
 def _queues(transaction: Transaction) -> tuple[QueueStatus, ...]:
@@ -135,39 +142,17 @@ def _queues(transaction: Transaction) -> tuple[QueueStatus, ...]:
     return tuple(QueueStatus(**dict(zip(names, row, strict=True))) for row in rows)
 
 
-def _lately(transaction: Transaction) -> tuple[int, int, int, float, float]:
+def _lately(transaction: Transaction) -> Row:
     wait = "d.claimed_at - d.submitted_at"
     first = "FILTER (WHERE t.attempt = 1)"
     row = transaction.row(
-        "SELECT COUNT(*) FILTER (WHERE t.status = 'done'), COUNT(*) FILTER (WHERE t.status <> 'done'), "
-        "COUNT(*) FILTER (WHERE t.attempt > 1), "
+        "SELECT COUNT(*) FILTER (WHERE t.status = 'done'), "
+        "COUNT(*) FILTER (WHERE t.status IN ('failed', 'interrupted')), "
+        "COUNT(*) FILTER (WHERE t.status = 'cancelled'), COUNT(*) FILTER (WHERE t.attempt > 1), "
         f"COALESCE(percentile_cont(0.5) WITHIN GROUP (ORDER BY {wait}) {first}, 0), "
         f"COALESCE(percentile_cont(0.95) WITHIN GROUP (ORDER BY {wait}) {first}, 0) "
         "FROM dispatches d JOIN turns t ON t.id = d.turn_id "
         f"WHERE d.state = 'ended' AND d.ended_at > {NOW} - {_LATELY}"
     )
     assert row is not None
-    return int(row[0]), int(row[1]), int(row[2]), float(row[3]), float(row[4])
-
-
-def _problems(queues: Sequence[QueueStatus], everyone: Sequence[WorkerStatus], lease: float) -> list[str]:
-    alive = [worker for worker in everyone if worker.state != "gone" and worker.silent <= lease]
-    served = {name for worker in alive if worker.state == "ready" for name in worker.workspaces}
-    found = [
-        f"{queue.waiting} turns wait for the workspace {queue.workspace!r}, which no worker serves"
-        for queue in queues
-        if queue.waiting and queue.workspace not in served
-    ]
-    found += [
-        f"worker {worker.name} has been silent for {worker.silent:.0f} s"
-        for worker in everyone
-        if worker.state != "gone" and worker.silent > lease
-    ]
-    if not alive:
-        found.append("no worker is alive: start one with `toolgate worker`")
-    versions = {worker.version for worker in alive}
-    if len(versions) > 1:
-        found.append(
-            f"workers of {len(versions)} versions are alive ({', '.join(sorted(versions))}): an upgrade goes on"
-        )
-    return found
+    return row

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from toolgate.distributed import dispatches, keeping, workers
 from toolgate.distributed.engine import Engine, Handout
+from toolgate.distributed.exposition import as_metrics, worker_metrics
 from toolgate.distributed.names import agents_queue, turns_queue, version
 from toolgate.distributed.options import Options
 from toolgate.distributed.playing import Means, Outcome, Player
 from toolgate.distributed.reaper import Reaper
-from toolgate.distributed.showing import as_metrics
 from toolgate.distributed.status import look
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
@@ -31,6 +31,8 @@ _ROUND = 1.0
 """Seconds between two signs of life, and two looks at what nobody looks after."""
 _MOST_BREAKS = 5
 """Tries at a turn that breaks in a way that nobody foresaw."""
+_ANSWER = 3.0
+"""Seconds that whoever collects metrics waits for the database."""
 _PAUSE = 0.25
 """Seconds before a session that someone else has is tried again."""
 
@@ -42,6 +44,8 @@ class Bench:
     db: Database
     loop_of: Callable[[str], AgentLoop]
     """The agent of one user."""
+    place: str = ""
+    """The directory."""
 
 
 class Worker:
@@ -93,9 +97,13 @@ class Worker:
         return self._state
 
     async def metrics(self) -> str:
-        """How things stand, in Prometheus' text format."""
-        status = await self._db.read(lambda tx: look(tx, lease=self._options.lease))
-        return f"{as_metrics(status)}toolgate_worker_turns {self.running}\n"
+        """How things stand, in Prometheus' text format: with this worker, and with all of them if the database says."""
+        try:
+            async with asyncio.timeout(_ANSWER):
+                status = await self._db.read(lambda tx: look(tx, lease=self._options.lease))
+        except (ToolgateError, TimeoutError):
+            status = None
+        return as_metrics(status) + worker_metrics(self.running, self._options.slots, ready=self.is_ready)
 
     async def start(self) -> None:
         """Register, and take turns from now on."""
@@ -245,7 +253,7 @@ class Worker:
         about = workers.About(
             id=self.id,
             version=version(),
-            workspaces=tuple(self._benches),
+            places={name: bench.place for name, bench in self._benches.items()},
             slots=self._options.slots,
             running=len(self._players),
             state=self._state,

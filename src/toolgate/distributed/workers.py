@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,10 +24,16 @@ class About:
 
     id: str
     version: str
-    workspaces: tuple[str, ...]
+    places: Mapping[str, str]
+    """Its workspaces, and where each of them is on its machine."""
     slots: int
     running: int
     state: WorkerState
+
+    @property
+    def workspaces(self) -> tuple[str, ...]:
+        """The workspaces that it can reach."""
+        return tuple(self.places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +58,7 @@ def beat(transaction: Transaction, worker: About) -> None:
         "INSERT INTO workers (id, name, version, workspaces, slots, running, state, started_at, seen_at) "
         f"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, {NOW}, {NOW}) "
         f"ON CONFLICT (id) DO UPDATE SET running = excluded.running, state = excluded.state, seen_at = {NOW}",
-        *(worker.id, this_name(), worker.version, json.dumps(list(worker.workspaces))),
+        *(worker.id, this_name(), worker.version, json.dumps(dict(worker.places))),
         *(worker.slots, worker.running, worker.state),
     )
 
@@ -75,7 +82,11 @@ def everyone(transaction: Transaction) -> list[WorkerRow]:
         f"CAST({NOW} AS DOUBLE PRECISION) - started_at, CAST({NOW} AS DOUBLE PRECISION) - seen_at "
         "FROM workers ORDER BY state = 'gone', started_at, id"
     )
-    names = ("id", "name", "version", "workspaces", "slots", "running", "state", "age", "silent")
-    return [
-        WorkerRow(**{**dict(zip(names, row, strict=True)), "workspaces": tuple(json.loads(row[3]))}) for row in rows
-    ]
+    names = ("id", "name", "version", "places", "slots", "running", "state", "age", "silent")
+    return [WorkerRow(**{**dict(zip(names, row, strict=True)), "places": _places(row[3])}) for row in rows]
+
+
+def _places(stored: str) -> dict[str, str]:
+    """Workers of an earlier version wrote the names alone."""
+    found = json.loads(stored)
+    return found if isinstance(found, dict) else dict.fromkeys(found, "")

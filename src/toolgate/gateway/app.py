@@ -23,7 +23,7 @@ from toolgate.gateway.entry import Entry
 from toolgate.gateway.guard import Guard, Receive, Scope, Send
 from toolgate.gateway.metrics import rendered
 from toolgate.gateway.outputs import serve_output
-from toolgate.gateway.remote import model_elsewhere, service_of, status_page
+from toolgate.gateway.remote import cluster_metrics, model_elsewhere, service_of, status_page
 from toolgate.gateway.service import Service
 from toolgate.gateway.tokens import tokens_of
 from toolgate.gateway.turns import StoredAnswers
@@ -148,6 +148,8 @@ async def _metrics(request: Request) -> Response:
         body, kind = rendered(state.service)
     except ImportError:
         return JSONResponse({"error": "This needs more: pip install 'toolgate[metrics]'."}, status_code=501)
+    if state.settings.distributed.role != "local":
+        body += (await cluster_metrics(state.database, state.settings)).encode()
     return Response(body, media_type=kind, headers={"cache-control": "no-store"})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from toolgate.gateway.access import Access
     from toolgate.models import ModelClient, ModelItem, ModelRequest
     from toolgate.protocol.ports import BlobStore
+    from toolgate.sessions import Database
     from toolgate.settings import Settings
 
 
@@ -105,9 +107,22 @@ def model_elsewhere(settings: Settings) -> ModelClient | None:
     return None
 
 
+async def cluster_metrics(database: Database, settings: Settings) -> str:
+    """What is known about all workers, for whoever collects a gateway's metrics; a database that is away is said."""
+    from toolgate.distributed.exposition import as_metrics
+    from toolgate.distributed.status import look
+
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            return as_metrics(await database.read(lambda tx: look(tx, lease=settings.distributed.lease_seconds)))
+    except (ToolgateError, TimeoutError):
+        return as_metrics(None)
+
+
 async def status_page(request: Request) -> Response:
     """`GET /status`: how workers and queues stand, for people; `?format=json` and `?format=metrics` for programs."""
-    from toolgate.distributed.showing import as_metrics, as_page
+    from toolgate.distributed.exposition import CONTENT_TYPE, as_metrics
+    from toolgate.distributed.showing import as_page
     from toolgate.distributed.status import look
 
     state, headers = request.app.state, {"cache-control": "no-store"}
@@ -124,8 +139,10 @@ async def status_page(request: Request) -> Response:
     if form == "json":
         return JSONResponse(status.model_dump(mode="json"), headers=headers)
     if form == "metrics":
-        return PlainTextResponse(as_metrics(status), headers=headers)
+        return PlainTextResponse(as_metrics(status), headers=headers, media_type=CONTENT_TYPE)
     return HTMLResponse(as_page(status), headers={**headers, "content-security-policy": _POLICY})
 
 
+_PATIENCE = 3.0
+"""Seconds that whoever collects metrics waits for the database."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
