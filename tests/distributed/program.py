@@ -132,7 +132,7 @@ def _fail_once(kind: str) -> None:
                 raise StoreError("The database is away.")
             return await reading(self, *args, **named)
 
-        SessionManager.events = events  # type: ignore[method-assign]
+        SessionManager.events = events  # type: ignore[assignment, method-assign]
     whole = SessionManager.append
 
     async def append(self: SessionManager, lease: object, entries: list[object], **named: object) -> None:

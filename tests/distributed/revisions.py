@@ -27,6 +27,6 @@ def newer(revision: str) -> None:
     (places / "versions" / f"r{revision}_mood.py").write_text(_MIGRATION.format(revision=revision, before=before))
     migrate.MIGRATIONS = places
     for module in (names, migrate, postgres, schema):
-        module.HEAD = revision  # type: ignore[attr-defined, misc]
-    migrate.REVISIONS = schema.REVISIONS = (*schema.REVISIONS, revision)  # type: ignore[attr-defined, misc]
+        module.HEAD = revision  # type: ignore[attr-defined]
+    migrate.REVISIONS = schema.REVISIONS = (*schema.REVISIONS, revision)  # type: ignore[assignment, attr-defined]
     migrate.upgrade.__defaults__ = (revision,)

@@ -1,6 +1,6 @@
 """`toolgate` itself, with the model and the tools of `program`: for `serve` in the role `both`.
 
-python -m tests.distributed.serving serve --port 0 …
+    python -m tests.distributed.serving serve --port 0 …
 """
 
 import functools
@@ -9,11 +9,10 @@ import sys
 
 from tests.distributed.program import StepModel, pretend, registry
 from toolgate.cli import main
-from toolgate.gateway import server
+from toolgate.gateway import create_app, server
 
 if __name__ == "__main__":
     pretend()
-    server.create_app = functools.partial(  # type: ignore[assignment]
-        server.create_app, model=StepModel(), registry=registry(os.environ["TEST_EFFECTS"])
-    )
+    made = functools.partial(create_app, model=StepModel(), registry=registry(os.environ["TEST_EFFECTS"]))
+    vars(server)["create_app"] = made
     sys.exit(main(sys.argv[1:]))

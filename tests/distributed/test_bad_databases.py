@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import functools
 import json
 import os
 import signal
@@ -164,13 +165,17 @@ async def test_a_process_that_finds_no_database_at_its_start_says_so_in_one_line
     door = machines.start(["-m", "toolgate", "serve", "--port", "0", "--no-open"], "gateway", **role)
     status = machines.start(["-m", "toolgate", "status"], "status", TOOLGATE_DATABASE_URL=address)
     for process in (door, status):
-        await until(lambda process=process: process.popen.poll() is not None, what="its end", logs=machines.logs)
+        await until(functools.partial(_over, process), what="its end", logs=machines.logs)
 
     for process in (door, status):
         assert process.popen.returncode not in (0, None)
         assert "Check that the server runs" in process.output
         assert "Traceback" not in process.output
         assert "hunter2" not in process.output
+
+
+def _over(process: Process) -> bool:
+    return process.popen.poll() is not None
 
 
 @pytest.mark.parametrize("what", ["worker", "serve"])
