@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
 import re
 import stat
@@ -105,17 +106,7 @@ def _contents(workspace: Workspace) -> Callable[[str], str | None]:
 
 def _shadows(workspace: Workspace, path: str, root: str, cwd: str) -> Callable[[str], str | None]:
     """Looks a word up in the directories of `PATH` that are inside the root and come before the system's."""
-    directories: list[str] = []
-    for entry in path.split(":") if path else ():
-        if posixpath.normpath(entry or ".") in _SYSTEM:
-            break
-        place = (
-            _relative(posixpath.normpath(entry), root)
-            if entry.startswith("/")
-            else posixpath.normpath(f"{cwd}/{entry}")
-        )
-        if not place.startswith(("/", "../")) and place != "..":
-            directories.append(place)
+    directories = _own_directories(path, root, cwd)
 
     def shadow(word: str) -> str | None:
         for directory in directories:
@@ -129,3 +120,19 @@ def _shadows(workspace: Workspace, path: str, root: str, cwd: str) -> Callable[[
         return None
 
     return shadow
+
+
+@functools.lru_cache(maxsize=64)
+def _own_directories(path: str, root: str, cwd: str) -> tuple[str, ...]:
+    directories: list[str] = []
+    for entry in path.split(":") if path else ():
+        if posixpath.normpath(entry or ".") in _SYSTEM:
+            break
+        place = (
+            _relative(posixpath.normpath(entry), root)
+            if entry.startswith("/")
+            else posixpath.normpath(f"{cwd}/{entry}")
+        )
+        if not place.startswith(("/", "../")) and place != "..":
+            directories.append(place)
+    return tuple(directories)
