@@ -38,8 +38,6 @@ OnOutput = Callable[[Stream, str], None]
 _KILLED = 137  # 128 + SIGKILL
 _PAUSE = 0.02
 """Seconds in which a shell is started and loaded."""
-_REST = 0.003
-"""Seconds that whoever was answered has this thread to themselves: starting a shell takes it for one of them."""
 
 
 class ShellSession:
@@ -68,8 +66,6 @@ class ShellSession:
         self._watchers: set[asyncio.Task[None]] = set()
         self._closed = False
         self._answered = 0.0
-        self._resting: asyncio.TimerHandle | None = None
-        """Until it is time to start the next shell; a command that comes before has it started meanwhile."""
         self._dumped: tuple[bytes, ShellState] | None = None
         self._hurried = False
         """Whether commands come without the pause that a model makes: then a second shell waits behind the first."""
@@ -156,9 +152,6 @@ class ShellSession:
                 run = self._begin(command, access, roots, on_output)
                 if background:
                     return self._hand_over(run, access)
-                if self._resting is not None:
-                    self._resting.cancel()
-                    asyncio.get_running_loop().call_soon(self._prepare, access)
                 try:
                     return await self._finish(run, seconds, access, to_background)
                 except StateStuck:
@@ -229,7 +222,7 @@ class ShellSession:
         result = self._result(run, access, timed_out=not in_time, moved=moved)
         loop = asyncio.get_running_loop()
         loop.call_soon(starter.close, run.process)
-        self._resting = loop.call_later(_REST, self._prepare, access)
+        loop.call_soon(self._prepare, access)
         self._answered = time.monotonic()
         return result
 
@@ -251,7 +244,6 @@ class ShellSession:
 
     def _prepare(self, access: Access) -> None:
         """Start shells in advance; while a command runs, only those that wait for their state."""
-        self._resting = None
         if self._closed or self._made is None:
             return
         starter, memory = self._made
