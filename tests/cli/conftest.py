@@ -1,11 +1,13 @@
 """The command line, called as a program would be: words in; exit code, stdout and stderr out."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
+from tests.support.scripted_server import ScriptedServer, serving
 from toolgate.cli import main
 
 
@@ -18,6 +20,12 @@ class Outcome(NamedTuple):
 
 
 Toolgate = Callable[..., Outcome]
+Model = Callable[..., ScriptedServer]
+
+
+def bash(command: str, **more: Any) -> dict[str, Any]:
+    """A step of a model that runs a command."""
+    return {"call": "Bash", "arguments": {"command": command, **more}}
 
 
 @pytest.fixture
@@ -42,3 +50,10 @@ def toolgate(project: Path, capsys: pytest.CaptureFixture[str]) -> Toolgate:
         return Outcome(code, captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    """A model that answers with these turns."""
+    with contextlib.ExitStack() as opened:
+        yield lambda *turns: opened.enter_context(serving(turns))

@@ -7,18 +7,14 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Model, bash
 from tests.cli.terminal import Terminal
-from tests.support.scripted_server import ScriptedServer, Step, serving
+from tests.support.scripted_server import ScriptedServer, Step
 
 Chat = Callable[..., Terminal]
-
-
-def bash(command: str) -> dict[str, Any]:
-    return {"call": "Bash", "arguments": {"command": command}}
 
 
 @pytest.fixture
@@ -36,24 +32,6 @@ def chat(project: Path, tmp_path: Path) -> Iterator[Chat]:
     yield begin
     for terminal in begun:
         terminal.close()
-
-
-@pytest.fixture
-def model() -> Iterator[Callable[..., ScriptedServer]]:
-    """A model that answers with these turns."""
-    opened: list[Any] = []
-
-    def serve(*turns: Sequence[Step]) -> ScriptedServer:
-        manager = serving(turns)
-        opened.append(manager)
-        return manager.__enter__()
-
-    yield serve
-    for manager in opened:
-        manager.__exit__(None, None, None)
-
-
-Model = Callable[..., ScriptedServer]
 
 
 def test_without_a_model_one_is_told_what_to_do_and_what_to_try(chat: Chat) -> None:

@@ -5,21 +5,18 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Model, bash
 from tests.cli.terminal import PROGRAM
-from tests.support.scripted_server import ScriptedServer, Step, serving
+from tests.support.scripted_server import ScriptedServer
 
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
-
-
-def bash(command: str, **more: Any) -> dict[str, Any]:
-    return {"call": "Bash", "arguments": {"command": command, **more}}
 
 
 @pytest.fixture
@@ -45,23 +42,6 @@ def chat(project: Path, environment: dict[str, str]) -> Run:
         )
 
     return run
-
-
-@pytest.fixture
-def model() -> Iterator[Callable[..., ScriptedServer]]:
-    opened: list[Any] = []
-
-    def serve(*turns: Sequence[Step]) -> ScriptedServer:
-        manager = serving(turns)
-        opened.append(manager)
-        return manager.__enter__()
-
-    yield serve
-    for manager in opened:
-        manager.__exit__(None, None, None)
-
-
-Model = Callable[..., ScriptedServer]
 
 
 def events(done: Done) -> list[dict[str, Any]]:

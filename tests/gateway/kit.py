@@ -27,6 +27,7 @@ from toolgate.runtime.registry import ToolRegistry
 from toolgate.settings import Settings
 
 TOKEN = "token-of-the-gateway-0123456789"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
 PATIENCE = 30.0
 """Seconds that a test waits for what has to come."""
 

@@ -16,6 +16,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from tests.gateway.kit import (
+    BEARER,
     PATIENCE,
     TOKEN,
     Client,
@@ -29,8 +30,6 @@ from tests.gateway.kit import (
     types,
 )
 from toolgate.testing import ScriptedModel
-
-BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
 
 async def test_live_and_ready(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.gateway.kit import TOKEN, call, gateway, settings_for
+from tests.gateway.kit import BEARER, TOKEN, call, gateway, settings_for
 from toolgate import ToolMode, ToolRegistry, Workspace, tool
 from toolgate.errors import OutputMissing, StoreError
 from toolgate.gateway.outputs import LocalBlobs
@@ -18,9 +18,6 @@ from toolgate.testing import ScriptedModel
 def count() -> list[str]:
     """Count."""
     return [f"line {number}" for number in range(9000)]
-
-
-BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
 
 async def test_what_was_cut_can_be_fetched_whole(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.gateway.kit import (
+    BEARER,
     PATIENCE,
     TOKEN,
     Client,
@@ -37,8 +38,6 @@ from tests.gateway.kit import (
 from toolgate.gateway.assets import Assets
 from toolgate.gateway.entry import cookie_name
 from toolgate.testing import ScriptedModel
-
-BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
 
 async def raw(port: int, head: str, *, body: bytes = b"") -> tuple[int, str]:
@@ -199,7 +198,7 @@ async def test_g05_a_token_in_an_address_is_refused_and_not_logged(
     caplog.set_level(logging.DEBUG)
     async with gateway(settings_for(tmp_path)) as running:
         for query in (f"token={TOKEN}", f"access_token={TOKEN}", f"Auth={TOKEN}", f"x=1&bearer={TOKEN}", TOKEN):
-            assert await upgrade(running, f"/ws?{query}") == 400
+            assert await upgrade(running, f"/ws?{query}") == 401
             assert await upgrade(running, f"/ws?{query}", **BEARER) == 400
         for path in ("/", "/health/live", "/auth", "/static/index.html"):
             assert (await get(running, f"{path}?token={TOKEN}"))[0] == 400

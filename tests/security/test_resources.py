@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 import toolgate
-from tests.support.privileges import UIDS
-from tests.support.shells import LAYERS, Shells, make_layer, processes_with, shells_for
+from tests.support.shells import Shells, make_layer, processes_with
 from toolgate import Approval, ApprovalRequest, ToolResult
 from toolgate.shell.options import MIB, ShellOptions
 from toolgate.shell.result import CommandResult
@@ -132,18 +131,6 @@ def slope(points: list[tuple[int, int]]) -> float:
     half = len(points) // 2
     pairs = zip(points, points[half:], strict=False)
     return statistics.median((late[1] - early[1]) / (late[0] - early[0]) for early, late in pairs)
-
-
-@pytest.fixture(params=LAYERS)
-def layer(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
-
-
-@pytest.fixture(params=UIDS)
-def shells(request: pytest.FixtureRequest, layer: str) -> Iterator[Shells]:
-    with shells_for(request.param, layer) as made:
-        yield made
 
 
 def test_r01_a_fork_bomb_is_contained_and_cleaned_up(shells: Shells) -> None:

@@ -3,27 +3,11 @@
 import asyncio
 import random
 import time
-from collections.abc import Iterator
 
-import pytest
-
-from tests.support.privileges import UIDS
-from tests.support.shells import CANARY, LAYERS, Shells, processes_with, shells_for
+from tests.support.shells import CANARY, Shells, processes_with
 from toolgate.shell.options import MIB, ShellOptions
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
-
-
-@pytest.fixture(params=LAYERS)
-def layer(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
-
-
-@pytest.fixture(params=UIDS)
-def shells(request: pytest.FixtureRequest, layer: str) -> Iterator[Shells]:
-    with shells_for(request.param, layer) as made:
-        yield made
 
 
 def a_number() -> str:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.support.forks import Child
-from tests.support.privileges import UIDS, run_as
-from tests.support.shells import LAYERS, Shells, make_layer, processes_with, shells_for
+from tests.support.privileges import run_as
+from tests.support.shells import Shells, make_layer, processes_with
 from toolgate.shell.sandbox import groups
 from toolgate.shell.sandbox.groups import ControlGroup
 from toolgate.shell.sandbox.orphans import end_orphans
@@ -31,18 +31,6 @@ def eventually(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
             return False
         time.sleep(0.02)
     return True
-
-
-@pytest.fixture(params=LAYERS)
-def layer(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
-
-
-@pytest.fixture(params=UIDS)
-def shells(request: pytest.FixtureRequest, layer: str) -> Iterator[Shells]:
-    with shells_for(request.param, layer) as made:
-        yield made
 
 
 @pytest.mark.timeout(60 + 20 * TORTURE)

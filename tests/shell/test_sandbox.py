@@ -4,7 +4,6 @@ import asyncio
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,12 +28,6 @@ VIEWS = ("bwrap", "namespaces")
 def layer(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
-
-
-@pytest.fixture(params=UIDS)
-def shells(request: pytest.FixtureRequest, layer: str) -> Iterator[Shells]:
-    with shells_for(request.param, layer) as made:
-        yield made
 
 
 def repository(shells: Shells) -> None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests.support.privileges import public_directory, run_apart, run_as
+from tests.support.privileges import UIDS, public_directory, run_apart, run_as
 from toolgate.protocol.plan import Access
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult
@@ -114,6 +114,20 @@ def shells_for(uid: int, layer: str) -> Iterator[Shells]:
         for path in (base, root, evil, root / "sub", evil / "secret.txt"):
             os.chown(path, uid, uid) if os.geteuid() == 0 else None
         yield Shells(uid=uid, layer=layer, root=root, evil=evil)
+
+
+@pytest.fixture(params=LAYERS)
+def layer(request: pytest.FixtureRequest) -> str:
+    """Every layer, one after the other."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(params=UIDS)
+def shells(request: pytest.FixtureRequest, layer: str) -> Iterator[Shells]:
+    """Sessions as every user in that layer."""
+    with shells_for(request.param, layer) as made:
+        yield made
 
 
 def processes_with(mark: str) -> list[str]:
