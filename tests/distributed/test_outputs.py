@@ -11,14 +11,13 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from tests.distributed.cluster import LEASE, Cluster, Process, until
+from tests.distributed.cluster import OPTIONS, Cluster, Process, until
 from tests.distributed.gateways import client, port_of
 from tests.gateway import kit
 from toolgate.compose import Stack, assemble, bench_of
 from toolgate.distributed import outputs as module
 from toolgate.distributed.blobs import Blobs
 from toolgate.distributed.engine import Handout
-from toolgate.distributed.options import Options
 from toolgate.distributed.outputs import Outputs
 from toolgate.distributed.reaper import Reaper
 from toolgate.errors import OutputMissing
@@ -176,7 +175,7 @@ async def test_much_that_is_old_is_removed_round_by_round(machines: Cluster, mon
     for number in range(3):
         await blobs.store("old", f"{number}.log", lambda: iter([b"the same"]))
     await machines.db.write(lambda tx: tx.run("UPDATE outputs SET stored_at = 0"))
-    reaper = Reaper(machines.db, Handout(machines.url), Options(lease=LEASE), None)
+    reaper = Reaper(machines.db, Handout(machines.url), Options.of(Settings.defaults(), lease=LEASE), None)
     for _ in range(5):
         await reaper.round()
         left.append(len(await machines.db.read(lambda tx: tx.rows("SELECT 1 FROM outputs"))))
