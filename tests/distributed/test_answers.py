@@ -13,6 +13,7 @@ from tests.distributed.cluster import OPTIONS, Cluster, cluster, until
 from tests.distributed.gateways import Client, client, gateway, port_of
 from toolgate.errors import SessionBusy
 from toolgate.protocol.approval import Approval
+from toolgate.sessions.driver import Transaction
 
 pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
 
@@ -100,6 +101,39 @@ async def test_an_answer_that_was_given_while_nobody_worked_counts(machines: Clu
     assert machines.effects() == ["allowed"]
     assert await _count(machines, session, "approval_request") == 1
     assert await _count(machines, session, "approval_resolved") == 1
+
+
+async def test_a_question_waits_for_days_and_longer_than_the_worker_that_asked_it(machines: Cluster) -> None:
+    worker = machines.worker()
+    await machines.ready(worker)
+    session = await machines.session()
+    turn = await machines.begin(session, [["risky", {"key": "at last"}]], "At last.")
+    question = await machines.question(session)
+    await machines.becomes(turn.id, "parked")
+    worker.kill()
+    await machines.db.write(_three_days_later)
+    await machines.ready(machines.worker())
+    await asyncio.sleep(2.0)  # it looks after what nobody looks after, and tidies up
+    still = await machines.state(turn.id)
+    await machines.sessions.decide(question.id, Approval(allowed=True))
+    ended = await machines.ended(turn.id)
+
+    assert still == "parked"
+    assert (ended.status, ended.attempt) == ("done", 1)
+    assert machines.effects() == ["at", "last"]
+
+
+def _three_days_later(transaction: Transaction) -> None:
+    """Let everything that was written so far be three days old."""
+    days = 3 * 86_400
+    transaction.run(f"UPDATE approvals SET asked_at = asked_at - {days}")
+    transaction.run(f"UPDATE turns SET started_at = started_at - {days}")
+    transaction.run(f"UPDATE dispatches SET submitted_at = submitted_at - {days}, claimed_at = claimed_at - {days}")
+    transaction.run(f"UPDATE workers SET seen_at = seen_at - {days}, started_at = started_at - {days}")
+    transaction.run(
+        f"UPDATE dbos.workflow_status SET created_at = created_at - {days}000, updated_at = updated_at - {days}000, "
+        f"completed_at = completed_at - {days}000"
+    )
 
 
 async def test_a_question_that_is_open_when_its_worker_dies_is_not_asked_twice(machines: Cluster) -> None:

@@ -29,7 +29,10 @@ async def test_a_call_that_had_started_is_not_repeated_and_the_model_is_told(mac
     events = await machines.events(session)
     transcript = await machines.sessions.messages(session)
 
+    resumed = next(place for place, event in enumerate(events) if event.kind == "turn_resumed")
+
     assert (ended.status, ended.attempt, ended.id) == ("done", 2, turn.id)
+    assert events[resumed].created_at - events[resumed - 1].created_at < 10 * LEASE
     assert [call["uncertain"] for call in _kinds(events, "call_finished")] == [True]
     assert "Nobody knows how far it got" in transcript[2].content
     assert [message.role for message in transcript] == ["user", "assistant", "tool", "assistant"]

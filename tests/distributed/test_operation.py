@@ -23,11 +23,6 @@ from toolgate.settings import SessionSettings, Settings
 pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
 
 
-async def _state(machines: Cluster, turn_id: str) -> str:
-    row = await machines.db.read(lambda tx: tx.row("SELECT state FROM dispatches WHERE turn_id = ?1", turn_id))
-    return "" if row is None else str(row[0])
-
-
 async def test_a_worker_that_is_told_to_end_finishes_what_it_can_and_hands_over_the_rest(machines: Cluster) -> None:
     patient, hasty = machines.worker(), machines.worker("other", TOOLGATE_DISTRIBUTED_DRAIN_SECONDS="0.2")
     await machines.ready(patient, hasty)
@@ -39,7 +34,7 @@ async def test_a_worker_that_is_told_to_end_finishes_what_it_can_and_hands_over_
     patient.signal(signal.SIGTERM)
     hasty.signal(signal.SIGTERM)
     await until(lambda: hasty.popen.poll() is not None, what="the hasty one's end", logs=machines.logs)
-    waiting = await _state(machines, long.id)
+    waiting = await machines.state(long.id)
     await machines.ready(machines.worker("other"))
     ended = [await machines.ended(turn.id) for turn in (short, long)]
     await until(lambda: patient.popen.poll() is not None, what="the patient one's end", logs=machines.logs)
@@ -48,6 +43,24 @@ async def test_a_worker_that_is_told_to_end_finishes_what_it_can_and_hands_over_
     assert waiting == "queued"
     assert [(turn.status, turn.attempt) for turn in ended] == [("done", 1), ("done", 1)]
     assert machines.effects("looks").count("short") == 1
+
+
+async def test_a_session_is_played_where_its_workspace_is_and_nowhere_else(machines: Cluster) -> None:
+    here, there = machines.worker("main"), machines.worker("other")
+    await machines.ready(here, there)
+    for name in ("main", "other"):
+        sessions = [await machines.session(project=name) for _ in range(4)]
+        turns = [await machines.begin(session, [["span", {"key": name}]], "Here.") for session in sessions]
+        for turn in turns:
+            await machines.ended(turn.id)
+    there.kill()
+    stranded = await machines.begin(await machines.session(project="other"), "Not here.")
+    await machines.ended((await machines.begin(await machines.session(), "Here.")).id)
+    left = await machines.state(stranded.id)
+    places = {line.lstrip("+-") for line in machines.effects("spans")}
+
+    assert places == {f"main@{here.popen.pid}", f"other@{there.popen.pid}"}
+    assert left == "queued"
 
 
 async def test_an_idle_session_moves_to_another_worker_and_its_shell_comes_along(machines: Cluster) -> None:
@@ -78,7 +91,7 @@ async def test_an_old_worker_takes_no_turn_of_a_newer_version_and_a_new_one_adop
         newer = await machines.begin(await machines.session(), "From the future.")
     same = await machines.ended((await machines.begin(await machines.session(), "From today.")).id)
     await asyncio.sleep(1.5)
-    untouched = await _state(machines, newer.id)
+    untouched = await machines.state(newer.id)
     old.signal(signal.SIGTERM)
     await until(lambda: old.popen.poll() is not None, what="the old one's end", logs=machines.logs)
     left_behind = await machines.begin(await machines.session(), "From the past.")

@@ -53,8 +53,10 @@ async def test_a_turn_is_played_by_a_worker_and_is_in_the_log(running: Cluster) 
     turn = await running.begin(session, [["note", {"key": "one"}]], "All done.")
     ended = await running.ended(turn.id)
     said = [(message.role, message.content) for message in await running.sessions.history(session)]
+    sql = "SELECT name FROM dbos.workflow_status WHERE workflow_uuid = ?1"
 
     assert (ended.status, ended.attempt, ended.usage.input_tokens) == ("done", 1, 20)
+    assert await running.db.read(lambda tx: tx.row(sql, turn.id)) == ("turn",)
     assert said[-1] == ("assistant", "All done.")
     assert running.effects().count("one") == 1
     assert await _state(running, turn.id) == "ended"
