@@ -6,10 +6,11 @@ from collections.abc import MutableMapping
 from typing import Any
 
 
-def _render(_logger: object, _method: str, event: MutableMapping[str, Any]) -> str:
-    """`event_name key=value key=value`, so that plain logging shows all of it."""
-    name = event.pop("event", "")
-    return " ".join([str(name), *(f"{key}={value!r}" for key, value in event.items())])
+def _render(_logger: object, _method: str, event: MutableMapping[str, Any]) -> tuple[tuple[str], dict[str, Any]]:
+    """`event_name key=value key=value`, so that plain logging shows all of it; a traceback is logging's own work."""
+    name, error = event.pop("event", ""), event.pop("exc_info", None)
+    line = " ".join([str(name), *(f"{key}={value!r}" for key, value in event.items())])
+    return (line,), {"exc_info": error}
 
 
 @functools.cache
