@@ -175,7 +175,7 @@ async def test_much_that_is_old_is_removed_round_by_round(machines: Cluster, mon
     for number in range(3):
         await blobs.store("old", f"{number}.log", lambda: iter([b"the same"]))
     await machines.db.write(lambda tx: tx.run("UPDATE outputs SET stored_at = 0"))
-    reaper = Reaper(machines.db, Handout(machines.url), Options.of(Settings.defaults(), lease=LEASE), None)
+    reaper = Reaper(machines.db, Handout(machines.url), OPTIONS, None)
     for _ in range(5):
         await reaper.round()
         left.append(len(await machines.db.read(lambda tx: tx.rows("SELECT 1 FROM outputs"))))
