@@ -3,12 +3,13 @@
 import asyncio
 import json
 import signal
+import socket
 import ssl
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import pytest
@@ -29,6 +30,8 @@ from tests.gateway.kit import (
     settings_for,
     types,
 )
+from toolgate.gateway import create_app
+from toolgate.gateway.server import GatewayServer
 from toolgate.testing import ScriptedModel
 
 
@@ -248,3 +251,22 @@ def test_what_cannot_be_served_is_said_in_one_line(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert said in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+async def test_no_answer_waits_until_the_one_before_has_arrived(tmp_path: Path) -> None:
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = GatewayServer(create_app(settings_for(tmp_path)))
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    while not server.started:
+        assert not serving.done(), "the gateway did not start"
+        await asyncio.sleep(0.01)
+    _, writer = await asyncio.open_connection(*listening.getsockname())
+    while not server.server_state.connections:
+        await asyncio.sleep(0.01)
+    (connection,) = server.server_state.connections
+    accepted = cast("Any", connection).transport.get_extra_info("socket")
+
+    assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+    writer.close()
+    server.should_exit = True
+    await asyncio.wait_for(serving, PATIENCE)

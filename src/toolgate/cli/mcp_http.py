@@ -50,10 +50,12 @@ async def serve_http(desk: "Desk", settings: "Settings", *, host: str, port: int
 
 def _listening(host: str, port: int) -> socket.socket:
     try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) else "ports go up to 65535"
         raise UsageError(f"cannot listen on {host} port {port}: {reason}") from None
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or an answer waits for the one before to arrive
+    return listening
 
 
 def _say(host: str, port: int, token: str | None) -> None:

@@ -78,6 +78,15 @@ def _listening(settings: GatewaySettings) -> socket.socket:
         raise ConfigError([f"{settings.host}:{settings.port}: {error.strerror}. Say --port 0 for a free one"]) from None
 
 
+def send_at_once(listening: socket.socket) -> None:
+    """Let no answer wait until the one before it has arrived, which may take 40 ms.
+
+    asyncio does so by itself, but only for a socket that was made with its protocol named, and ours are not.
+    """
+    if listening.family in (socket.AF_INET, socket.AF_INET6):
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # who is accepted inherits it
+
+
 def _address(app: Starlette, port: int) -> str:
     settings = app.state.settings.gateway
     scheme = "https" if settings.tls_cert is not None else "http"
@@ -143,6 +152,8 @@ class GatewayServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Say where it is as soon as it answers; raise what kept it from starting, which uvicorn only logs."""
+        for listening in sockets or ():
+            send_at_once(listening)
         log, quiet = logging.getLogger("uvicorn.error"), _Quiet(self._app)
         log.addFilter(quiet)
         try:
