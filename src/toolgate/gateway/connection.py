@@ -121,7 +121,9 @@ class Connection:
         try:
             request = Request.model_validate(frame)
         except ValidationError as problem:
-            self.outbox.put(error(request_id, "PARSE_ERROR", f"This is not a request: {_explained(problem)}"))
+            only = request_id is not None and all(one["loc"][:1] == ("params",) for one in problem.errors())
+            code = "INVALID_PARAMS" if only else "PARSE_ERROR"
+            self.outbox.put(error(request_id, code, f"This is not a request: {_explained(problem)}"))
             return
         if request_id is None:
             self.outbox.put(

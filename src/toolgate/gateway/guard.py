@@ -69,7 +69,8 @@ class Guard:
             return 403, "Requests from other pages are refused."
         if scope["query_string"] and self._is_telling(scope):
             scope["query_string"] = b""  # servers write it into their log
-            return 400, "A token in an address ends up in logs: show it in a header."
+            status = 400 if scope["type"] == "http" or _shows_a_token(scope) else 401
+            return status, "A token in an address ends up in logs: show it in a header."
         return None
 
     def _is_telling(self, scope: Scope) -> bool:
@@ -98,6 +99,11 @@ class Guard:
         if host in self._allowed:
             return True
         return (scheme == "https") is secure and self._is_own(host, ports, secure)
+
+
+def _shows_a_token(scope: Scope) -> bool:
+    """Whether a header may hold a token: without one, a socket is asked for it first."""
+    return bool(_header(scope, b"authorization") or _header(scope, b"sec-websocket-protocol"))
 
 
 def _split(host: str) -> tuple[str, int | None]:
