@@ -33,7 +33,7 @@ async def test_nothing_is_nothing(root: Path) -> None:
     context = process(root)
     await run(context, "ls")
     assert pack(context) == ""
-    assert Luggage(context, None).all() is None
+    assert Luggage(context).all() is None
     await context.aclose()
 
 
@@ -71,10 +71,11 @@ async def test_who_has_read_a_file_elsewhere_is_not_asked_as_if_it_had_not(root:
 
 async def test_a_shell_that_was_restarted_takes_nothing_along(root: Path) -> None:
     context = process(root)
+    luggage = Luggage(context)
     await run(context, "Bash", command="cd sub")
-    luggage = Luggage(context, None)
     stored = luggage.all()
     assert stored
+    luggage.kept(stored)
     assert luggage.all() is None
     await run(context, "Bash", restart=True)
     assert luggage.of_shell() == ""
@@ -85,11 +86,12 @@ async def test_what_a_command_leaves_is_new_only_if_it_changed_something(root: P
     context = process(root)
     for command in ("true", "ls"):  # bash sets a few variables of its own when it is first used
         await run(context, "Bash", command=command)
-    luggage = Luggage(context, None)
+    luggage = Luggage(context)
     changed = []
     for command in ("cd sub", "ls", "true", "export A=1", "pwd"):
         await run(context, "Bash", command=command)
-        changed.append(bool(luggage.of_shell()))
+        changed.append(bool(text := luggage.of_shell()))
+        luggage.kept(text)
     assert changed == [True, False, False, True, False]
     await run(context, "read_file", path="a.txt")
     assert luggage.of_shell() is None
@@ -105,6 +107,14 @@ async def test_a_job_has_another_id_than_those_before_it_elsewhere(root: Path) -
     assert (await run(second, "Bash", command="true", background=True)).response.data["job_id"] == "job-2"
     for context in (first, second):
         await context.aclose()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"known": 7}', '{"full": {}}', '{"jobs": 2, "write": {"directory": 1}}'])
+async def test_a_state_that_cannot_be_read_keeps_nobody_from_going_on(root: Path, text: str) -> None:
+    context = process(root)
+    unpack(context, text)
+    assert (await run(context, "Bash", command="pwd")).response.data["exit_code"] == 0
+    await context.aclose()
 
 
 async def test_a_state_without_the_newer_keys_is_read(root: Path) -> None:

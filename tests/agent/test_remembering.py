@@ -131,6 +131,20 @@ async def test_a_tool_without_a_plan_is_known_by_its_arguments(home: Home) -> No
     assert ['"b"' in request.detail for request in again.requests] == [True]
 
 
+async def test_after_a_restart_the_shell_and_what_is_known_of_files_are_as_they_were(home: Home) -> None:
+    (home.root / "sub").mkdir()
+    (home.root / "a.txt").write_text("one\n")
+    session, _ = await home.process(
+        call("Bash", {"command": "cd sub; export A=1"}), call("read_file", {"path": "a.txt"})
+    )
+    (home.root / "a.txt").write_text("two\n")
+    edit = call("edit_file", {"path": "a.txt", "old_string": "two", "new_string": "2"})
+    _, asked = await home.process(call("Bash", {"command": "pwd > where; echo $A >> where"}), edit, session=session)
+    assert asked.requests == []
+    assert (home.root / "sub/where").read_text() == f"{home.root}/sub\n1\n"
+    assert (home.root / "a.txt").read_text() == "two\n"
+
+
 async def test_what_was_allowed_in_another_project_does_not_count(home: Home, tmp_path: Path) -> None:
     session, _ = await home.process(call("Bash", REMOVE), project="one")
     assert (await home.process(call("Bash", REMOVE), session=session, project="one"))[1].requests == []
@@ -158,7 +172,7 @@ async def test_what_a_sub_agent_was_allowed_is_not_its_parents(tmp_path: Path) -
     await stage.say()
     assert [request.agent for request in approver.requests] == ["general"]
     assert [row.remember for row in await stage.sessions.approvals(stage.id)] == [True]
-    assert await stage.sessions.remembered(stage.id) == []
+    assert (await stage.sessions.past(stage.id)).allowed == ()
     await stage.close()
 
 
@@ -173,5 +187,5 @@ async def test_the_fingerprint_in_the_store_is_the_one_that_is_remembered(tmp_pa
     asks = Plan(summary="s")
     assert row.fingerprint == approver.requests[0].fingerprint
     assert policy.fingerprint("t", {"a": 1}, None) != policy.fingerprint("t", {"a": 1}, asks)
-    assert await stage.sessions.remembered(stage.id) == [row.fingerprint]
+    assert (await stage.sessions.past(stage.id)).allowed == (row.fingerprint,)
     await stage.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from toolgate.log import logger
 from toolgate.workspace.known import KnownFiles
 
 if TYPE_CHECKING:
@@ -18,30 +19,41 @@ if TYPE_CHECKING:
 class Luggage:
     """What is stored of a session, and what is to be stored of it now."""
 
-    def __init__(self, context: ToolContext, stored: str | None) -> None:
+    def __init__(self, context: ToolContext, stored: str = "") -> None:
         self._context = context
-        self._stored = stored or ""
-        self._state = self._shell_state()
+        self._stored = stored
+        self._left = self._shell_left()
+        self._seen = self._changes()
 
     def of_shell(self) -> str | None:
         """Everything, because a command has changed the shell; None if none has."""
-        state = self._shell_state()
-        if state is self._state:
-            return None
-        self._state = state
-        return self.all()
+        return None if self._shell_left() is self._left else self.all()
 
     def all(self) -> str | None:
-        """Everything, empty if that is nothing; None if it is stored already."""
-        text = pack(self._context)
-        if text == self._stored:
+        """Everything, empty if that is nothing; None if it is stored already. `kept` says that it is."""
+        if self._changes() == self._seen:
             return None
-        self._stored = text
-        return text
+        text = pack(self._context)
+        if text != self._stored:
+            return text
+        self.kept(text)
+        return None
 
-    def _shell_state(self) -> object:
+    def kept(self, text: str | None) -> None:
+        """This was stored; nothing was if it is None."""
+        if text is not None:
+            self._stored = text
+            self._left = self._shell_left()
+            self._seen = self._changes()
+
+    def _shell_left(self) -> object:
         shell: ShellSession | None = self._context.shared.get("shell")
         return None if shell is None else shell.left
+
+    def _changes(self) -> tuple[int, int, int]:
+        shell: ShellSession | None = self._context.shared.get("shell")
+        jobs = 0 if shell is None else shell.jobs.number
+        return id(self._shell_left()), jobs, KnownFiles.of(self._context.shared).changes
 
 
 def pack(context: ToolContext) -> str:
@@ -56,10 +68,15 @@ def pack(context: ToolContext) -> str:
 
 
 def unpack(context: ToolContext, text: str) -> None:
-    """Go on from what another process has packed."""
-    found = json.loads(text)
-    KnownFiles.of(context.shared).carry_on(found.pop("known", {}))
-    number = found.pop("jobs", 0)
-    if found or number:
-        context.shell.jobs.number = number
-        context.shell.carry_on(text)
+    """Go on from what another process has packed; a text that cannot be read must not keep a session from going on."""
+    if not text or context.workspace is None:
+        return
+    try:
+        found = json.loads(text)
+        KnownFiles.of(context.shared).carry_on(found.pop("known", {}))
+        number = found.pop("jobs", 0)
+        if found or number:
+            context.shell.jobs.number = number
+            context.shell.carry_on(text)
+    except Exception as error:  # noqa: BLE001 - the state of a later version, or a damaged one
+        logger("agent").warning("session_state_not_read", session_id=context.session_id, error=type(error).__name__)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import Any
 
+from toolgate.agent.carrying import Luggage
 from toolgate.agent.turn import Stopped, Turn
 from toolgate.errors import ModelError, SessionError, SessionFenced, StoreError, ToolgateError
 from toolgate.log import logger
@@ -57,11 +59,19 @@ async def _play(turn: Turn) -> Ending:
     return Ending(status="done")
 
 
-async def close(sessions: SessionStore, lease: Lease, turn_id: str, ending: Ending) -> Ending:
+async def close(
+    sessions: SessionStore, lease: Lease, turn_id: str, ending: Ending, luggage: Luggage | None = None
+) -> Ending:
     """Write the end down and give the session back; raises nothing. What cannot be written is said."""
+    said: dict[str, Any] = {"code": ending.code, "error": ending.message}
+    carried = None if luggage is None else luggage.all()
+    if carried is not None:
+        said["carried"] = carried
     try:
         # at once: whoever hears that the turn has ended may begin the next one
-        await sessions.finish_turn(lease, turn_id, ending.status, code=ending.code, error=ending.message, release=True)
+        await sessions.finish_turn(lease, turn_id, ending.status, release=True, **said)
+        if luggage is not None:
+            luggage.kept(carried)
         return ending
     except SessionFenced as error:
         ending = Ending(status="failed", code="SESSION_FENCED", message=str(error), cause=ending.cause)

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.asking import TurnApprover
 from toolgate.agent.assembly import assemble, watched
-from toolgate.agent.carrying import Luggage
+from toolgate.agent.carrying import Luggage, unpack
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
 from toolgate.agent.ending import Ending, close, play
 from toolgate.agent.events import AgentEvent, TurnDone, TurnFailed
+from toolgate.agent.means import Means
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.reply import FIRST_WAIT
 from toolgate.agent.resuming import ResumedTurn
 from toolgate.agent.seats import Seat, Seats
 from toolgate.agent.stream import TurnStream
 from toolgate.agent.subagents import Family, SubAgents
-from toolgate.agent.turn import Means, Turn
+from toolgate.agent.turn import Turn
 from toolgate.errors import RequestRepeated, SessionBusy
 from toolgate.models.base import ModelClient
 from toolgate.models.masked import masked
@@ -149,7 +150,7 @@ class AgentLoop:
         try:
             async with watched(sessions, lease, turn, started.id, self._settings.agent.lease_seconds):
                 ending = await play(turn)
-            ending = await close(sessions, lease, started.id, ending)
+            ending = await close(sessions, lease, started.id, ending, seat.luggage)
         finally:
             seat.taken = False
             del self._running[session_id]
@@ -158,13 +159,14 @@ class AgentLoop:
             raise ending.cause
 
     async def _recall(self, seat: Seat, session_id: str) -> None:
-        """Check the policy, and tell it what the person has allowed for the session before it was taken up here."""
+        """Check the policy, and go on from what the session was allowed and had before it was taken up here."""
         check_policy(seat.context)
-        if not seat.recalled:
-            allowed = await self._means.sessions.remembered(session_id, self._project)
-            if allowed:
-                policy_of(seat.context).recall(allowed)
-            seat.recalled = True
+        if seat.luggage is None:
+            past = await self._means.sessions.past(session_id, self._project)
+            if past.allowed:
+                policy_of(seat.context).recall(past.allowed)
+            unpack(seat.context, past.carried)
+            seat.luggage = Luggage(seat.context, past.carried)
 
     async def _check_new(self, session_id: str, request_id: str) -> None:
         known = await self._means.sessions.turn_of_request(session_id, request_id)
@@ -191,6 +193,7 @@ class AgentLoop:
             approver=approver,
             agents=SubAgents(family, lease, turn_id, mode, self._means.registry, approver),
             live_output=self._live_output,
+            luggage=seat.luggage,
         )
 
     @contextlib.asynccontextmanager
@@ -203,14 +206,12 @@ class AgentLoop:
         approver: Approver | None,
         kin: Callable[..., SubAgents] = SubAgents,
         agent: str = "",
-        carried: str | None = None,
         allowed: Iterable[str] = (),
     ) -> AsyncIterator[Turn]:
         """A turn that was begun elsewhere, to be played from where it stands; its end is the caller's to write.
 
         `kin` makes the runner of its sub-agents. With `agent` it is the turn of that sub-agent, and `allowed` is what
-        the person has allowed for the rest of it. `carried` is what the session has taken along so far, and the turn's
-        `luggage` what it takes along from there.
+        the person has allowed for the rest of it. The turn's `luggage` is to be stored with its end.
         """
         mode = await self._means.sessions.get_mode(lease.session_id)
         family = Family(means=self._means, agents=self._agents, models=self._models, new_context=self._context)
@@ -223,7 +224,7 @@ class AgentLoop:
             finally:
                 await context.aclose()
             return
-        seat = await self._seats.take_up(lease.session_id, lease.fence, carried)
+        seat = await self._seats.take_up(lease.session_id, lease.fence)
         try:
             await self._recall(seat, lease.session_id)
             yield assemble(
@@ -238,7 +239,7 @@ class AgentLoop:
                 agents=children,
                 live_output=self._live_output,
                 kind=ResumedTurn,
-                luggage=Luggage(seat.context, carried),
+                luggage=seat.luggage,
             )
         finally:
             seat.taken = False

@@ -52,10 +52,11 @@ class TurnRecorder:
             entries += [*before, ended.model_copy(update={"payload": _ending(call, result, ended), **_named(call)})]
             entries.append(_tool_message(call, output))
         carried = None if self._luggage is None else self._luggage.of_shell()
-        if carried is None:
+        if self._luggage is None or carried is None:
             await self._write(entries)
         else:
             await self._sessions.append(self._lease, entries, turn_id=self._turn_id, carried=carried)
+            self._luggage.kept(carried)
 
     def _taken(self, call: ToolCall) -> list[CallRecord]:
         """What is held about a call, up to its end; a provider may have used its id for others, too."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from toolgate.agent.carrying import unpack
+from toolgate.agent.carrying import Luggage
 from toolgate.agent.compaction import Compactor
 from toolgate.tools.context import ToolContext
 
@@ -20,8 +20,8 @@ class Seat:
     context: ToolContext
     compactor: Compactor
     taken: bool = False
-    recalled: bool = False
-    """Whether its policy knows what the person has allowed for the session."""
+    luggage: Luggage | None = None
+    """What the session takes along; None until it is known what it took along before."""
     fence: int = 0
     """That of the last turn which was begun elsewhere and played here."""
 
@@ -41,15 +41,12 @@ class Seats:
         await self._make_room()
         return seat
 
-    async def take_up(self, session_id: str, fence: int, carried: str | None) -> Seat:
-        """The seat for a turn that was begun elsewhere; a new one, with what is carried, if others had it since."""
+    async def take_up(self, session_id: str, fence: int) -> Seat:
+        """The seat for a turn that was begun elsewhere; a new one if others had the session since."""
         known = self._seats.get(session_id)
         if known is not None and known.fence + 1 != fence:
             await self._seats.pop(session_id).context.aclose()
-            known = None
         seat = await self.take(session_id)
-        if known is None and carried:
-            unpack(seat.context, carried)
         seat.fence = fence
         return seat
 

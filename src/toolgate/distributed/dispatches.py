@@ -8,8 +8,7 @@ from typing import Any, Literal
 from toolgate.distributed import workflows
 from toolgate.distributed.workflows import NOW
 from toolgate.errors import SessionBusy
-from toolgate.sessions import leases, turns
-from toolgate.sessions.appending import keep_carried
+from toolgate.sessions import leases, past, turns
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.log import Pen, as_json
 from toolgate.sessions.types import Lease, Message, Turn
@@ -79,8 +78,6 @@ class Taken:
     parent_session: str | None
     position: int
     """The last event of the session's log."""
-    carried: str | None
-    """What the session has taken along so far: the state of its shell, and what it knows of files."""
     resumed: bool
     """Whether somebody has played a part of it before."""
 
@@ -98,8 +95,8 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
         return False
     row = transaction.row(
         "SELECT d.claimed_at, d.state = 'running' AND d.worker <> ?2, "
-        "d.user_name, d.workspace, d.queue, d.agent, s.parent_id, s.next_seq - 1, h.state "
-        "FROM dispatches d JOIN sessions s ON s.id = d.session_id LEFT JOIN shells h ON h.session_id = s.id "
+        "d.user_name, d.workspace, d.queue, d.agent, s.parent_id, s.next_seq - 1 "
+        "FROM dispatches d JOIN sessions s ON s.id = d.session_id "
         "WHERE d.turn_id = ?1",
         *(turn_id, worker),
     )
@@ -109,7 +106,7 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
     transaction.run(
         f"UPDATE dispatches SET state = 'running', worker = ?2, claimed_at = {NOW} WHERE turn_id = ?1", turn_id, worker
     )
-    names = ("user", "workspace", "queue", "agent", "parent_session", "position", "carried")
+    names = ("user", "workspace", "queue", "agent", "parent_session", "position")
     return Taken(turn=turn, lease=lease, resumed=row[0] is not None, **dict(zip(names, row[2:], strict=True)))
 
 
@@ -128,7 +125,7 @@ def finish(
 ) -> Turn:
     """End a turn, give the session back, and forget what was shown before it was in the log."""
     turn = turns.finish(transaction, lease, turn_id, usage=None, **ending)
-    keep_carried(transaction, lease.session_id, carried)
+    past.carry(transaction, lease.session_id, carried)
     leases.release(transaction, lease)
     end(transaction, turn_id)
     _hush(transaction, lease.session_id)
@@ -167,7 +164,7 @@ def end(transaction: Transaction, turn_id: str) -> None:
 def park(transaction: Transaction, lease: Lease, turn_id: str, carried: str | None = None) -> None:
     """Put a turn aside until a person has answered: nobody plays it, nobody holds its session."""
     if leases.release(transaction, lease):
-        keep_carried(transaction, lease.session_id, carried)
+        past.carry(transaction, lease.session_id, carried)
         _hush(transaction, lease.session_id)
         _move(transaction, turn_id, "parked")
 
@@ -175,7 +172,7 @@ def park(transaction: Transaction, lease: Lease, turn_id: str, carried: str | No
 def hand_over(transaction: Transaction, lease: Lease, turn_id: str, queue: str, carried: str | None = None) -> None:
     """Give a turn back to its queue for another worker."""
     if leases.release(transaction, lease):
-        keep_carried(transaction, lease.session_id, carried)
+        past.carry(transaction, lease.session_id, carried)
         _hush(transaction, lease.session_id)
         requeue(transaction, turn_id, queue)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -41,7 +41,7 @@ class Options:
     """How long whole outputs are kept."""
 
     @classmethod
-    def of(cls, settings: Settings, **changes: float) -> Self:
+    def of(cls, settings: Settings, **changes: Any) -> Self:
         """As the settings say, but for the changes."""
         area, limits = settings.distributed, settings.limits
         options = cls(

@@ -123,7 +123,6 @@ class Player:
             approver=approver,
             kin=kin,
             agent=taken.agent,
-            carried=taken.carried,
             allowed=await self._allowed(),
         ) as turn:
             self._turn = turn
@@ -199,6 +198,8 @@ class Player:
             await self._means.db.write(lambda tx: dispatches.park(tx, lease, turn_id, carried))
         elif outcome is Outcome.handed_over:
             await self._means.db.write(lambda tx: dispatches.hand_over(tx, lease, turn_id, queue, carried))
+        if outcome is not Outcome.lost:
+            self._kept(carried)
 
     async def _end(self, ending: Ending) -> Outcome:
         said = {"status": ending.status, "code": ending.code, "error": ending.message}
@@ -208,8 +209,13 @@ class Player:
             await self._means.db.write(lambda tx: dispatches.finish(tx, lease, turn_id, said, carried))
         except SessionFenced:
             return Outcome.lost
+        self._kept(carried)
         return Outcome.ended
 
     def _carried(self) -> str | None:
         """What the session takes along, if that is not stored; a sub-agent takes nothing, for it has one turn."""
         return None if self._turn is None or self._turn.luggage is None else self._turn.luggage.all()
+
+    def _kept(self, carried: str | None) -> None:
+        if self._turn is not None and self._turn.luggage is not None:
+            self._turn.luggage.kept(carried)

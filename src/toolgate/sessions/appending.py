@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions import calls, transcript, turns
+from toolgate.sessions import calls, past, transcript, turns
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.log import INSERT, TAKE, Pen, said_as_json
 from toolgate.sessions.schema import SPAN
@@ -68,19 +68,7 @@ def append_all(
         else:
             transcript.write(pen, entry)
             calls.propose(pen, entry.tool_calls)
-    keep_carried(transaction, lease.session_id, carried)
-
-
-def keep_carried(transaction: Transaction, session_id: str, carried: str | None) -> None:
-    """Keep what a session takes along to whoever plays it next; None leaves it as it is, and nothing is nothing."""
-    if carried:
-        transaction.run(
-            "INSERT INTO shells (session_id, state) VALUES (?1, ?2) "
-            "ON CONFLICT (session_id) DO UPDATE SET state = excluded.state",
-            *(session_id, carried),
-        )
-    elif carried is not None:
-        transaction.run("DELETE FROM shells WHERE session_id = ?1", session_id)
+    past.carry(transaction, lease.session_id, carried)
 
 
 def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:

@@ -82,19 +82,6 @@ def waited(transaction: Transaction, approval_id: str) -> float:
     return 0.0 if row is None else float((time_of(transaction) if row[1] is None else row[1]) - row[0])
 
 
-def remembered(transaction: Transaction, session_id: str, project: str | None) -> list[str]:
-    """The fingerprints of what a session's person has allowed and wants remembered; of its sub-agents' calls, none.
-
-    With a `project`, none either for a session of another one: the same words may do something else there.
-    """
-    rows = transaction.rows(
-        "SELECT a.fingerprint, s.project FROM approvals a JOIN sessions s ON s.id = a.session_id "
-        "WHERE a.session_id = ?1 AND a.state = 'allowed' AND a.remember = 1 AND a.agent = ''",
-        session_id,
-    )
-    return [fingerprint for fingerprint, own in rows if project is None or own in ("", project)]
-
-
 def of_session(transaction: Transaction, session_id: str) -> list[ApprovalRow]:
     """All questions of a session, oldest first."""
     sql = f"{_COLUMNS} WHERE session_id = ?1 ORDER BY asked_at, id"

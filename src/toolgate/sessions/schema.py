@@ -217,8 +217,8 @@ _DISTRIBUTED = (
     "CREATE TABLE shells (session_id TEXT NOT NULL PRIMARY KEY, state TEXT NOT NULL){by_key}",
 )
 
-# What a worker has on its disk or on its screen and gateways show: whole outputs by the hash of their content, in pieces,
-# and what commands print while they run, which is lost with the server and then nothing is missing.
+# What a worker has on its disk or on its screen and gateways show: whole outputs by the hash of their content, in
+# pieces, and what commands print while they run, which is lost with the server and then nothing is missing.
 _SHOWN_ELSEWHERE = (
     "CREATE TABLE blobs (hash TEXT NOT NULL, piece {whole} NOT NULL, data {bytes} NOT NULL, PRIMARY KEY (hash, piece))",
     """

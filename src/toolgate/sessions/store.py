@@ -17,6 +17,7 @@ from toolgate.sessions.types import (
     Event,
     Lease,
     Message,
+    Past,
     Recovery,
     Session,
     Turn,
@@ -155,11 +156,12 @@ class SessionStore(Protocol):
         error: str = "",
         usage: Usage | None = None,
         release: bool = False,
+        carried: str | None = None,
     ) -> Turn:
         """End a turn; its open approvals are withdrawn. One that has ended already stays as it is.
 
         `usage` replaces the sum of what `append_message` was told. `release` gives the session back in the same
-        transaction.
+        transaction. `carried` is what the session takes along from now on, as in `append`.
         """
         ...
 
@@ -257,9 +259,9 @@ class SessionStore(Protocol):
         """All questions of a session, oldest first."""
         ...
 
-    async def remembered(self, session_id: str, project: str | None = None) -> builtins.list[str]:
-        """The fingerprints of the calls that its person has allowed for the rest of the session, not of sub-agents'.
+    async def past(self, session_id: str, project: str | None = None) -> Past:
+        """What whoever takes the session up has to know: what was allowed, and what it takes along.
 
-        MUST be empty for a session that belongs to another project than `project`, if that is given.
+        MUST be nothing for a session that belongs to another project than `project`, if that is given.
         """
         ...

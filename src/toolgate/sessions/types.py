@@ -146,6 +146,17 @@ class Call(BaseModel):
     """The envelope's error code, if there was one."""
 
 
+class Past(BaseModel):
+    """What whoever takes a session up has to know besides its transcript."""
+
+    model_config = _FROZEN
+
+    allowed: tuple[str, ...] = ()
+    """Fingerprints of the calls that its person has allowed for the rest of the session, not of sub-agents'."""
+    carried: str = ""
+    """What the session took along last, as the agent wrote it; empty if that is nothing."""
+
+
 class Recovery(BaseModel):
     """What a crash had left behind in a session."""
 

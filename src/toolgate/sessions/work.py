@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions import approvals, calls, leases, transcript, turns
+from toolgate.sessions import approvals, calls, leases, past, transcript, turns
 from toolgate.sessions.appending import append_all
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.log import Pen, as_json
 from toolgate.sessions.schema import SPAN
-from toolgate.sessions.types import ApprovalRow, Call, Event, Lease, Message, Recovery, Turn, TurnStatus, Usage
+from toolgate.sessions.types import ApprovalRow, Call, Event, Lease, Message, Past, Recovery, Turn, TurnStatus, Usage
 
 if TYPE_CHECKING:
     from toolgate.sessions.resuming import Standing
@@ -51,11 +51,13 @@ class Work:
         error: str = "",
         usage: Usage | None = None,
         release: bool = False,
+        carried: str | None = None,
     ) -> Turn:
         """End a turn."""
 
         def unit(tx: Transaction) -> Turn:
             ended = turns.finish(tx, lease, turn_id, status, code=code, error=error, usage=usage)
+            past.carry(tx, lease.session_id, carried)
             if release:
                 leases.release(tx, lease)
             return ended
@@ -164,9 +166,9 @@ class Work:
         """All questions of a session, oldest first."""
         return await self._db.read(lambda tx: approvals.of_session(tx, session_id))
 
-    async def remembered(self, session_id: str, project: str | None = None) -> list[str]:
-        """The fingerprints of what its person has allowed for the session."""
-        return await self._db.read(lambda tx: approvals.remembered(tx, session_id, project))
+    async def past(self, session_id: str, project: str | None = None) -> Past:
+        """What whoever takes the session up has to know."""
+        return await self._db.read(lambda tx: past.read(tx, session_id, project))
 
     def todos(self, lease: Lease) -> SessionTodos:
         """The session's list of work, as the port of the `todo` tool."""

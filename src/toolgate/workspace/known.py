@@ -40,6 +40,8 @@ class KnownFiles:
 
     def __init__(self) -> None:
         self._seen: OrderedDict[tuple[str, ...], _Seen] = OrderedDict()
+        self.changes = 0
+        """Counts what was remembered: equal numbers mean equal knowledge."""
 
     @classmethod
     def of(cls, shared: MutableMapping[str, Any]) -> "KnownFiles":
@@ -49,6 +51,7 @@ class KnownFiles:
 
     def remember(self, parts: tuple[str, ...], info: os.stat_result, digest: str | None) -> None:
         """This is what the session saw at this place."""
+        self.changes += 1
         settled = time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _SETTLED_NS
         self._seen.pop(parts, None)
         self._seen[parts] = _Seen(identity=identity(info), digest=digest, settled=settled)

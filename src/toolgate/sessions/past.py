@@ -1,0 +1,36 @@
+"""What whoever takes a session up has to know besides its transcript."""
+
+from __future__ import annotations
+
+from toolgate.sessions.driver import Transaction
+from toolgate.sessions.types import Past
+
+_SESSION = "SELECT s.project, h.state FROM sessions s LEFT JOIN shells h ON h.session_id = s.id WHERE s.id = ?1"
+_ALLOWED = (
+    "SELECT fingerprint FROM approvals "
+    "WHERE session_id = ?1 AND state = 'allowed' AND remember = 1 AND agent = '' ORDER BY asked_at, id"
+)
+
+
+def read(transaction: Transaction, session_id: str, project: str | None) -> Past:
+    """What its person has allowed for the rest of the session, and what it takes along; of a sub-agent's calls, none.
+
+    With a `project`, nothing for a session of another one: the same words may do something else there.
+    """
+    row = transaction.row(_SESSION, session_id)
+    if row is None or (project is not None and row[0] not in ("", project)):
+        return Past()
+    allowed = tuple(found[0] for found in transaction.rows(_ALLOWED, session_id))
+    return Past(allowed=allowed, carried=row[1] or "")
+
+
+def carry(transaction: Transaction, session_id: str, carried: str | None) -> None:
+    """Keep what a session takes along to whoever plays it next; None leaves it as it is, and nothing is nothing."""
+    if carried:
+        transaction.run(
+            "INSERT INTO shells (session_id, state) VALUES (?1, ?2) "
+            "ON CONFLICT (session_id) DO UPDATE SET state = excluded.state",
+            *(session_id, carried),
+        )
+    elif carried is not None:
+        transaction.run("DELETE FROM shells WHERE session_id = ?1", session_id)
