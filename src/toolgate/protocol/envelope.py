@@ -26,7 +26,7 @@ class Status(StrEnum):
 class ErrorInfo(BaseModel):
     """Why a call failed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     code: ErrorCode
     message: str = Field(min_length=1)
@@ -38,7 +38,7 @@ R = TypeVar("R", bound="ToolResponse")
 class ToolResponse(BaseModel):
     """The envelope. It cannot be constructed in a state that contradicts itself."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     status: Status
     data: dict[str, Any]
@@ -58,6 +58,10 @@ class ToolResponse(BaseModel):
             raise ValueError("'error' must be present exactly when status is 'error'")
         if self.status is Status.success and _is_discounted(self.data):
             raise ValueError("status 'success' forbids truncated=true, applied=false and fallback: use 'partial'")
+        if isinstance(self.stats.get("time_ms"), str):
+            raise ValueError("'stats.time_ms' must be a number")
+        if wrong := [key for key in ("cwd", "path_resolved") if not isinstance(self.context.get(key, ""), str)]:
+            raise ValueError(f"'context.{wrong[0]}' must be a path as text")
         return self
 
     @model_serializer(mode="wrap")
@@ -140,9 +144,14 @@ class ToolResponse(BaseModel):
         fields = self.__dict__
         if fields["error"] is not None:
             return dump(self.to_dict())
-        status, stats, context = fields["status"]._value_, fields["stats"], fields["context"]
         return dump(
-            {"status": status, "data": fields["data"], "text": fields["text"], "stats": stats, "context": context}
+            {
+                "status": fields["status"]._value_,
+                "data": fields["data"],
+                "text": fields["text"],
+                "stats": fields["stats"],
+                "context": fields["context"],
+            }
         )
 
 
@@ -179,14 +188,4 @@ def _simple(cls: type[R], status: Status, data: dict[str, Any], text: str, error
 
 def result_in_envelope(value: Any, text: str) -> ToolResponse:
     """The envelope of a plain value, not completed yet."""
-    return trusted(
-        ToolResponse,
-        {
-            "status": Status.success,
-            "data": {"result": value},
-            "text": text,
-            "error": None,
-            "stats": {},
-            "context": {},
-        },
-    )
+    return _simple(ToolResponse, Status.success, {"result": value}, text, None)

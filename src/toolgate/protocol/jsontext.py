@@ -25,6 +25,18 @@ def _chunks_of() -> Callable[[Any, int], Iterable[str]]:
 _chunks = _chunks_of()
 
 
+_SCALARS = frozenset({str, int, bool, type(None)})
+"""What both encoders write alike; floats they do not."""
+
+
+def encode_result(value: Any) -> str:
+    """`{"result": value}` as `encode` writes it, only faster; `TypeError` also for keys that are no strings."""
+    if type(value) is dict and _SCALARS.issuperset(map(type, value.values())):
+        "".join(value)  # raises TypeError for a key that is no string
+        return to_json({"result": value}).decode()
+    return "".join(_chunks({"result": value}, 0))
+
+
 def encode(value: Any) -> str:
     """`value` as JSON; raises `ValueError`, `TypeError` or `RecursionError` for what JSON cannot say."""
     return "".join(_chunks(value, 0))

@@ -11,7 +11,8 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.runtime import denials
 from toolgate.runtime.arguments import ArgumentsError, parse_arguments
 from toolgate.runtime.breaker import Breaker
-from toolgate.runtime.registry import ToolRegistry
+from toolgate.runtime.failures import failure_of
+from toolgate.runtime.registry import RegistryView, ToolRegistry
 from toolgate.runtime.repair import example_of, problems_of, repair_message, unknown_keys
 from toolgate.runtime.run import Entry, Run
 from toolgate.tools.context import ToolContext
@@ -26,28 +27,53 @@ class Admission:
         self._context = context
         self._breaker = breaker
         self._entries: dict[str, Entry] = {}
+        self._changes = registry.changes
+        # one of somebody else's making may answer differently every time: it is asked about every call
+        self._steady = type(registry) in (ToolRegistry, RegistryView)
 
     def admit(self, run: Run) -> ToolResponse | None:
         """The refusal, or None: then the run has its entry, its arguments and its parameters."""
-        entry = run.entry = self.resolve(run.call.name)
-        if entry is None:
-            return run.refuse("resolve", denials.unknown_tool(run.call.name, self.available()))
-        if not (self._breaker.quiet and self._allows(entry)) or entry.rests:
-            refusal = self.gates(run, entry)
-            if refusal is not None:
-                return refusal
-        text = run.call.arguments
+        call = run.call
         try:
+            entry = run.entry = self._entries.get(call.name)
+            if (
+                entry is None
+                or entry.passed_at != self._changes.count
+                or entry.passed_in is not self._context.mode
+                or entry.passed_as is not entry.tool.allowed_modes
+                or not self._breaker.quiet
+            ):
+                refusal = self._look_up(run)
+                if refusal is not None:
+                    return refusal
+                entry = run.found
+            text: str = run.arguments
+            if entry.flat is not None:
+                read = entry.flat.read(text)
+                if read is not None:
+                    run.arguments, run.values = read
+                    return None
             arguments = run.arguments = parse_arguments(text)
             if entry.foreign is None and (entry.keys is None or arguments.keys() <= entry.keys):
                 run.params = entry.validate(text if arguments else "{}", strict=True)
                 return None
+            return _doubtful(run, entry)
         except (ArgumentsError, ValidationError) as error:
-            return _unreadable(run, entry, error)
-        problems = _problems(run, entry)
-        if not problems and entry.foreign is not None and entry.prepares:
-            run.params = given(run.arguments)
-        return _invalid(run, entry, problems) if problems else None
+            return _unreadable(run, run.found, error)
+        except Exception as error:  # noqa: BLE001 - a parameter model may raise anything; it is a part of the tool
+            return run.refuse("arguments", failure_of(error, call.name))
+
+    def _look_up(self, run: Run) -> ToolResponse | None:
+        """Resolve and the gates; that a tool passed is remembered until something moves that it depends on."""
+        entry = run.entry = self.resolve(run.call.name)
+        if entry is None:
+            return run.refuse("resolve", denials.unknown_tool(run.call.name, self.available()))
+        entry.passed_at = -1
+        refusal = self.gates(run, entry)
+        modes = entry.tool.allowed_modes
+        if refusal is None and self._steady and not entry.rests and type(modes) is frozenset:
+            entry.passed_at, entry.passed_in, entry.passed_as = self._changes.count, self._context.mode, modes
+        return refusal
 
     def gates(self, run: Run, entry: Entry) -> ToolResponse | None:
         """The mode gate and the breaker; asked when a call arrives and again before it runs."""
@@ -101,11 +127,21 @@ class Admission:
         return entry.ungated or self._registry.check_mode(entry.tool.name, self._context.mode)
 
 
+def _doubtful(run: Run, entry: Entry) -> ToolResponse | None:
+    """What is wrong with the arguments of a foreign tool, or with keys that the parameter model itself would take."""
+    problems = _problems(run, entry)
+    if problems:
+        return _invalid(run, entry, problems)
+    if entry.prepares:
+        run.params = given(run.arguments)
+    return None
+
+
 def _unreadable(run: Run, entry: Entry, error: ArgumentsError | ValidationError) -> ToolResponse:
     if isinstance(error, ValidationError):
         return _invalid(run, entry, problems_of(error, entry.tool.parameters))
     response = _invalid(run, entry, {"arguments": str(error)})
-    run.extras["parseError"] = str(error)
+    run.extras = {**(run.extras or {}), "parseError": str(error)}
     return response
 
 

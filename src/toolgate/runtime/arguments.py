@@ -13,6 +13,8 @@ MAX_BYTES = 1 << 20
 """Arguments over this size are refused."""
 MAX_DEPTH = 100
 """Arrays and objects nested deeper than this are refused."""
+SURELY_SMALL = MAX_BYTES // 4
+"""Characters that are within the limit, whatever they are."""
 
 _SCALARS = frozenset({str, int, bool, type(None)})
 _NEEDS_WORDS = re.compile(r"NaN|Infinity|\\u[dD]|[0-9]{400}|(?:[\[{]\s*){50}")
@@ -26,30 +28,26 @@ class ArgumentsError(ToolgateError):
 
 def parse_arguments(text: str) -> dict[str, Any]:
     """The object in `text`; empty or blank text means `{}`."""
-    if len(text) > MAX_BYTES or (not text.isascii() and len(_utf8(text)) > MAX_BYTES):
+    if len(text) > SURELY_SMALL and (len(text) > MAX_BYTES or (not text.isascii() and len(_utf8(text)) > MAX_BYTES)):
         raise ArgumentsError(f"arguments are larger than {MAX_BYTES} bytes")
-    if not text.strip(" \t\r\n"):
-        return {}
-    value = _plain_object(text)
-    return value if value is not None else _any_object(text)
-
-
-def _plain_object(text: str) -> dict[str, Any] | None:
-    """The object, if it is one level of scalars in which no key can stand twice; else None. Most calls are like this.
-
-    Every key brings a colon: as many colons as keys means that no key was lost.
-    """
     try:
-        value = from_json(text, allow_inf_nan=False)
-    except TypeError:
-        return None
-    except ValueError as error:
-        if _NEEDS_WORDS.search(text):
-            return None
-        raise ArgumentsError(str(error)) from None
+        value: Any = from_json(text, allow_inf_nan=False)
+    except (TypeError, ValueError) as error:
+        return _unread_object(text, error)
+    # one level of scalars, as most calls are: every key brings a colon, so as many colons as keys means none was lost
     if type(value) is dict and len(value) == text.count(":") and _SCALARS.issuperset(map(type, value.values())):
         return value
-    return None
+    return _any_object(text)
+
+
+def _unread_object(text: str, error: Exception) -> dict[str, Any]:
+    """What the fast parser did not take: nothing at all, or what the strict one has better words for."""
+    if not text.strip(" \t\r\n"):
+        return {}
+    _utf8(text)
+    if isinstance(error, TypeError) or _NEEDS_WORDS.search(text):
+        return _any_object(text)
+    raise ArgumentsError(str(error))
 
 
 def _any_object(text: str) -> dict[str, Any]:

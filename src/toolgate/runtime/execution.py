@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import inspect
-from collections.abc import Awaitable, Callable
+import types
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.envelope import ToolResponse, result_in_envelope
@@ -50,6 +51,29 @@ def responder(tool: Tool[Any]) -> Callable[[Any], ToolResponse]:
     if isinstance(tool, FunctionTool):
         return lambda value: result_in_envelope(value, tool.said)
     return lambda value: internal(tool.name, f"returned {type(value).__name__} instead of a ToolResponse")
+
+
+@types.coroutine
+def begun(work: Coroutine[Any, Any, Any], waited: Any) -> Generator[Any, None, Any]:
+    """Go on with work whose first step has been taken and that waits for something."""
+    while True:
+        try:
+            yield waited
+        except GeneratorExit:
+            work.close()
+            raise
+        except BaseException as error:  # noqa: BLE001 - what it waits for has failed: its own to handle
+            try:
+                waited = work.throw(error)
+            except StopIteration as stop:
+                return stop.value
+        else:
+            return (yield from work)
+
+
+async def awaited(work: Awaitable[Any]) -> Any:
+    """Any awaitable as a coroutine."""
+    return await work
 
 
 def _foreign(tool: ForeignTool) -> Invoke:

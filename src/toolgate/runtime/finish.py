@@ -8,11 +8,14 @@ from typing import Any
 from toolgate.log import logger
 from toolgate.protocol.calls import ToolResult
 from toolgate.protocol.codes import FAILURE_CATEGORY, ErrorCode
-from toolgate.protocol.envelope import ErrorInfo, ToolResponse, is_sound
-from toolgate.protocol.fast import trusted
-from toolgate.protocol.jsontext import encode, is_unicode, scrub
+from toolgate.protocol.envelope import ErrorInfo, Status, ToolResponse, is_sound
+from toolgate.protocol.fast import maker, trusted
+from toolgate.protocol.jsontext import encode, encode_result, is_unicode, scrub
 from toolgate.runtime.failures import internal
 from toolgate.runtime.run import Run
+
+_SUCCESS = Status.success
+_new_response, _new_result = maker(ToolResponse), maker(ToolResult)
 
 
 def _milliseconds_since(started: float) -> float:
@@ -32,29 +35,38 @@ def complete(run: Run, response: ToolResponse) -> ToolResponse:
     return trusted(ToolResponse, {**given, "stats": stats, "context": context})
 
 
+def plain_result(run: Run, said: str, value: Any, most: int) -> ToolResult | None:
+    """The result of a plain value, at once; None for what needs a closer look or has more than `most` characters."""
+    try:
+        output = f"{said}\n{encode_result(value)}"
+    except (ValueError, TypeError, RecursionError):
+        return None
+    if len(output) > most or not output.isascii():
+        return None
+    response = _new_response(
+        {
+            "status": _SUCCESS,
+            "data": {"result": value},
+            "text": said,
+            "error": None,
+            "stats": {"time_ms": int((perf_counter() - run.started) * 1_000_000) / 1000},
+            "context": {"cwd": ".", "params_input": run.arguments},
+        }
+    )
+    return _new_result(
+        {
+            "tool_call_id": run.call.id,
+            "is_error": False,
+            "output": output,
+            "message": said,
+            "extras": {},
+            "response": response,
+        }
+    )
+
+
 def rendered(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
     """The completed envelope and what the model reads; a tool that returned what JSON cannot say is broken."""
-    if run.fresh:
-        return _rendered_value(run, response)
-    return _rendered(run, response)
-
-
-def _rendered_value(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
-    """The same for a plain value that the pipeline itself has put into an envelope: most calls of functions."""
-    fields = response.__dict__  # reading a pydantic model's attributes costs more than reading a dict
-    if fields["error"] is None and not fields["stats"] and not fields["context"]:
-        try:
-            output = f"{fields['text']}\n{encode(fields['data'])}"
-        except (ValueError, TypeError, RecursionError) as error:
-            return _broken(run, f"returned what JSON cannot say ({type(error).__name__})")
-        if output.isascii():
-            fields["stats"] = {"time_ms": _milliseconds_since(run.started)}
-            fields["context"] = {"cwd": ".", "params_input": run.arguments}
-            return response, output
-    return _rendered(run, response)
-
-
-def _rendered(run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
     if not is_sound(response):
         return _broken(run, "returned an envelope that was never validated and contradicts itself")
     try:
@@ -116,14 +128,13 @@ def result_of(run: Run, response: ToolResponse, output: str) -> ToolResult:
     """The result, bound to the call's id."""
     fields = response.__dict__
     error = fields["error"]
-    extras: dict[str, Any] = run.extras
+    extras = run.extras or {}
     if error is None and run.entry is not None and run.entry.categorises:
         category = run.entry.tool.category(response)
         extras = {"failureCategory": category, **extras} if category else extras
     elif error is not None and "failureCategory" not in extras:
         extras = {"failureCategory": FAILURE_CATEGORY.get(error.code, "execution_error"), **extras}
-    return trusted(
-        ToolResult,
+    return _new_result(
         {
             "tool_call_id": run.call.id,
             "is_error": error is not None,

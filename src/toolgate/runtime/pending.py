@@ -18,8 +18,8 @@ from toolgate.runtime.relay import needs_relay, relayed
 class Work(Protocol):
     """What a pending result drives."""
 
-    def run(self, call: ToolCall, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
-        """Handle the call; MUST let `CancelledError` through."""
+    def run(self, call: ToolCall, pending: PendingResult) -> ToolResult | Coroutine[Any, Any, ToolResult]:
+        """Handle the call, or return what is left to do if it waits; MUST let `CancelledError` through."""
         ...
 
     def cancelled(self, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
@@ -95,12 +95,16 @@ class PendingResult:
             self._stop()
 
     def __await__(self) -> Generator[Any, None, ToolResult]:
-        """Wait for the result, running the call if nobody does yet."""
+        """Wait for the result, running the call in the current task if nobody does yet."""
         if self._started:
-            return self._wait()
+            return (yield from self._wait())
         if self._unstarted and self._unstarted[-1] is self:
             self._unstarted.pop()
-        return self._drive()
+        opening = self._begin()
+        if opening is not None:
+            return (yield from self._drive_on(*opening))
+        assert self._result is not None
+        return self._result
 
     def start(self) -> None:
         """Run it in a task of its own, if nobody runs it yet; its first step is taken now, as a part of that task."""
@@ -117,35 +121,35 @@ class PendingResult:
         if self._opening is not None:
             await _Driven(self, *self._opening)
 
-    def _drive(self) -> Generator[Any, None, ToolResult]:
-        """Run the call in the current task."""
-        opening = self._begin()
-        if opening is not None:
-            return (yield from self._drive_on(*opening))
-        assert self._result is not None
-        return self._result
-
     def _begin(self) -> Opening | None:
         """Take the first step. None: that was all; else the work and what it waits for."""
         self._started = True
         self.started_at = perf_counter()
-        ending = self._cancelled
-        work = self._work.cancelled(self) if ending else self._work.run(self.call, self)
-        while True:
+        ending = None
+        if not self._cancelled:
             try:
-                return work, work.send(None)
+                work = self._work.run(self.call, self)
+                if not isinstance(work, ToolResult):
+                    return work, work.send(None)
+                self._result = work  # nobody can have begun to wait for it
             except StopIteration as stop:
-                if ending or not self._cancelled:
-                    self._result = stop.value  # nobody can have begun to wait for it
-                    return None
-                work = self._work.cancelled(self)
+                self._result = stop.value
             except CancelledError:  # raised by the tool: nobody was cancelled
-                work = self._work.cancelled(self)
-            except BaseException as error:
-                if ending:
-                    raise
-                work = self._work.broken(self, error)
-            ending = True
+                ending = self._work.cancelled(self)
+            except BaseException as error:  # noqa: BLE001 - the runtime's own fault, and still the call is answered
+                ending = self._work.broken(self, error)
+            if ending is None and not self._cancelled:
+                return None
+        return self._open(ending or self._work.cancelled(self))
+
+    def _open(self, ending: Coroutine[Any, Any, ToolResult]) -> Opening | None:
+        """The first step of settling a call that has no result of its own."""
+        self._result = None
+        try:
+            return ending, ending.send(None)
+        except StopIteration as stop:
+            self._result = stop.value
+            return None
 
     def _drive_on(self, work: Coroutine[Any, Any, ToolResult], waited: Any) -> Generator[Any, None, ToolResult]:
         """Go on with a call that has to wait for something."""

@@ -7,7 +7,10 @@ envelope → truncate → record finished
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Coroutine
 from time import perf_counter
+from types import CoroutineType
+from typing import Any
 
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.codes import ErrorCode
@@ -18,8 +21,9 @@ from toolgate.protocol.record import Decision
 from toolgate.runtime import denials
 from toolgate.runtime.admission import Admission
 from toolgate.runtime.breaker import Breaker
+from toolgate.runtime.execution import awaited, begun
 from toolgate.runtime.failures import failure_of, internal
-from toolgate.runtime.finish import rendered, result_of
+from toolgate.runtime.finish import plain_result, rendered, result_of
 from toolgate.runtime.limits import OutputLimits
 from toolgate.runtime.locks import WriterLock
 from toolgate.runtime.masking import OnOutput, masked_output
@@ -44,31 +48,94 @@ class Pipeline:
         self._admission = Admission(registry, context, self._breaker)
         self._policy = policy_of(context)
         self._limits = OutputLimits(context)
+        self._plain = 0 if self._limits.secrets else self._limits.surely_fits
+        """An output of at most so many characters can leave as it is."""
         self._recording = None
         if context.recorder is not None:
             self._recording = Recording(context.recorder, context.session_id, self._limits.secrets)
         if (with_spans := traced(self.run, context.session_id)) is not None:
             vars(self)["run"] = with_spans  # in place of the method, so that without a tracer nothing is asked a call
 
-    async def run(self, call: ToolCall, pending: PendingResult) -> ToolResult:
-        """Handle one call; raises nothing but cancellation."""
+    def run(self, call: ToolCall, pending: PendingResult) -> ToolResult | Coroutine[Any, Any, ToolResult]:
+        """Handle one call; raises nothing but cancellation. What waits for nothing is over when this returns."""
         run = pending.state = Run(call, self._context, pending.started_at)
-        response = self._admit(run)
+        response = self._admission.admit(run)
+        if response is not None:
+            return self._ended(run, response)
+        entry = run.entry
+        assert entry is not None
+        if (
+            not entry.direct
+            or self._recording is not None
+            or not self._breaker.quiet
+            or self._policy.concerns(entry.tool.name)
+        ):
+            return self._handle(run, entry, pending)
+        return self._attempt(run, entry, pending)
+
+    async def _handle(self, run: Run, entry: Entry, pending: PendingResult) -> ToolResult:
+        """A call that something may have to be looked up, asked or recorded for."""
+        response = None
+        if entry.reroutes:
+            response = await self._route(run, entry, pending)
+        if response is None and (entry.careful or self._policy.concerns(run.call.name)):
+            response = await self._permit(run, entry)
         if response is None:
-            entry = run.entry
-            assert entry is not None
-            if entry.reroutes:
-                response = await self._route(run, entry, pending)
-            if response is None and (entry.careful or self._policy.concerns(call.name)):
-                response = await self._permit(run, entry)
-            if response is None:
-                response = await self._execute(run, entry, pending)
+            response = await self._execute(run, entry, pending)
+        return await self._end(run, response)
+
+    def _attempt(self, run: Run, entry: Entry, pending: PendingResult) -> ToolResult | Coroutine[Any, Any, ToolResult]:
+        """Run a tool that needs no more than its turn, as far as it goes without waiting."""
+        held = entry.writes and self._writers.enter()
+        if held is None:
+            return self._handle(run, entry, pending)
+        run.executed = True
+        response = None
+        try:
+            values = run.values
+            work = entry.invoke(run, pending) if values is None else entry.function(**values)
+            if type(work) is not CoroutineType:
+                work = awaited(work)
+            try:
+                waited = work.send(None)
+            except StopIteration as stop:
+                value = stop.value
+                if entry.said is None or isinstance(value, ToolResponse):
+                    response = _response(entry, value)
+            else:
+                rest = self._go_on(run, entry, begun(work, waited), held)
+                held = False
+                return rest
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever is raised becomes an answer
+            response = failure_of(error, entry.tool.name, run.arguments.get("path"))
+        finally:
+            if held:
+                self._writers.leave()
+        if response is None:
+            assert entry.said is not None
+            result = plain_result(run, entry.said, value, self._plain)
+            if result is not None:
+                return result
+            response = entry.respond(value)
+        return self._ended(run, response)
+
+    async def _go_on(self, run: Run, entry: Entry, work: Awaitable[Any], held: bool) -> ToolResult:
+        return await self._end(run, await self._answered(run, entry, work, held))
+
+    def _ended(self, run: Run, response: ToolResponse) -> ToolResult | Coroutine[Any, Any, ToolResult]:
+        """The result, or what has to be written first."""
         response, output = self._rendered(run, response)
         if response.error is not None or run.began:
             self._tell_breaker(run, response)
         if len(output) > self._limits.surely_fits or self._recording is not None:
-            response, output = await self._cut_and_record(run, response, output)
+            return self._cut_and_record(run, response, output)
         return result_of(run, response, output)
+
+    async def _end(self, run: Run, response: ToolResponse) -> ToolResult:
+        ended = self._ended(run, response)
+        return ended if isinstance(ended, ToolResult) else await ended
 
     async def cancelled(self, pending: PendingResult) -> ToolResult:
         """The result of a call that was taken back."""
@@ -76,32 +143,28 @@ class Pipeline:
         response = ToolResponse.failure(
             ErrorCode.CANCELLED, "The call was cancelled.", data=left, next_step="It may be made again."
         )
-        return await self._end(pending, response)
+        return await self._given_up(pending, response)
 
     async def broken(self, pending: PendingResult, error: BaseException) -> ToolResult:
         """The result of a call that raised through everything."""
-        return await self._end(pending, failure_of(error, pending.call.name))
+        return await self._given_up(pending, failure_of(error, pending.call.name))
 
-    async def _end(self, pending: PendingResult, response: ToolResponse) -> ToolResult:
+    async def _given_up(self, pending: PendingResult, response: ToolResponse) -> ToolResult:
         run = pending.state or Run(pending.call, self._context, pending.started_at or perf_counter())
-        run.fresh = False
         run.read_quietly()
-        response, output = self._rendered(run, response)
-        self._tell_breaker(run, response)
-        response, output = await self._cut_and_record(run, response, output)
-        return result_of(run, response, output)
+        return await self._end(run, response)
 
     async def explain(self, call: ToolCall) -> Decision:
         """What would be decided about a call, executing and asking nothing."""
         run = Run(call, self._context, perf_counter())
-        refusal = self._admit(run)
+        refusal = self._admission.admit(run)
         if refusal is None:
             found = self._stands_for(run)
             if isinstance(found, ToolResponse):
                 refusal = found
             elif found is not None:
                 run = found[1]
-                refusal = self._admit(run)
+                refusal = self._admission.admit(run)
         refusal = refusal or await self._prepare(run)
         if refusal is None:
             try:
@@ -125,7 +188,7 @@ class Pipeline:
             return found
         routed, inner = found
         run.inner = inner
-        response = self._admit(inner)
+        response = self._admission.admit(inner)
         if response is None:
             assert inner.entry is not None
             response = await self._permit(inner, inner.entry)
@@ -151,37 +214,35 @@ class Pipeline:
         return routed, Run(call, self._context, run.started)
 
     async def _execute(self, run: Run, entry: Entry, pending: PendingResult) -> ToolResponse:
-        """Run it in its turn; whatever the tool does, the runtime lives and the call is answered."""
-        name = entry.tool.name
+        """Run it in its turn."""
         held = entry.writes and (self._writers.enter() or await self._writers.wait())
-        response = None
+        return await self._answered(run, entry, self._unhindered(run, entry, pending), held)
+
+    async def _unhindered(self, run: Run, entry: Entry, pending: PendingResult) -> Any:
+        """What the tool returns, or what keeps it from running."""
+        if run.plan is not None or self._recording is not None or not self._breaker.quiet:
+            obstacle = await self._obstacle(run, entry.tool.name)
+            if obstacle is not None:
+                return obstacle
+        run.executed = True
+        return await entry.invoke(run, pending)
+
+    async def _answered(self, run: Run, entry: Entry, work: Awaitable[Any], held: bool) -> ToolResponse:
+        """What the tool answers; whatever it does, the runtime lives and the call is answered."""
         try:
-            if run.plan is not None or self._recording is not None or not self._breaker.quiet:
-                response = await self._obstacle(run, name)
-            if response is None:
-                run.executed = True
-                value = await entry.invoke(run, pending)
-                response = value if isinstance(value, ToolResponse) else entry.respond(value)
-                run.fresh = value is not response and entry.plain_render
+            return _response(entry, await work)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever is raised becomes an answer
-            response = failure_of(error, name, run.arguments.get("path"))
+            return failure_of(error, entry.tool.name, run.arguments.get("path"))
         finally:
             if held:
                 self._writers.leave()
-        return response
 
     def _tell_breaker(self, run: Run, response: ToolResponse) -> None:
         broken = run.is_broken(response)
         if run.began or run.executed or broken:
             self._breaker.end(run.call.name, broken=broken)
-
-    def _admit(self, run: Run) -> ToolResponse | None:
-        try:
-            return self._admission.admit(run)
-        except Exception as error:  # noqa: BLE001 - a parameter model may raise anything; it is a part of the tool
-            return run.refuse("arguments", failure_of(error, run.call.name))
 
     async def _permit(self, run: Run, entry: Entry) -> ToolResponse | None:
         """Plan, decide, ask, and look at the gates again: a person may have thought for a long time."""
@@ -245,9 +306,14 @@ class Pipeline:
         response, output = rendered(run, response)
         return self._limits.masked(response, output) if self._limits.secrets else (response, output)
 
-    async def _cut_and_record(self, run: Run, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
+    async def _cut_and_record(self, run: Run, response: ToolResponse, output: str) -> ToolResult:
         if len(output) > self._limits.surely_fits:
             response, output = await self._limits.cut(run, response, output)
         if self._recording is not None:
             await self._recording.finish(run.inner or run, response)
-        return response, output
+        return result_of(run, response, output)
+
+
+def _response(entry: Entry, value: Any) -> ToolResponse:
+    """The envelope of what a tool returned."""
+    return value if isinstance(value, ToolResponse) else entry.respond(value)

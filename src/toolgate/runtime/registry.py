@@ -26,6 +26,15 @@ def require_mode(mode: object) -> ToolMode:
     return mode
 
 
+class Changes:
+    """How often a registry has changed; its views share it."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
 class ToolRegistry:
     """Tools by name, with the modes that they declare and the overrides that tighten them."""
 
@@ -33,6 +42,8 @@ class ToolRegistry:
         self._tools: dict[str, Tool[Any]] = {}
         self._overrides: dict[str, frozenset[ToolMode]] = {}
         self._listeners: dict[object, Callable[[], object]] = {}
+        self.changes = Changes()
+        """Whoever remembers an answer of this registry asks again when the count has moved."""
 
     def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
         """Have `listener` called after every change of what can be seen; what is returned ends that."""
@@ -132,6 +143,7 @@ class ToolRegistry:
         return CallableToolset(self, context.derive(mode=require_mode(mode)))
 
     def _tell(self) -> None:
+        self.changes.count += 1
         for listener in list(self._listeners.values()):
             listener()
 
@@ -144,6 +156,7 @@ class RegistryView(ToolRegistry):
         if isinstance(names, str):
             raise TypeError("filter takes a list of names, not a string")
         self._parent = parent
+        self.changes = parent.changes
         self._visible = frozenset(names)
 
     def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:

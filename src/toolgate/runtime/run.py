@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from pydantic import AliasChoices
@@ -11,13 +12,16 @@ from pydantic import AliasChoices
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.plan import Plan
 from toolgate.protocol.record import Decision, Gate
 from toolgate.runtime.arguments import ArgumentsError, parse_arguments
 from toolgate.runtime.execution import invoker, responder
+from toolgate.runtime.flat import flat_arguments
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.foreign import ForeignTool
+from toolgate.tools.function import FunctionTool
 
 
 class Entry:
@@ -34,11 +38,23 @@ class Entry:
         self.categorises = kind.category is not Tool.category
         self.careful = self.prepares or tool.requires_permission or kind.needs_permission is not Tool.needs_permission
         """Whether a call may have to be planned or asked about."""
+        self.direct = not self.careful and not self.reroutes
+        """Whether there is nothing between admission and the tool but its turn."""
         self.plain_render = kind.render is Tool.render
         self.render: Callable[[ToolResponse], object] = tool.render
         self.writes = not tool.read_only and tool.exclusive
         self.invoke = invoker(tool)
         self.respond = responder(tool)
+        self.said = tool.said if self.plain_render and isinstance(tool, FunctionTool) else None
+        """The text of the envelope of a plain value, where such a value is an answer."""
+        self.flat = flat_arguments(tool)
+        self.function: Any = tool.function if self.flat is not None and isinstance(tool, FunctionTool) else None
+        """What is called with the values that `flat` reads."""
+        self.passed_at = -1
+        """The registry's count of changes when the tool last passed the mode gate; -1: it has to be asked."""
+        self.passed_in: ToolMode | None = None
+        self.passed_as: object = None
+        """The mode and the allowed modes that this was about."""
         self.example: str | None = None
         """Arguments that fit, once someone needed to see them."""
         self.validate: Any = None
@@ -65,7 +81,8 @@ class Run:
     """The state of one call on its way through the pipeline."""
 
     entry: Entry | None = None
-    params: Any = None
+    values: dict[str, Any] | None = None
+    """The parameters by name, where they were read without making their model."""
     plan: Plan | None = None
     decision: Decision | None = None
     """What policy or person said."""
@@ -76,8 +93,7 @@ class Run:
     inner: Run | None = None
     """The call that this one stands for."""
     executed = False
-    fresh = False
-    """The response was made by the pipeline and belongs to nobody else: it may be completed in place."""
+    extras: dict[str, Any] | None = None
 
     def __init__(self, call: ToolCall, context: ToolContext, started: float) -> None:
         self.call = call
@@ -85,13 +101,22 @@ class Run:
         self.started = started
         self.arguments: Any = call.arguments
         """The parsed object, or the string where it does not parse."""
-        self.extras: dict[str, Any] = {}
+
+    @cached_property
+    def params(self) -> Any:
+        """The parameters as their model; None if they were not read."""
+        return None if self.values is None else self.found.validate(self.call.arguments, strict=True)
+
+    @property
+    def found(self) -> Entry:
+        """The entry, once the tool is resolved."""
+        assert self.entry is not None
+        return self.entry
 
     @property
     def tool(self) -> Tool[Any]:
         """The tool, once it is resolved."""
-        assert self.entry is not None
-        return self.entry.tool
+        return self.found.tool
 
     @property
     def prepares(self) -> bool:

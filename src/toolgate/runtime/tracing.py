@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from toolgate.protocol.calls import ToolCall, ToolResult
     from toolgate.runtime.pending import PendingResult
 
-Run = Callable[["ToolCall", "PendingResult"], Coroutine[Any, Any, "ToolResult"]]
+Run = Callable[["ToolCall", "PendingResult"], "ToolResult | Coroutine[Any, Any, ToolResult]"]
 
 
 def tracer() -> Any:
@@ -40,7 +40,8 @@ def traced(run: Run, session_id: str | None) -> Run | None:
         with found.start_as_current_span(
             f"execute_tool {call.name}", attributes=attributes, record_exception=False
         ) as span:
-            result = await run(call, pending)
+            work = run(call, pending)
+            result = await work if isinstance(work, Coroutine) else work
             span.set_attribute("toolgate.status", result.response.status.value)
             if result.response.error is not None:
                 _failed(span, result.response.error.code.value)
