@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator, Callable
 from toolgate.agent.carrying import Luggage
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.events import AgentEvent
+from toolgate.agent.means import Means
 from toolgate.agent.recording import TurnRecorder
-from toolgate.agent.turn import Means, Turn
+from toolgate.agent.turn import Turn
 from toolgate.errors import SessionFenced, ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.modes import ToolMode

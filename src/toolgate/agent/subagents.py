@@ -12,8 +12,9 @@ from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
 from toolgate.agent.ending import Ending, close, play
+from toolgate.agent.means import Means
 from toolgate.agent.prompt import PromptBuilder
-from toolgate.agent.turn import Means, Turn
+from toolgate.agent.turn import Turn
 from toolgate.errors import ModelError, SessionError, StoreError, ToolError
 from toolgate.models.base import ModelClient
 from toolgate.protocol.codes import ErrorCode

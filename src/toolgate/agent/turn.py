@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from toolgate.agent.calls import announced, ended, groups
 from toolgate.agent.compaction import Compactor, tokens_of, tokens_of_tools
-from toolgate.agent.events import AgentEvent, Compacted, TextChunk, ToolCallInfo, ToolOutput, ToolResultInfo
+from toolgate.agent.events import AgentEvent, Compacted, TextChunk, ToolOutput
+from toolgate.agent.means import Means, Tally
 from toolgate.agent.recording import TurnRecorder
-from toolgate.agent.reply import FIRST_WAIT, Reply, ask
+from toolgate.agent.reply import Reply, ask
 from toolgate.errors import ModelError
-from toolgate.models.base import ModelClient, ModelRequest
-from toolgate.protocol.calls import ToolCall, ToolDenied, ToolResult
-from toolgate.protocol.codes import ErrorCode
+from toolgate.models.base import ModelRequest
+from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.modes import ToolMode
-from toolgate.runtime.arguments import ArgumentsError, parse_arguments
 from toolgate.runtime.pending import PendingResult
-from toolgate.runtime.registry import ToolRegistry
-from toolgate.runtime.scheduler import MOST_AT_ONCE
 from toolgate.runtime.toolset import CallableToolset
-from toolgate.sessions import Lease, SessionStore, Usage
+from toolgate.sessions import Lease, Usage
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:
     from toolgate.agent.carrying import Luggage
-    from toolgate.agent.prompt import PromptBuilder
-    from toolgate.settings import AgentSettings
 
 LARGEST = 1024 * 1024
 """Bytes of a message."""
@@ -36,29 +31,6 @@ LARGEST = 1024 * 1024
 
 class Stopped(Exception):
     """The turn was asked to end."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
-    """What a turn works with."""
-
-    sessions: SessionStore
-    model: ModelClient
-    registry: ToolRegistry
-    prompt: PromptBuilder
-    settings: AgentSettings
-    first_wait: float = FIRST_WAIT
-
-
-@dataclass(slots=True)
-class Tally:
-    """What a turn has used."""
-
-    calls: Counter[str] = field(default_factory=Counter)
-    errors: Counter[str] = field(default_factory=Counter)
-    input_tokens: int = 0
-    output_tokens: int = 0
-    context_tokens: int = 0
 
 
 class Turn:
@@ -219,10 +191,10 @@ class Turn:
     async def _run(self, calls: Sequence[ToolCall]) -> None:
         """Run the calls of one answer: neighbouring read-only ones side by side, the others alone, in order."""
         killed: asyncio.CancelledError | None = None
-        for group in self._groups(calls):
+        for group in groups(calls, self._toolset.is_read_only):
             self._pending = []
             for call in group:
-                self._emit(ToolCallInfo(tool_name=call.name, arguments=_shown_arguments(call), call_id=call.id))
+                self._emit(announced(call))
                 self._pending.append(self._toolset.handle(call))
                 if self._stopping:
                     self._pending[-1].cancel()
@@ -245,50 +217,20 @@ class Turn:
         if killed is not None:
             raise killed
 
-    def _groups(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
-        group: list[ToolCall] = []
-        for call in calls:
-            if self._toolset.is_read_only(call.name) and len(group) < MOST_AT_ONCE:
-                group.append(call)
-                continue
-            if group:
-                yield group
-            group = [call] if self._toolset.is_read_only(call.name) else []
-            if not group:
-                yield [call]
-        if group:
-            yield group
-
     async def _answered(self, answers: Sequence[tuple[ToolCall, ToolResult]]) -> None:
         """Store results together, then tell them in order."""
         stored = [(call, result, _bounded(result.output)) for call, result in answers]
         await self._recorder.close(stored)
         for call, result, output in stored:
             self._history.append({"role": "tool", "content": output, "tool_call_id": call.id})
-            self._tell(call, result)
-
-    def _tell(self, call: ToolCall, result: ToolResult) -> None:
-        """Count a call and tell how it ended: as a denial if the mode denied it, else as a result."""
-        self.tally.calls[call.name] += 1
-        error = result.response.error
-        if error is not None:
-            self.tally.errors[call.name] += 1
-        if error is not None and error.code is ErrorCode.MODE_DENIED:
-            self._emit(ToolDenied(**result.response.data.get("routed", result.response.data)))
-        else:
-            self._emit(ToolResultInfo(tool_name=call.name, call_id=call.id, result=result))
+            self.tally.calls[call.name] += 1
+            self.tally.errors[call.name] += result.is_error
+            self._emit(ended(call, result))
 
     def show_output(self, stream: Literal["stdout", "stderr"], text: str) -> None:
         """Pass on what the running command prints: commands run alone, so there is no doubt whose it is."""
         if self._pending:
             self._emit(ToolOutput(call_id=self._pending[0].tool_call_id, stream=stream, text=text))
-
-
-def _shown_arguments(call: ToolCall) -> dict[str, Any] | str:
-    try:
-        return parse_arguments(call.arguments)
-    except ArgumentsError:
-        return call.arguments
 
 
 def _bounded(text: str) -> str:

@@ -1,0 +1,47 @@
+"""The calls of one answer: which of them run side by side, and how each is told of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from toolgate.agent.events import ToolCallInfo, ToolResultInfo
+from toolgate.protocol.calls import ToolCall, ToolDenied, ToolResult
+from toolgate.protocol.codes import ErrorCode
+from toolgate.runtime.arguments import ArgumentsError, parse_arguments
+from toolgate.runtime.scheduler import MOST_AT_ONCE
+
+
+def groups(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool]) -> Iterator[list[ToolCall]]:
+    """Neighbouring read-only calls together, the others alone, in order."""
+    group: list[ToolCall] = []
+    for call in calls:
+        read_only = is_read_only(call.name)
+        if read_only and len(group) < MOST_AT_ONCE:
+            group.append(call)
+            continue
+        if group:
+            yield group
+        group = [call] if read_only else []
+        if not group:
+            yield [call]
+    if group:
+        yield group
+
+
+def announced(call: ToolCall) -> ToolCallInfo:
+    """That a call was made, with its arguments as an object where they are one."""
+    arguments: dict[str, Any] | str
+    try:
+        arguments = parse_arguments(call.arguments)
+    except ArgumentsError:
+        arguments = call.arguments
+    return ToolCallInfo(tool_name=call.name, arguments=arguments, call_id=call.id)
+
+
+def ended(call: ToolCall, result: ToolResult) -> ToolDenied | ToolResultInfo:
+    """How a call ended: as a denial if the mode denied it, else as a result."""
+    error = result.response.error
+    if error is not None and error.code is ErrorCode.MODE_DENIED:
+        return ToolDenied(**result.response.data.get("routed", result.response.data))
+    return ToolResultInfo(tool_name=call.name, call_id=call.id, result=result)

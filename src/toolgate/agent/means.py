@@ -1,0 +1,39 @@
+"""What a turn works with, and what it has used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from toolgate.agent.reply import FIRST_WAIT
+
+if TYPE_CHECKING:
+    from toolgate.agent.prompt import PromptBuilder
+    from toolgate.models.base import ModelClient
+    from toolgate.runtime.registry import ToolRegistry
+    from toolgate.sessions import SessionStore
+    from toolgate.settings import AgentSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What a turn works with."""
+
+    sessions: SessionStore
+    model: ModelClient
+    registry: ToolRegistry
+    prompt: PromptBuilder
+    settings: AgentSettings
+    first_wait: float = FIRST_WAIT
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a turn has used."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    context_tokens: int = 0
