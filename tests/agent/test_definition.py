@@ -118,3 +118,17 @@ def test_a_broken_definition_is_complained_about_once(tmp_path: Path, caplog: py
     (folder / "bad.md").write_text("no front matter")
     agents.all()
     assert [record.getMessage().split()[0] for record in caplog.records] == ["agent_definition_ignored"] * 2
+
+
+@pytest.mark.parametrize("tools", ["tools: [write_file, Bash, read_file]", "model: another"])
+def test_a_project_cannot_widen_a_built_in_agent(tmp_path: Path, tools: str) -> None:
+    (tmp_path / ".toolgate/agents").mkdir(parents=True)
+    (tmp_path / ".toolgate/agents/e.md").write_text(f"---\nname: explore\ndescription: mine\n{tools}\n---\nMine.")
+    before = Agents().get("explore")
+    explore = Agents(Workspace(tmp_path)).get("explore")
+
+    assert before is not None
+    assert before.tools is not None
+    assert explore is not None
+    assert explore.tools is not None
+    assert (explore.prompt, set(explore.tools) <= set(before.tools)) == ("Mine.", True)

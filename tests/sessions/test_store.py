@@ -261,6 +261,14 @@ async def test_only_one_of_many_gets_the_session(store: SessionManager) -> None:
     assert sum(lease is not None for lease in claims) == 1
 
 
+@pytest.mark.parametrize("ttl", [0, -1, float("nan"), float("inf")])
+async def test_d05_no_lease_lasts_for_ever(store: SessionManager, ttl: float) -> None:
+    session = await store.create()
+
+    with pytest.raises(ValueError, match="ttl must be more than 0"):
+        await store.try_claim(session.id, ttl)
+
+
 async def test_d03_the_fence_only_rises(store: SessionManager) -> None:
     session = await store.create()
     fences = []
@@ -546,6 +554,32 @@ async def test_after_a_crash_everything_is_put_in_order(store: SessionManager) -
     ]
     stored = [event.payload for event in await store.events(lease.session_id) if event.kind == "message"]
     assert [payload.get("tool_call_id") for payload in stored] == [None, None, "ran", "running", "waiting"]
+
+
+async def test_what_a_crash_has_left_is_settled_where_nobody_is_at_work(store: SessionManager) -> None:
+    dead = await claimed(store)
+    turn = await store.start_turn(dead, "work")
+    assert not await store.settle(dead.session_id), "someone is at work"
+    await store.release(dead)
+
+    recovery = await store.settle(dead.session_id)
+
+    assert recovery.turns == (turn.id,)
+    assert [found.status for found in await store.turns(dead.session_id)] == ["interrupted"]
+    lease = await store.try_claim(dead.session_id)
+    assert lease is not None, "it is free"
+
+
+async def test_where_there_is_nothing_to_settle_nobody_finds_the_session_taken(store: SessionManager) -> None:
+    lease = await claimed(store)
+    turn = await store.start_turn(lease, "work")
+    await store.finish_turn(lease, turn.id, "done", release=True)
+
+    assert not await store.settle(lease.session_id)
+
+    following = await store.try_claim(lease.session_id)
+    assert following is not None
+    assert following.fence == lease.fence + 1, "nobody has had it in between"
 
 
 async def test_the_next_turn_puts_things_in_order_by_itself(store: SessionManager) -> None:

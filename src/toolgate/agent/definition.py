@@ -99,8 +99,10 @@ class Agents:
         """Files that were complained about, and why; once is enough."""
 
     def all(self) -> list[AgentDefinition]:
-        """Every one, as the files are now; the project's replace built-in ones of the same name."""
-        found = {agent.name: agent for agent in (*builtin_agents(), *self._extra, *self._project())}
+        """Every one, as the files are now; the project's replace others of the same name and get no more tools."""
+        found = {agent.name: agent for agent in (*builtin_agents(), *self._extra)}
+        for agent in self._project():
+            found[agent.name] = _no_wider(agent, found.get(agent.name))
         return [found[name] for name in sorted(found)]
 
     def get(self, name: str) -> AgentDefinition | None:
@@ -119,6 +121,14 @@ class Agents:
                     logger("agent").warning("agent_definition_ignored", path=path, reason=str(error))
 
 
+def _no_wider(agent: AgentDefinition, replaced: AgentDefinition | None) -> AgentDefinition:
+    """The agent with no tool that the one of its name did not have: who calls `explore` counts on its only reading."""
+    if replaced is None or replaced.tools is None:
+        return agent
+    tools = tuple(name for name in replaced.tools if agent.tools is None or name in agent.tools)
+    return agent.model_copy(update={"tools": tools})
+
+
 @functools.cache
 def builtin_agents() -> tuple[AgentDefinition, ...]:
     """Those that come with Toolgate."""
@@ -127,12 +137,12 @@ def builtin_agents() -> tuple[AgentDefinition, ...]:
 
 
 def _files(workspace: Workspace) -> list[str]:
-    from toolgate.workspace.listing import list_directory
-
     try:
         folder = workspace.open_dir(PROJECT_FOLDER)
     except ToolError:
         return []
+    from toolgate.workspace.listing import list_directory
+
     try:
         listing = list_directory(
             folder, offset=0, limit=_MOST, include_hidden=False, deadline=time.monotonic() + 1, check=lambda: None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -138,8 +139,8 @@ class SessionManager(Work):
 
     async def try_claim(self, session_id: str, ttl: float = LEASE_SECONDS) -> Lease | None:
         """Take the session, unless someone has it."""
-        if not ttl > 0:
-            raise ValueError("ttl must be more than 0 seconds")
+        if not 0 < ttl < math.inf:
+            raise ValueError("ttl must be more than 0 seconds, and an end of it must come")
         claiming = asyncio.ensure_future(self._db.write(lambda tx: leases.claim(tx, session_id, ttl)))
         try:
             return await asyncio.shield(claiming)
@@ -151,8 +152,8 @@ class SessionManager(Work):
 
     async def renew(self, lease: Lease, ttl: float = LEASE_SECONDS) -> Lease:
         """Hold the session for longer."""
-        if not ttl > 0:
-            raise ValueError("ttl must be more than 0 seconds")
+        if not 0 < ttl < math.inf:
+            raise ValueError("ttl must be more than 0 seconds, and an end of it must come")
         return await self._db.write(lambda tx: leases.renew(tx, lease, ttl))
 
     async def release(self, lease: Lease) -> bool:
