@@ -22,12 +22,11 @@ class Luggage:
     def __init__(self, context: ToolContext, stored: str = "") -> None:
         self._context = context
         self._stored = stored
-        self._left = self._shell_left()
         self._seen = self._changes()
 
     def of_shell(self) -> str | None:
         """Everything, because a command has changed the shell; None if none has."""
-        return None if self._shell_left() is self._left else self.all()
+        return None if self._changes()[0] == self._seen[0] else self.all()
 
     def all(self) -> str | None:
         """Everything, empty if that is nothing; None if it is stored already. `kept` says that it is."""
@@ -43,17 +42,13 @@ class Luggage:
         """This was stored; nothing was if it is None."""
         if text is not None:
             self._stored = text
-            self._left = self._shell_left()
             self._seen = self._changes()
 
-    def _shell_left(self) -> object:
+    def _changes(self) -> tuple[object, int, int]:
+        """What is another one when there is something new; the shell's first."""
         shell: ShellSession | None = self._context.shared.get("shell")
-        return None if shell is None else shell.left
-
-    def _changes(self) -> tuple[int, int, int]:
-        shell: ShellSession | None = self._context.shared.get("shell")
-        jobs = 0 if shell is None else shell.jobs.number
-        return id(self._shell_left()), jobs, KnownFiles.of(self._context.shared).changes
+        left, jobs = ((), 0) if shell is None else (shell.left, shell.jobs.number)
+        return left, jobs, KnownFiles.of(self._context.shared).changes
 
 
 def pack(context: ToolContext) -> str:

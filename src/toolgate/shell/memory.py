@@ -40,6 +40,11 @@ class Memory:
         """The state after the last command."""
         return self._latest
 
+    @property
+    def all(self) -> tuple[ShellState, ...]:
+        """Everything that is remembered; equal means that nothing has changed."""
+        return (self._latest, *self._sourced.values())
+
     def keep(self, access: Access, state: ShellState) -> None:
         """Remember what a command left behind; lower accesses may source it, higher ones not."""
         self._latest = state

@@ -67,6 +67,7 @@ class ShellSession:
         self._closed = False
         self._answered = 0.0
         self._dumped: tuple[bytes, ShellState] | None = None
+        self._carried: tuple[tuple[ShellState, ...], str | None] | None = None
         self._hurried = False
         """Whether commands come without the pause that a model makes: then a second shell waits behind the first."""
         self.interrupted: CommandResult | None = None
@@ -102,12 +103,16 @@ class ShellSession:
 
     def carried(self) -> str | None:
         """The state as text, for another process to go on from; None if there is nothing to carry."""
-        return None if self._made is None else carry.write(self._made[1], self._root)
+        if self._made is None:
+            return None
+        if self._carried is None or self._carried[0] != self.left:
+            self._carried = self.left, carry.write(self._made[1], self._root)
+        return self._carried[1]
 
     @property
-    def left(self) -> object:
-        """Stands for the state that the last command has left: another object if that changed it."""
-        return None if self._made is None else self._made[1].latest
+    def left(self) -> tuple[ShellState, ...]:
+        """What commands have left: another one if a command has changed it."""
+        return () if self._made is None else self._made[1].all
 
     def carry_on(self, text: str) -> None:
         """Go on from a state that another process has carried."""
