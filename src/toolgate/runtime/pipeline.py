@@ -7,10 +7,11 @@ envelope → truncate → record finished
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Awaitable, Coroutine
 from time import perf_counter
 from types import CoroutineType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.codes import ErrorCode
@@ -29,13 +30,16 @@ from toolgate.runtime.locks import WriterLock
 from toolgate.runtime.masking import OnOutput, masked_output
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.permission import authorise, weigh
-from toolgate.runtime.policy_source import policy_of
+from toolgate.runtime.policy_source import check_policy, policy_of
 from toolgate.runtime.recording import Recording
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.run import Entry, Run
 from toolgate.runtime.tracing import traced
 from toolgate.tools.base import Reroute
 from toolgate.tools.context import ToolContext
+
+if TYPE_CHECKING:
+    from toolgate.runtime.policy import Policy
 
 
 class Pipeline:
@@ -46,7 +50,7 @@ class Pipeline:
         self._breaker: Breaker = context.shared.setdefault("breaker", Breaker(context.clock))
         self._writers: WriterLock = context.shared.setdefault("writers", WriterLock())
         self._admission = Admission(registry, context, self._breaker)
-        self._policy = policy_of(context)
+        check_policy(context)
         self._limits = OutputLimits(context)
         self._plain = 0 if self._limits.secrets else self._limits.surely_fits
         """An output of at most so many characters can leave as it is."""
@@ -55,6 +59,10 @@ class Pipeline:
             self._recording = Recording(context.recorder, context.session_id, self._limits.secrets)
         if (with_spans := traced(self.run, context.session_id)) is not None:
             vars(self)["run"] = with_spans  # in place of the method, so that without a tracer nothing is asked a call
+
+    @functools.cached_property
+    def _policy(self) -> Policy:
+        return policy_of(self._context)
 
     def run(self, call: ToolCall, pending: PendingResult) -> ToolResult | Coroutine[Any, Any, ToolResult]:
         """Handle one call; raises nothing but cancellation. What waits for nothing is over when this returns."""
