@@ -92,15 +92,18 @@ def registry(effects: str) -> ToolRegistry:
         _write(effects, "notes", key)
         return key
 
-    async def span(key: str, seconds: float = 0.0) -> str:
+    async def span(key: str, seconds: float = 0.0, together: int = 0) -> str:
         """Note when it begins and when it ends, and in which process; may be repeated.
 
         Args:
             key: what to write
-            seconds: how long it takes
+            seconds: how long it takes, once
+            together: so many have begun, however long that takes
         """
         _write(effects, "spans", f"+{key}@{os.getpid()}")
         try:
+            while (Path(effects) / "spans").read_text().count("+") < together:
+                await asyncio.sleep(0.05)
             await asyncio.sleep(seconds)
         finally:
             _write(effects, "spans", f"-{key}@{os.getpid()}")

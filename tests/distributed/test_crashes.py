@@ -49,18 +49,20 @@ async def test_what_only_reads_is_repeated_and_what_has_ended_is_not(machines: C
     workers = [machines.worker(), machines.worker()]
     await machines.ready(*workers)
     session = await machines.session()
-    steps = [[["note", {"key": "first"}]], [["look", {"key": "second", "seconds": 3}]], "Seen."]
+    together = [["note", {"key": "second"}], ["look", {"key": "third", "seconds": 3}]]
+    steps = [[["note", {"key": "first"}]], together, "Seen."]
     turn = await machines.begin(session, *steps)
     victim = await machines.player(turn.id)
-    await until(lambda: machines.effects("looks") == ["second"], what="the look", logs=machines.logs)
+    await until(lambda: machines.effects("looks") == ["third"], what="the look", logs=machines.logs)
     victim.kill()
     ended = await machines.ended(turn.id)
     calls = await machines.sessions.calls(session)
 
     assert (ended.status, ended.attempt) == ("done", 2)
-    assert machines.effects() == ["first"]
-    assert machines.effects("looks") == ["second", "second"]
+    assert machines.effects() == ["first", "second"]
+    assert machines.effects("looks") == ["third", "third"]
     assert [(call.tool_name, call.state, call.status) for call in calls] == [
+        ("note", "finished", "success"),
         ("note", "finished", "success"),
         ("look", "finished", "success"),
     ]
