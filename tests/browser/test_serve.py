@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.async_api import BrowserContext, expect
 
-from tests.browser.kit import PATIENCE, Person
+from tests.browser.kit import PATIENCE, Gateway, Person
 
 
 async def test_the_printed_address_opens_the_page(context: BrowserContext, tmp_path: Path) -> None:
@@ -36,3 +36,15 @@ async def test_the_printed_address_opens_the_page(context: BrowserContext, tmp_p
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+async def test_the_printed_address_works_in_a_tab_that_asks_for_a_token(
+    context: BrowserContext, gateway: Gateway
+) -> None:
+    page = await context.new_page()
+    await page.goto(gateway.address)
+    await expect(page.get_by_placeholder("Token")).to_be_visible(timeout=PATIENCE)
+    await page.goto(gateway.link())
+
+    await expect(page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+    assert "#" not in page.url

@@ -125,6 +125,9 @@ class Engine:
             }
         )
 
+        log = logging.getLogger("dbos")  # its lines go where all others go, and are masked as they are
+        log.propagate, log.handlers = True, []
+
         async def turn(turn_id: str, session_id: str) -> None:
             await play(turn_id, session_id)
 

@@ -44,9 +44,9 @@ class Reaper:
             logger("distributed").warning("reaper_failed", error=str(error) or "the database does not answer")
             return
         await self._tidy()
-        for what, turns in found.items():
-            if turns:
-                logger("distributed").info(what, turns=turns)
+        for what, ids in found.items():
+            if ids:
+                logger("distributed").info(what, ids=ids)
 
     async def _tidy(self) -> None:
         """Remove what nobody asks for any more, now and then."""

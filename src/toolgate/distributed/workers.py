@@ -71,7 +71,7 @@ def leave(transaction: Transaction, worker_id: str) -> None:
 def bury(transaction: Transaction, timeout: float) -> list[str]:
     """Note which workers have been silent for too long; forget those that are long gone."""
     transaction.run(f"DELETE FROM workers WHERE state = 'gone' AND seen_at < {NOW} - {_KEPT}")
-    sql = f"UPDATE workers SET state = 'gone' WHERE state <> 'gone' AND seen_at < {NOW} - ?1 RETURNING id"
+    sql = f"UPDATE workers SET state = 'gone', running = 0 WHERE state <> 'gone' AND seen_at < {NOW} - ?1 RETURNING id"
     return [row[0] for row in transaction.rows(sql, timeout)]
 
 

@@ -144,13 +144,17 @@ async def _metrics(request: Request) -> Response:
     state = request.app.state
     if state.entry.identify(request.scope) is None:
         return JSONResponse({"error": "Show a token."}, status_code=401)
+    elsewhere = state.settings.distributed.role != "local"
+    cluster = await cluster_metrics(state.database, state.settings) if elsewhere else ""
+    headers = {"cache-control": "no-store"}
     try:
         body, kind = rendered(state.service)
     except ImportError:
-        return JSONResponse({"error": "This needs more: pip install 'toolgate[metrics]'."}, status_code=501)
-    if state.settings.distributed.role != "local":
-        body += (await cluster_metrics(state.database, state.settings)).encode()
-    return Response(body, media_type=kind, headers={"cache-control": "no-store"})
+        if not cluster:
+            needed = "This needs more: pip install 'toolgate[metrics]'."
+            return JSONResponse({"error": needed}, status_code=501)
+        return Response(cluster, media_type="text/plain; version=0.0.4", headers=headers)
+    return Response(body + cluster.encode(), media_type=kind, headers=headers)
 
 
 async def _live(_request: Request) -> Response:

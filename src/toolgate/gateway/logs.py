@@ -1,10 +1,11 @@
-"""The gateway's log: one line an event, on stderr, without secrets."""
+"""The log of gateways and workers: one line an event, on stderr, without secrets."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import sys
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,10 @@ from toolgate.runtime.redaction import mask, secrets_of
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
+
+
+_OFTEN_ENOUGH = 10.0
+"""Seconds between two lines about the same trouble."""
 
 
 class _Masked(logging.Formatter):
@@ -27,11 +32,39 @@ class _Masked(logging.Formatter):
         return line.replace("\n", "\n  ")
 
 
+class _Seldom(logging.Filter):
+    """Says the same trouble once in a while: while a database is away, all who need it complain all the time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: dict[str, tuple[float, int]] = {}
+        """What: when it was said last, and how often it was not said since."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is logged."""
+        if record.name.startswith("toolgate.distributed") and "error=" in record.getMessage():
+            what = record.getMessage().partition(" ")[0]
+        elif record.name == "dbos":
+            what = f"{record.filename}:{record.lineno}"
+        else:
+            return True
+        now = time.monotonic()
+        last, left_out = self._said.get(what, (-_OFTEN_ENOUGH, 0))
+        if now - last < _OFTEN_ENOUGH:
+            self._said[what] = last, left_out + 1
+            return False
+        self._said[what] = now, 0
+        more = f" ({left_out} more like this since the last line)" if left_out else ""
+        record.msg, record.args = f"{' '.join(record.getMessage().split())}{more}", ()
+        return True
+
+
 @contextlib.contextmanager
 def logging_to_stderr(settings: Settings) -> Iterator[None]:
     """Log to stderr for as long as the block lasts."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Masked(secrets_of(settings)))
+    handler.addFilter(_Seldom())
     root = logging.getLogger()
     level = root.level
     root.addHandler(handler)

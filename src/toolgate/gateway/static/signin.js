@@ -43,6 +43,8 @@ export function ask() {
     problem.hidden = false;
     field.select();
   });
+  // the printed address, opened in this tab: it differs in its hash only, so nothing is loaded anew
+  addEventListener("hashchange", () => enter().then(() => location.reload()));
   for (const element of document.querySelectorAll("tg-sidebar, main, .skip")) element.remove();
   document.body.append(
     h(
