@@ -28,10 +28,14 @@ class _Paths:
         whole, nul, self._rest = (self._rest + chunk).rpartition(b"\0")
         if not nul:
             return
-        text = whole.decode("utf-8", "surrogateescape")
-        paths = [self._prefix + path[2:] for path in text.split("\0")]
+        # every path begins with './' and has a NUL behind it: as one text they are taken apart twice as fast
+        text = f"\0{whole.decode('utf-8', 'surrogateescape')}\0".replace("\0./", f"\0{self._prefix}")
+        paths = text[1:-1].split("\0")
         if ".toolgate" in text:
             paths = [path for path in paths if not is_own(path)]
+        elif self._pattern.covers(text, len(paths)):
+            self._first.add(paths)
+            return
         self._first.add(self._pattern.matching(paths))
 
     def finish(self) -> None:

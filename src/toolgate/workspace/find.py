@@ -84,6 +84,12 @@ class Pattern:
             return paths
         return [path for path in paths if self._paths(path)]
 
+    def covers(self, text: str, count: int) -> bool:
+        """Whether it is sure that so many paths, each with a NUL before and behind it in `text`, all match."""
+        if not self._tail_decides or len(self._suffixes) != 1:
+            return False
+        return text.startswith(self._prefix, 1) and text.count(f"{self._suffixes[0]}\0") == count
+
 
 def _common(choices: Sequence[list[str]]) -> tuple[str, ...]:
     """The literal directories at the start of every choice."""
