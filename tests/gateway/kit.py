@@ -134,7 +134,9 @@ class Client:
     async def turn(self, session_id: str, content: str = "Hello") -> list[dict[str, Any]]:
         """Take a turn and return its frames."""
         await self.send("chat.send", session_id=session_id, content=content)
-        return await self.until(is_done)
+        frames = await self.until(lambda frame: is_done(frame) or _is_refusal(frame))
+        assert is_done(frames[-1]), f"no turn began: {frames[-1]}"
+        return frames
 
     async def silent(self, seconds: float = 0.3) -> bool:
         """Whether nothing comes for a while."""
@@ -148,6 +150,10 @@ class Client:
 
 def is_done(frame: dict[str, Any]) -> bool:
     return bool(frame["type"] == "stream_chunk" and frame["data"]["done"])
+
+
+def _is_refusal(frame: dict[str, Any]) -> bool:
+    return frame["type"] == "error" and frame["data"]["code"] in ("SESSION_BUSY", "INVALID_PARAMS", "MODE_NOT_ENABLED")
 
 
 def is_type(*kinds: str) -> Callable[[dict[str, Any]], bool]:

@@ -3,13 +3,16 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from tests.gateway.kit import gateway, is_done, settings_for
 from toolgate.errors import SessionBusy
 from toolgate.gateway.live import Live
 from toolgate.gateway.turns import LocalTurns
+from toolgate.testing import ScriptedModel
 
 
 class Stage:
@@ -72,3 +75,21 @@ async def test_a_turn_that_runs_is_not_waited_for() -> None:
 
     stage.over.set()
     assert await turns.drain(10) == 0
+
+
+async def test_looking_after_abandoned_turns_makes_no_session_busy(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path), ScriptedModel(["Hello."] * 30)) as running, running.client() as client:
+        session = await client.session()
+
+        async def look() -> None:
+            while True:
+                await running.service.close_abandoned()
+
+        looking = asyncio.create_task(look())
+        for _ in range(30):
+            await client.send("chat.send", session_id=session, content="Hello")
+            ended = (await client.until(lambda frame: is_done(frame) or frame["type"] == "error"))[-1]
+            assert is_done(ended), ended
+        looking.cancel()
+        await asyncio.wait([looking])
+    assert looking.cancelled()

@@ -46,15 +46,7 @@ async def story_of(sessions: SessionManager, session: Session) -> Story:
 
 async def settled(sessions: SessionManager, session: Session) -> list[Turn]:
     """The turns of a session, once what a crash has left is put in order; a turn that someone runs stays running."""
-    from toolgate.errors import SessionBusy
-
     turns = await sessions.turns(session.id)
-    if any(turn.status == "running" for turn in turns) and (lease := await sessions.try_claim(session.id, 10)):
-        try:
-            await sessions.recover(lease)
-        except SessionBusy:  # other machines work on it
-            return turns
-        finally:
-            await sessions.release(lease)
+    if any(turn.status == "running" for turn in turns) and await sessions.settle(session.id):
         turns = await sessions.turns(session.id)
     return turns

@@ -31,7 +31,6 @@ _STALLED = 30.0
 """Seconds after which a client that does not read is given up."""
 _LOOKS = 5
 """Seconds between two looks for turns whose process has ended."""
-_RECOVERY_SECONDS = 30.0
 _LAST_WORDS = 5.0
 """Seconds at the most in which the ends of turns reach those who watch, before the gateway closes."""
 _EXPIRED = "the token was withdrawn"
@@ -165,13 +164,7 @@ class Service:
     async def close_abandoned(self) -> None:
         """End the turns whose process has ended, so that those who watch hear of it."""
         for session_id in await self.sessions.running_sessions():
-            lease = await self.sessions.try_claim(session_id, _RECOVERY_SECONDS)
-            if lease is None:
-                continue  # somebody is at work
-            try:
-                recovery = await self.sessions.recover(lease)
-            finally:
-                await self.sessions.release(lease)
+            recovery = await self.sessions.settle(session_id)
             if recovery:
                 logger("gateway").warning("turn_interrupted", session_id=session_id, turns=len(recovery.turns))
 

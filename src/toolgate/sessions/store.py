@@ -173,6 +173,13 @@ class SessionStore(Protocol):
         """
         ...
 
+    async def settle(self, session_id: str) -> Recovery:
+        """The same for whoever holds no lease: nothing happens if someone is at work, or workers have the turn.
+
+        MUST NOT be seen by others: a session that is free never looks taken because of it.
+        """
+        ...
+
     async def resume_turn(self, lease: Lease, turn_id: str, repeats: Callable[[str], bool]) -> Standing:
         """Where a turn stands that another process has begun, with its calls put in order.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolgate.errors import SessionBusy, SessionError
 from toolgate.protocol.ids import uuid7
-from toolgate.sessions import approvals, calls, transcript
+from toolgate.sessions import approvals, calls, leases, transcript
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.log import ANYONE, Pen, as_json, clean
 from toolgate.sessions.types import ENDINGS, Lease, Message, Recovery, Turn, Usage
@@ -19,6 +19,8 @@ _COLUMNS = (
 )
 
 _LONGEST_KEY = 200
+_MOMENT = 30.0
+"""Seconds for which a session is held that is given back in the same transaction."""
 _INTERRUPTED = {"status": "interrupted", "code": "INTERRUPTED", "message": "The process ended before the turn did."}
 
 
@@ -159,6 +161,19 @@ def recover(transaction: Transaction, lease: Lease) -> Recovery:
         unknown = [call.call_id for call in uncertain if call.turn_id == turn_id]
         _end(pen, turn_id, {**_INTERRUPTED, "usage": turn.usage.model_dump(), "uncertain": unknown})
     return Recovery(session_id=lease.session_id, turns=tuple(running), uncertain=uncertain)
+
+
+def settle(transaction: Transaction, session_id: str) -> Recovery:
+    """The same where nobody is at work, all at once: nobody else ever finds the session taken because of it."""
+    running = _running(transaction, session_id)
+    if not running or any(_handed_out(transaction, turn_id) for turn_id in running):
+        return Recovery(session_id=session_id, turns=(), uncertain=())
+    lease = leases.claim(transaction, session_id, _MOMENT)
+    if lease is None:
+        return Recovery(session_id=session_id, turns=(), uncertain=())
+    recovery = recover(transaction, lease)
+    leases.release(transaction, lease)
+    return recovery
 
 
 def _running(transaction: Transaction, session_id: str) -> list[str]:

@@ -68,6 +68,10 @@ class Work:
         """Put in order what a crash has left in the lease's session."""
         return await self._db.write(lambda tx: turns.recover(tx, lease))
 
+    async def settle(self, session_id: str) -> Recovery:
+        """Put in order what a crash has left in a session, if nobody is at work in it."""
+        return await self._db.write(lambda tx: turns.settle(tx, session_id))
+
     async def resume_turn(self, lease: Lease, turn_id: str, repeats: Callable[[str], bool]) -> Standing:
         """Where a turn stands that another process has begun."""
         from toolgate.sessions import resuming
