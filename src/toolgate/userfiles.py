@@ -6,16 +6,15 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolgate.errors import ConfigError
 
 VARIABLE = "TOOLGATE_CONFIG_FILE"
 _LARGEST = 1 << 20
-_HEADER = re.compile(r"\s*\[\s*(?P<name>[^\[\]]+?)\s*\]\s*(?:#.*)?")
-_KEY = re.compile(r"\s*(?P<name>(?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
+_HEADER = r"\s*\[\s*(?P<name>[^\[\]]+?)\s*\]\s*(?:#.*)?"
+_KEY = r"\s*(?P<name>(?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*="
 
 
 def users_config(environ: Mapping[str, str]) -> Path | None:
@@ -58,8 +57,7 @@ def _in_config_directory(environ: Mapping[str, str], name: str) -> Path | None:
     return Path(home, ".config", "toolgate", name) if home.startswith("/") else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigFile:
+class ConfigFile(NamedTuple):
     """What the config file says, and who else may touch it."""
 
     path: Path
@@ -80,12 +78,12 @@ class ConfigFile:
         current, header = "", None
         wanted = f"{table}.{key}" if table and key else table or key
         for number, line in enumerate(self.text.splitlines(), 1):
-            if match := _HEADER.fullmatch(line):
+            if match := re.fullmatch(_HEADER, line):
                 current = _bare(match["name"])
                 if current == wanted:
                     return number
                 header = number if current == table else header
-            elif match := _KEY.match(line):
+            elif match := re.match(_KEY, line):
                 name = _bare(match["name"])
                 dotted = f"{current}.{name}" if current else name
                 if dotted == wanted or dotted.startswith(f"{wanted}."):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
 
 
-@dataclass(slots=True)
 class _Call:
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
+    __slots__ = ("arguments", "id", "name")
+
+    def __init__(self) -> None:
+        self.id = self.name = self.arguments = ""
 
 
 class Fragments:

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Awaitable, Iterable
 from typing import Any
 
-from pydantic import BaseModel, PrivateAttr
+from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
@@ -20,6 +20,8 @@ _ENVELOPE_KEYS = {"status", "data", "text"}
 
 class _Given(BaseModel):
     """Arguments that fit a schema of somebody else's: kept as they came, beside the model's own attributes."""
+
+    model_config = ConfigDict(defer_build=True)
 
     _arguments: dict[str, Any] = PrivateAttr()
 

@@ -17,8 +17,8 @@ from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 
-_ENTRY = re.compile(r"^(\s*)\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
-_SECTION = re.compile(r"^(\w[\w ]*):\s*$")
+_ENTRY = r"^(\s*)\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$"
+_SECTION = r"^(\w[\w ]*):\s*$"
 _PREFIX = "field_"
 
 
@@ -118,12 +118,12 @@ def parse_docstring(docstring: str) -> tuple[str, dict[str, str]]:
     section = current = ""
     indent = 0
     for line in docstring.splitlines():
-        if heading := _SECTION.match(line):
+        if heading := re.match(_SECTION, line):
             section, current = heading[1].lower(), ""
         elif not section:
             summary.append(line)
         elif section in {"args", "arguments", "parameters"} and line.strip():
-            entry = _ENTRY.match(line)
+            entry = re.match(_ENTRY, line)
             if entry and (not current or len(entry[1]) <= indent):
                 current, indent = entry[2], len(entry[1])
                 documented[current] = entry[3].strip()

@@ -10,9 +10,8 @@ import os
 import stat
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 Confinement = Literal["auto", "openat2", "walk"]
 """Which implementation opens paths; `auto` takes `openat2` where it works."""
@@ -105,8 +104,7 @@ def choose_opener(kind: Confinement, root_fd: int) -> tuple[str, Opener]:
     return "openat2", open_by_openat2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(NamedTuple):
     """Where a path really is, with every link resolved."""
 
     parts: tuple[str, ...]

@@ -5,8 +5,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolgate.workspace.root import OpenedFile, identity
 
@@ -27,8 +26,7 @@ def digest_file(fd: int, info: os.stat_result, most: int = HASHED) -> str | None
     return digest_of(os.pread(fd, info.st_size, 0)) if info.st_size <= most else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
+class _Seen(NamedTuple):
     identity: str
     digest: str | None
     settled: bool

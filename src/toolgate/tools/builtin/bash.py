@@ -16,8 +16,6 @@ from toolgate.protocol.plan import Access, Plan
 from toolgate.tools.base import Reroute, Tool
 from toolgate.tools.builtin.bash_answer import answered, answered_kept, answered_restart, category_of, data_of, render
 from toolgate.tools.builtin.bash_plan import parsed, plan_of
-from toolgate.tools.builtin.bash_session import run_session_command
-from toolgate.tools.builtin.bash_whole import keep_whole
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 
@@ -85,6 +83,8 @@ class BashTool(Tool[BashParams]):
         if isinstance(outcome, Usage):
             return usage_response(outcome).model_copy(update={"context": {"cwd": context.shell.cwd}})
         if isinstance(outcome, SessionCommand):
+            from toolgate.tools.builtin.bash_session import run_session_command
+
             return await run_session_command(outcome, params.timeout_ms, context)
         assert isinstance(outcome, Native)  # prepare refuses what else there is
         return await _run(outcome, params, context)
@@ -117,7 +117,11 @@ async def _run(native: Native, params: BashParams, context: ToolContext) -> Tool
         raise
     if native.hint:
         result = replace(result, stderr=result.stderr + native.hint)
-    whole = await keep_whole(context, result.stdout_info, result.stderr_info) if result.truncated else None
+    whole = None
+    if result.truncated:
+        from toolgate.tools.builtin.bash_whole import keep_whole
+
+        whole = await keep_whole(context, result.stdout_info, result.stderr_info)
     if result.job_id is not None and not params.background:
         return answered_kept(result, seconds, whole)
     return answered(result, params.timeout_ms, whole)
