@@ -120,30 +120,49 @@ def registry(effects: str) -> ToolRegistry:
     return made
 
 
+_FLAKY = {
+    "child": ("toolgate.sessions.turns", "get", "toolgate.distributed.agents"),
+    "question": ("toolgate.sessions.approvals", "ask", "toolgate.distributed.asking"),
+}
+"""What fails once: a function of a module, as another module uses it."""
+
+
 def _fail_once(kind: str) -> None:
-    """Let the database be away when the first record of a kind is written, or `events` are read for the first time."""
+    """Let the database be away when the first record of a kind is written, or something is done for the first time."""
+    import importlib
+    import types
+
     from toolgate.errors import StoreError
     from toolgate.sessions import SessionManager
 
     failed: list[str] = []
-    if kind == "events":
-        reading = SessionManager.events
 
-        async def events(self: SessionManager, *args: Any, **named: Any) -> Any:
-            if not failed:
-                failed.append(kind)
-                raise StoreError("The database is away.")
-            return await reading(self, *args, **named)
-
-        SessionManager.events = events  # type: ignore[assignment, method-assign]
-    whole = SessionManager.append
-
-    async def append(self: SessionManager, lease: object, entries: list[object], **named: object) -> None:
-        if not failed and any(getattr(entry, "kind", "") == kind for entry in entries):
+    def now() -> None:
+        if not failed:
             failed.append(kind)
             raise StoreError("The database is away.")
-        await whole(self, lease, entries, **named)  # type: ignore[arg-type]
 
+    if kind in _FLAKY:
+        source, name, user = _FLAKY[kind]
+        module = importlib.import_module(source)
+        whole = getattr(module, name)
+        changed = types.SimpleNamespace(**vars(module))
+        setattr(changed, name, lambda *args, **named: now() or whole(*args, **named))  # type: ignore[func-returns-value]
+        setattr(importlib.import_module(user), source.rpartition(".")[2], changed)
+        return
+    reading, appending = SessionManager.events, SessionManager.append
+
+    async def events(self: SessionManager, *args: Any, **named: Any) -> Any:
+        if kind == "events":
+            now()
+        return await reading(self, *args, **named)
+
+    async def append(self: SessionManager, lease: Any, entries: list[Any], **named: Any) -> None:
+        if any(getattr(entry, "kind", "") == kind for entry in entries):
+            now()
+        await appending(self, lease, entries, **named)
+
+    SessionManager.events = events  # type: ignore[assignment, method-assign]
     SessionManager.append = append  # type: ignore[assignment, method-assign]
 
 

@@ -228,3 +228,13 @@ async def test_a_database_that_is_away_for_a_moment_ends_no_child(family: Cluste
     assert ended.status == "done"
     assert [f"Child c{n}." in answer for n, answer in enumerate(await _answers(family, turn))] == [True, True]
     assert [child.status for child in await _children(family, turn)] == ["done", "done"]
+
+
+async def test_a_database_that_is_away_while_a_child_is_looked_after_is_waited_for(family: Cluster) -> None:
+    await family.ready(family.worker(TEST_FLAKY="child"))
+    turn = await _parent(family, [_spanning("c", 1)], "Waited.")
+    ended = await family.ended(turn.id)
+
+    assert ended.status == "done"
+    assert "Child c." in (await _answers(family, turn))[0]
+    assert _begun(family) == ["c"]

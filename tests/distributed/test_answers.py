@@ -255,3 +255,14 @@ async def test_a_person_is_asked_though_the_database_restarts_meanwhile(machines
     assert ended.status == "done"
     assert machines.effects() == ["after", "all"]
     assert await _count(machines, session, "approval_request") == 1
+
+
+async def test_a_question_that_could_not_be_written_down_at_first_is_asked_all_the_same(machines: Cluster) -> None:
+    await machines.ready(machines.worker(TEST_FLAKY="question"))
+    session = await machines.session()
+    turn = await machines.begin(session, [["risky", {"key": "asked"}]], "Asked.")
+    await machines.sessions.decide((await machines.question(session)).id, Approval(allowed=True))
+    ended = await machines.ended(turn.id)
+
+    assert ended.status == "done"
+    assert machines.effects() == ["asked"]
