@@ -19,7 +19,7 @@ PIECES = [
     "{ ", "{", " }", "(", "$'", "\\'", "<(", ">(", "[[ ", " ]]", "((", "))", "if ", "; then ", "; fi",
     "case a in ", " a) ", " ;; ", "esac", "$x", "=", "x=", "a", " ", " ", "  ", "eval ", "-", "! ", "time ", "\t",
     "$((", "<<<", " <<<", "!", "*", "~", ",", "f() ", "function f ", "do ", "for i in a; ", "; done", "while ",
-    "[ ", " ]", "let ", "a[", "]", "$", "\\\n", "'E'", '"E"', "cat ", "2>&1", ">/dev/null", '$"', "coproc ",
+    "[ ", " ]", "let ", "a[", "]", "$", "\\\n", "'E'", '"E"', "cat ", "2>&1", ">null", '$"', "coproc ",
     "until ", "command ", "builtin ", "exec ", "trap ", "EXIT", "declare ", "export ", "@(", "?(", "|&", ";;&",
     "&>", "x+=", "local ", "\r", "\x0b", "\u00a0", "'a[$(MARK)]'", "x='a[$(MARK)]';", "((x))", "$((x))", "test -v ",
     "[[ x -eq 1 ]]", "${!x}", "declare -i ", "declare -n ", "a[x]", "${a[x]}", "${x:", "unset ", "read ", "printf -v ",
