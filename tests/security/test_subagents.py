@@ -281,7 +281,7 @@ async def test_u10_an_unknown_agent_is_answered_with_the_known_ones() -> None:
     response = result(await stage.say())
     assert response.error is not None
     assert response.error.code.value == "INVALID_PARAM"
-    assert "explore, general, helper" in response.text
+    assert "explore, general, helper" in response.error.message
     await stage.close()
 
 
