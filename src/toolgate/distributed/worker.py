@@ -19,12 +19,11 @@ from toolgate.distributed.status import look
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.ids import uuid7
-from toolgate.sessions import leases
+from toolgate.sessions import Database, leases
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentLoop
     from toolgate.distributed.workers import WorkerState
-    from toolgate.sessions import Database
     from toolgate.sessions.driver import Transaction
 
 _ROUND = 1.0
@@ -62,6 +61,8 @@ class Worker:
     ) -> None:
         self.id = uuid7()
         self._db = db
+        self._pulse = Database(url)
+        """For signs of life alone: they never wait for a connection behind the turns that they keep."""
         self._benches = benches
         self._options = options
         self._approval_timeout = approval_timeout
@@ -138,6 +139,7 @@ class Worker:
             await self._db.write(lambda tx: workers.leave(tx, self.id))
         except ToolgateError as error:
             logger("distributed").warning("worker_not_signed_off", error=str(error))
+        await self._pulse.close()
         self._handout.close()
 
     async def _play(self, turn_id: str, session_id: str) -> None:
@@ -265,7 +267,7 @@ class Worker:
             workers.beat(transaction, about)
             return keeping.renew(transaction, held, self._options.lease)
 
-        found = await self._db.write(unit)
+        found = await self._pulse.write(unit)
         self._heard = asyncio.get_running_loop().time()
         for turn_id, player in players.items():
             if turn_id in found.renewed:
