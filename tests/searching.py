@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.support.privileges import NOBODY, acting_as
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolMode
 from toolgate.settings import Settings
@@ -59,11 +60,5 @@ def open_descriptors() -> int:
 @contextmanager
 def unprivileged() -> Iterator[None]:
     """Be another user for a while if this is root, who may read everything."""
-    if os.geteuid() != 0:
+    with acting_as(NOBODY):
         yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)

@@ -336,13 +336,23 @@ async def test_another_process_may_ask_for_the_end(monkeypatch: pytest.MonkeyPat
     await stage.close()
 
 
+async def _held_until(stage: Stage) -> float:
+    row = await stage.sessions._db.read(lambda tx: tx.row("SELECT lease_until FROM sessions WHERE id = ?1", stage.id))
+    assert row is not None
+    return float(row[0])
+
+
 async def test_the_lease_is_renewed_and_a_lost_one_ends_the_turn() -> None:
     settings = settings_of()
-    short = settings.agent.model_copy(update={"lease_seconds": 0.2})
+    short = settings.agent.model_copy(update={"lease_seconds": 3.0})
     stage = await Stage.set([["a", asyncio.Event().wait]], settings=settings.model_copy(update={"agent": short}))
     stream = stage.loop.handle_message(stage.id, "Hi")
     await anext(stream)
-    await asyncio.sleep(0.4)
+    first = await _held_until(stage)
+    async with asyncio.timeout(60):
+        while await _held_until(stage) == first:
+            await asyncio.sleep(0.02)
+    assert await _held_until(stage) > first
     assert await stage.sessions.try_claim(stage.id) is None
     await stage.sessions._db.write(lambda tx: tx.run("UPDATE sessions SET fence = fence + 1, lease_owner = 'other'"))
     assert [event.code async for event in stream if isinstance(event, TurnFailed)] == ["SESSION_FENCED"]

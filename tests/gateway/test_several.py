@@ -101,18 +101,20 @@ async def test_a_gateway_that_is_killed_in_a_turn_is_noticed_and_the_session_goe
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     with pair(kind, request, tmp_path) as ((process, first), (_, second)):
-        await _killed(process, first, second)
+        await _killed(process, first, second, tmp_path / "root/started")
 
 
-async def _killed(process: Any, first: Gateway, second: Gateway) -> None:
+async def _killed(process: Any, first: Gateway, second: Gateway, started: Path) -> None:
     async with second.client() as other:
         async with first.client() as one:
             session = await one.session("coding")
             await other.data("session.subscribe", session_id=session)
-            await one.send("chat.send", session_id=session, content="Bash sleep 60")
+            await one.send("chat.send", session_id=session, content="Bash touch started; sleep 60")
             await one.until(is_type("tool_call"))
             await other.until(is_type("tool_call"))
-            await asyncio.sleep(0.5)  # the call has started
+            async with asyncio.timeout(PATIENCE):
+                while not started.exists():
+                    await asyncio.sleep(0.05)
             process.send_signal(signal.SIGKILL)
         frames = await _patiently(other)
         assert types(frames)[-3:] == ["tool_result", "error", "stream_chunk"]

@@ -8,8 +8,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 import toolgate
-from tests.support.privileges import NOBODY
-from tests.support.privileges import _everything_imported as everything_imported
+from tests.support.privileges import NOBODY, acting_as
 from toolgate import (
     CallableToolset,
     Plan,
@@ -139,15 +138,8 @@ async def test_c17_a_user_policy_without_permission_is_an_error(public_path: Pat
     open_project = Project(public_path)
     open_project.user_file.write_text(rule("ls", "allow"))
     open_project.user_file.chmod(0)
-    everything_imported()
-    mine = os.geteuid()
-    if mine == 0:
-        os.seteuid(NOBODY)
-    try:
-        with pytest.raises(PolicyError, match="cannot be read: Permission denied"):
-            await open_project.run("ls")
-    finally:
-        os.seteuid(mine)
+    with acting_as(NOBODY), pytest.raises(PolicyError, match="cannot be read: Permission denied"):
+        await open_project.run("ls")
 
 
 async def test_c17_an_invalid_policy_stops_open(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,7 +163,7 @@ def test_f01_a_fifo_does_not_hold_a_search(arena: Arena, engine: str | None) -> 
 
     assert named["error"]["code"] == "INVALID_PARAM"
     assert [match["file"] for match in around["data"]["matches"]] == ["control.txt"]
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
 
 
 @both_engines

@@ -17,8 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
-from tests.support.privileges import NOBODY
-from tests.support.privileges import _everything_imported as everything_imported
+from tests.support.privileges import NOBODY, everything_imported
 from toolgate import CallableToolset, Tool, ToolCall, ToolContext, ToolMode, ToolResponse, ToolResult, Workspace
 from toolgate.protocol.codes import ErrorCode
 from toolgate.runtime.truncator import Truncator

@@ -132,7 +132,7 @@ def test_a_process_that_does_not_end_is_ended_at_the_deadline(tmp_path: Path) ->
         os.close(fd)
 
     assert (ending.complete, found.total) == (False, 1)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30  # the process would sleep for twice as long
 
 
 def test_a_process_is_ended_when_nobody_waits(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_process_is_ended_when_nobody_waits(tmp_path: Path) -> None:
     finally:
         os.close(fd)
 
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30  # the process would sleep for twice as long
 
 
 def test_the_types_are_those_of_ripgrep() -> None:

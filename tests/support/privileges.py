@@ -34,7 +34,7 @@ UIDS = [
 
 
 @cache
-def _everything_imported() -> None:
+def everything_imported() -> None:
     """The other user may not be able to read the modules."""
     import toolgate
 
@@ -82,9 +82,22 @@ def run_as(uid: int, function: Callable[[], T]) -> T:
     return run_apart(uid, function)
 
 
+@contextmanager
+def acting_as(uid: int) -> Iterator[None]:
+    """Be that user for a while, if this is root; whatever is imported meanwhile was imported before."""
+    mine = os.geteuid()
+    if mine == 0 and uid != 0:
+        everything_imported()
+        os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(mine)
+
+
 def run_apart(uid: int, function: Callable[[], T]) -> T:
     """The same in a copy of this process in any case: its limits, its memory and its children are its own."""
-    _everything_imported()
+    everything_imported()
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads; the child starts none of its own

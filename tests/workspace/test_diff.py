@@ -76,10 +76,10 @@ def test_the_same_hunks_as_the_standard_library_where_lines_are_unique(old: list
 
 
 def test_repetitive_texts_do_not_take_for_ever() -> None:
-    begin = time.monotonic()
+    begin = time.process_time()
     diff_of("a\nb\n" * 20_000, "b\na\na\n" * 20_000)
 
-    assert time.monotonic() - begin < 5
+    assert time.process_time() - begin < 5
 
 
 def test_only_newlines_split() -> None:

@@ -80,8 +80,8 @@ def test_a_pattern_that_cannot_be_understood_is_refused(pattern: str) -> None:
     ],
 )
 def test_a_hostile_pattern_takes_no_time(pattern: str, path: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
 
     assert not matches(pattern, path)
 
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5

@@ -36,7 +36,7 @@ def test_nothing_like_it_is_nothing() -> None:
 
 
 def test_it_takes_bounded_time() -> None:
-    begin = time.monotonic()
+    begin = time.process_time()
     nearest("".join(f"the line with number {number}\n" for number in range(50_000)), "the lime wish number x" * 20, "x")
 
-    assert time.monotonic() - begin < 3
+    assert time.process_time() - begin < 3

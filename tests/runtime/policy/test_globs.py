@@ -62,10 +62,10 @@ def test_path_patterns_agree_with_a_regular_expression(pattern: list[str], path:
 
 
 def test_a_hostile_pattern_takes_no_time() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert not TextGlob("*a" * 200 + "b").matches("a" * 100_000)
     assert not PathGlob("**/a/" * 50 + "b").matches("a/" * 1000 + "c")
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_arguments_that_hold_paths_are_known_by_name() -> None:

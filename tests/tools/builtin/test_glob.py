@@ -251,10 +251,10 @@ async def test_a_cancelled_walk_ends(tmp_path: Path) -> None:
 
 async def test_a_hostile_pattern_takes_no_time(tmp_path: Path) -> None:
     plant(tmp_path, {"a" * 200: ""})
-    started = time.perf_counter()
+    started = time.process_time()
 
     assert (await call(GLOB, tmp_path, pattern="*a" * 50 + "b")).data["paths"] == []
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_the_description_says_what_a_model_must_know() -> None:

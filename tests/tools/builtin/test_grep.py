@@ -370,7 +370,7 @@ async def test_a_cancelled_search_leaves_nothing_behind(tmp_path: Path, engine: 
             await task
     else:
         await asyncio.wait([task])
-    assert time.perf_counter() - started < 2
+    assert time.perf_counter() - started < 20  # by itself it would take years
     assert (open_descriptors(), _children()) == (descriptors, children)
 
 
