@@ -33,14 +33,14 @@ async def _answer(args: argparse.Namespace, message: str) -> int:
 
     settings = settings_for(args)
     model = model_of(settings.model)
-    if isinstance(model, SdkModel):
-        model.warm()
     approver = Headless(yes=args.yes, policy_file=settings.policy_file)
     async with assemble(settings, model=model, approver=approver, live_output=args.json) as stack:
         if args.yes:
             _check_sandbox(stack)
         conversation = await conversation_for(stack, args)
         session = await conversation.ensured()
+        if isinstance(model, SdkModel):
+            model.warm()  # not sooner: importing beside another import takes longer than one after the other
         writer: _Json | _Text = _Json(sys.stdout.write, sys.stdout.flush) if args.json else _Text(sys.stdout.write)
         writer.begin(conversation)
         async for event in stack.loop.handle_message(session.id, message):
