@@ -45,7 +45,7 @@ def _steps(key: str, chance: random.Random) -> list[Any]:
 
 
 def _call(kind: str, key: str, chance: random.Random) -> list[Any]:
-    seconds = chance.random() * 0.3
+    seconds = chance.random() * (1.2 if kind == "note" else 0.3)  # long enough to be hit between effect and end
     if kind == "risky":
         return [kind, {"key": key}]
     if kind == "task":
