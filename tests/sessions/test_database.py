@@ -1,15 +1,18 @@
 """Addresses, files and schemas."""
 
+import asyncio
 import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from toolgate.sessions import Database, SessionManager, StoreError, files
 from toolgate.sessions.migrate import upgrade_sqlite
+from toolgate.sessions.neighbours import Neighbours
 from toolgate.sessions.schema import HEAD
 from toolgate.sessions.sqlite import SqliteFile, SqliteMemory
 from toolgate.settings import SessionSettings
@@ -145,3 +148,27 @@ def test_starting_with_sqlite_loads_neither_sqlalchemy_nor_alembic(tmp_path: Pat
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout == "[]\n"
+
+
+async def test_closing_waits_for_whoever_looks_at_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looking, go_on, seen = threading.Event(), threading.Event(), []
+    look = Neighbours._new
+
+    def slow(self: Neighbours) -> list[str]:
+        look(self)
+        looking.set()
+        go_on.wait(10)
+        seen.append(self._connection is not None and self._connection.execute("SELECT 1").fetchone())
+        return []
+
+    db = Database(f"sqlite:///{tmp_path}/a.db")
+    await db.migrate()
+    with db.feed.follow("anything"):
+        await db.driver.listen()
+        monkeypatch.setattr(Neighbours, "_new", slow)
+        await asyncio.to_thread(looking.wait, 10)
+        closing = asyncio.create_task(db.close())
+        await asyncio.sleep(0.2)
+        go_on.set()
+        await closing
+    assert seen == [(1,)]

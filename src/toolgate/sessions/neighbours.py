@@ -73,6 +73,9 @@ class Neighbours:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
         self._task = None
+
+    def let_go(self) -> None:
+        """Close the connection, once no thread looks any more: one that still did would be looking at freed memory."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -126,6 +126,7 @@ class SqliteFile:
         self._closed = True
         await self._writer.close()
         await asyncio.get_running_loop().run_in_executor(None, self._readers.shutdown)
+        self._neighbours.let_go()
         while self._open:
             self._open.pop().close()
 
