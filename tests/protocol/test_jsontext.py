@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolgate.protocol.jsontext import dump, encode, is_unicode, scrub
+from toolgate.protocol.jsontext import dump, encode, encode_result, is_unicode, scrub
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -56,3 +56,15 @@ def test_surrogates_are_seen_and_replaced() -> None:
 
 def test_a_pair_of_surrogates_is_a_character() -> None:
     assert scrub("\ud83d\ude00").encode()
+
+
+@settings(max_examples=80, deadline=None)
+@given(JSON | st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text(), max_size=4))
+def test_a_result_is_written_alike_whichever_way(value: Any) -> None:
+    assert encode_result(value) == encode({"result": value})
+
+
+@pytest.mark.parametrize("value", [{1: "a"}, {None: 1}, {"a": {1, 2}}, {"a": b"x"}, object()])
+def test_a_result_that_is_no_json_or_has_other_keys_than_strings_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError):
+        encode_result(value)

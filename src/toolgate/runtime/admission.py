@@ -9,10 +9,11 @@ from pydantic import ValidationError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.runtime import denials
-from toolgate.runtime.arguments import ArgumentsError, parse_arguments
+from toolgate.runtime.arguments import SURELY_SMALL, ArgumentsError, parse_arguments
 from toolgate.runtime.breaker import Breaker
 from toolgate.runtime.failures import failure_of
-from toolgate.runtime.registry import RegistryView, ToolRegistry
+from toolgate.runtime.flat import given_of
+from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.repair import example_of, problems_of, repair_message, unknown_keys
 from toolgate.runtime.run import Entry, Run
 from toolgate.tools.context import ToolContext
@@ -28,8 +29,7 @@ class Admission:
         self._breaker = breaker
         self._entries: dict[str, Entry] = {}
         self._changes = registry.changes
-        # one of somebody else's making may answer differently every time: it is asked about every call
-        self._steady = type(registry) in (ToolRegistry, RegistryView)
+        self._steady = registry.steady
 
     def admit(self, run: Run) -> ToolResponse | None:
         """The refusal, or None: then the run has its entry, its arguments and its parameters."""
@@ -48,11 +48,15 @@ class Admission:
                     return refusal
                 entry = run.found
             text: str = run.arguments
-            if entry.flat is not None:
-                read = entry.flat.read(text)
-                if read is not None:
-                    run.arguments, run.values = read
-                    return None
+            if entry.flat is not None and len(text) <= SURELY_SMALL:
+                try:
+                    values, _, names = entry.flat(text, strict=True)
+                    if len(names) == text.count(":"):
+                        run.values = values
+                        run.arguments = values if len(names) == len(values) else given_of(values, names)
+                        return None
+                except ValidationError:
+                    pass  # the exact way has the words for it
             arguments = run.arguments = parse_arguments(text)
             if entry.foreign is None and (entry.keys is None or arguments.keys() <= entry.keys):
                 run.params = entry.validate(text if arguments else "{}", strict=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pydantic.fields import FieldInfo
-from pydantic_core import CoreSchema, PydanticUndefined, SchemaValidator, ValidationError, core_schema
+from pydantic_core import CoreSchema, PydanticUndefined, SchemaValidator, core_schema
 
-from toolgate.runtime.arguments import SURELY_SMALL
 from toolgate.tools.function import FunctionTool
 
 _SCHEMAS: dict[Any, CoreSchema] = {
@@ -17,38 +17,30 @@ _SCHEMAS: dict[Any, CoreSchema] = {
 }
 """Types whose values are the very values that the JSON holds."""
 
-
-class FlatArguments:
-    """Reads the arguments of a function that takes nothing else; what it is not sure of is for the exact way."""
-
-    def __init__(self, schemas: dict[str, CoreSchema]) -> None:
-        fields = {name: core_schema.model_field(schema) for name, schema in schemas.items()}
-        validator = SchemaValidator(core_schema.model_fields_schema(fields, extra_behavior="forbid"))
-        self._validate = validator.validate_json
-
-    def read(self, text: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """What the call gave, and what the function gets; None where the exact way has to look.
-
-        Every key brings a colon: as many colons as keys means that no key stood twice.
-        """
-        if len(text) > SURELY_SMALL:
-            return None
-        try:
-            values, _, names = self._validate(text, strict=True)
-        except ValidationError:
-            return None
-        if len(names) != text.count(":"):
-            return None
-        return values if len(names) == len(values) else {name: values[name] for name in values if name in names}, values
+Validate = Callable[..., tuple[dict[str, Any], None, set[str]]]
 
 
-def flat_arguments(tool: object) -> FlatArguments | None:
-    """The reader for a function whose parameters are all of these types and nothing more; else None."""
+def given_of(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    """What the call gave of the values that the function gets."""
+    return {name: value for name, value in values.items() if name in names}
+
+
+def flat_validator(tool: object) -> Validate | None:
+    """What reads the arguments of a function whose parameters are all of these types and nothing more; else None.
+
+    It returns the values by name, nothing, and the names that were given, or raises a `ValidationError`. A key that
+    stands twice it does not see: every key brings a colon, so there must be as many colons as names.
+    """
     if type(tool) is not FunctionTool or not tool.is_plain or tool.timeout is not None:
         return None
     schemas = {name: _schema(field) for name, field in tool.Params.model_fields.items()}
     known = {name: schema for name, schema in schemas.items() if schema is not None}
-    return FlatArguments(known) if len(known) == len(schemas) else None
+    if len(known) < len(schemas):
+        return None
+    fields = {name: core_schema.model_field(schema) for name, schema in known.items()}
+    validator = SchemaValidator(core_schema.model_fields_schema(fields, extra_behavior="forbid"))
+    validate: Validate = validator.validate_json
+    return validate
 
 
 def _schema(field: FieldInfo) -> CoreSchema | None:

@@ -108,7 +108,7 @@ class Pipeline:
                 waited = work.send(None)
             except StopIteration as stop:
                 value = stop.value
-                if entry.said is None or isinstance(value, ToolResponse):
+                if entry.said is None or (type(value) is not dict and isinstance(value, ToolResponse)):
                     response = _response(entry, value)
             else:
                 rest = self._go_on(run, entry, begun(work, waited), held)

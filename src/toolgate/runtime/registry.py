@@ -45,6 +45,11 @@ class ToolRegistry:
         self.changes = Changes()
         """Whoever remembers an answer of this registry asks again when the count has moved."""
 
+    @property
+    def steady(self) -> bool:
+        """Whether its answers stay the same until it changes; one of somebody else's making may answer as it likes."""
+        return type(self) is ToolRegistry
+
     def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
         """Have `listener` called after every change of what can be seen; what is returned ends that."""
         token = object()
@@ -158,6 +163,11 @@ class RegistryView(ToolRegistry):
         self._parent = parent
         self.changes = parent.changes
         self._visible = frozenset(names)
+
+    @property
+    def steady(self) -> bool:
+        """As the parent's."""
+        return type(self) is RegistryView and self._parent.steady
 
     def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
         """The parent's changes: they may be about what this view shows."""

@@ -17,7 +17,7 @@ from toolgate.protocol.plan import Plan
 from toolgate.protocol.record import Decision, Gate
 from toolgate.runtime.arguments import ArgumentsError, parse_arguments
 from toolgate.runtime.execution import invoker, responder
-from toolgate.runtime.flat import flat_arguments
+from toolgate.runtime.flat import flat_validator
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.foreign import ForeignTool
@@ -47,7 +47,7 @@ class Entry:
         self.respond = responder(tool)
         self.said = tool.said if self.plain_render and isinstance(tool, FunctionTool) else None
         """The text of the envelope of a plain value, where such a value is an answer."""
-        self.flat = flat_arguments(tool)
+        self.flat = flat_validator(tool)
         self.function: Any = tool.function if self.flat is not None and isinstance(tool, FunctionTool) else None
         """What is called with the values that `flat` reads."""
         self.passed_at = -1

@@ -1,0 +1,116 @@
+"""The mode gate's answer is kept only as long as everything that it depends on stays as it is."""
+
+from typing import Any
+
+import toolgate
+from tests.kit import BOTH, ProbeTool, call, code_of
+from toolgate import CallableToolset, ToolContext, ToolMode, ToolRegistry
+
+CODING, CHAT = ToolMode.coding, ToolMode.chat_safe
+
+
+def registry_of(*tools: Any) -> ToolRegistry:
+    registry = ToolRegistry()
+    for tool in tools:
+        registry.register(tool)
+    return registry
+
+
+async def passes(toolset: CallableToolset) -> str | None:
+    return code_of(await toolset.handle(call()))
+
+
+async def test_an_override_acts_on_the_next_call_and_its_loosening_too() -> None:
+    registry = registry_of(ProbeTool())
+    toolset = registry.toolset(CODING, ToolContext())
+    assert await passes(toolset) is None
+    registry.set_mode_override("probe", [CHAT])
+    assert await passes(toolset) == "MODE_DENIED"
+    registry.set_mode_override("probe", [CHAT, CODING])
+    assert await passes(toolset) is None
+
+
+async def test_a_tool_that_is_taken_away_or_exchanged() -> None:
+    first, second = ProbeTool(), ProbeTool()
+    registry = registry_of(first)
+    toolset = registry.toolset(CODING, ToolContext())
+    assert await passes(toolset) is None
+    registry.unregister("probe")
+    assert await passes(toolset) == "TOOL_NOT_FOUND"
+    registry.register(second)
+    assert await passes(toolset) is None
+    assert (len(first.calls), len(second.calls)) == (1, 1)
+
+
+async def test_an_override_of_the_parent_acts_on_a_view_and_on_a_view_of_it() -> None:
+    registry = registry_of(ProbeTool())
+    toolset = registry.filter(["probe"]).filter(["probe"]).toolset(CODING, ToolContext())
+    assert await passes(toolset) is None
+    registry.set_mode_override("probe", [])
+    assert await passes(toolset) == "MODE_DENIED"
+
+
+async def test_a_tool_that_tightens_itself() -> None:
+    tool = ProbeTool()
+    toolset = registry_of(tool).toolset(CODING, ToolContext())
+    assert await passes(toolset) is None
+    tool.allowed_modes = frozenset({CHAT})
+    assert await passes(toolset) == "MODE_DENIED"
+    modes = {CODING}
+    tool.allowed_modes = modes  # type: ignore[assignment]  # a set that somebody can change
+    assert await passes(toolset) is None
+    modes.clear()
+    assert await passes(toolset) == "MODE_DENIED"
+
+
+async def test_a_context_whose_mode_changes() -> None:
+    toolset = CallableToolset([ProbeTool(allowed_modes=frozenset({CODING}))], ToolContext(mode=CODING))
+    assert await passes(toolset) is None
+    toolset.context.mode = CHAT
+    assert await passes(toolset) == "MODE_DENIED"
+
+
+async def test_a_registry_with_a_mind_of_its_own_is_asked_about_every_call() -> None:
+    class Moody(ToolRegistry):
+        asked = 0
+
+        def check_mode(self, name: str, mode: ToolMode) -> bool:
+            self.asked += 1
+            return self.asked < 3
+
+    registry = Moody()
+    registry.register(ProbeTool())
+    toolset = CallableToolset(registry, ToolContext(mode=CODING))
+    assert [await passes(toolset) for _ in range(3)] == [None, None, "MODE_DENIED"]
+    registry.asked = 0
+    view = CallableToolset(registry.filter(["probe"]), ToolContext(mode=CODING))
+    assert [await passes(view) for _ in range(3)] == [None, None, "MODE_DENIED"]
+
+
+async def test_a_tool_that_rests_is_asked_about_every_call() -> None:
+    class Resting(ProbeTool):
+        seconds = 0.0
+
+        def resting(self) -> tuple[float, str]:
+            return self.seconds, "the server"
+
+    tool = Resting()
+    toolset = registry_of(tool).toolset(CODING, ToolContext())
+    assert await passes(toolset) is None
+    tool.seconds = 5.0
+    assert await passes(toolset) == "CIRCUIT_OPEN"
+
+
+async def test_a_broken_tool_rests_although_it_has_passed_before() -> None:
+    @toolgate.tool(modes=BOTH)
+    async def probe(broken: bool = False) -> str:
+        """Probe."""
+        if broken:
+            raise ValueError("no")
+        return "done"
+
+    toolset = registry_of(probe).toolset(CODING, ToolContext())
+    assert await passes(toolset) is None
+    for _ in range(3):
+        assert code_of(await toolset.handle(call(arguments={"broken": True}))) == "INTERNAL_ERROR"
+    assert await passes(toolset) == "CIRCUIT_OPEN"
