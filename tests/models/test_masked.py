@@ -55,6 +55,14 @@ async def test_arguments_of_calls_are_masked_and_the_rest_stays() -> None:
     assert [found.arguments for found in calls] == ['{"a": "[redacted]"}']
 
 
+async def test_the_name_of_a_call_is_masked() -> None:
+    model = MaskedModel(ScriptedModel([[ToolCall(id="c", name=f"x{SECRETS[1]}", arguments="{}")]]), SECRETS)
+
+    assert [item async for item in model.stream(ModelRequest([]))] == [
+        ToolCall(id="c", name="x[redacted]", arguments="{}")
+    ]
+
+
 async def test_what_is_no_text_is_passed_on_and_the_stream_is_closed() -> None:
     closed = []
 

@@ -39,6 +39,15 @@ def test_the_runtimes_secrets_are_found_in_the_settings() -> None:
     assert secrets_of(Settings.defaults()) == ()
 
 
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"])
+async def test_a_key_that_an_sdk_would_read_is_one_of_them(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, KEY)
+    result = await toolset_of(ProbeTool(echo, Params=Echo)).handle(call(arguments={"text": KEY}))
+
+    assert KEY not in result.output + result.response.to_json()
+    assert MARK in result.output
+
+
 @pytest.mark.parametrize("secret", [TOKEN, KEY])
 async def test_a_secret_appears_nowhere_in_a_result(secret: str) -> None:
     result = await toolset_of(ProbeTool(echo, Params=Echo), settings=settings()).handle(

@@ -44,5 +44,5 @@ class MaskedModel:
 
 
 def _without(call: ToolCall, secrets: tuple[str, ...]) -> ToolCall:
-    arguments = mask(call.arguments, secrets)
-    return call if arguments == call.arguments else call.model_copy(update={"arguments": arguments})
+    shown = {"name": mask(call.name, secrets), "arguments": mask(call.arguments, secrets)}
+    return call if (call.name, call.arguments) == tuple(shown.values()) else call.model_copy(update=shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ _LONGEST_KEY = 200
 _SHORTEST = 6
 """Characters of a secret that is masked: a shorter one would be found in everything."""
 
+_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 _SECRET_KEY = re.compile(
     r"pass(word|wd|phrase)|secret|token|api[_-]?key|authorization|credential|private[_-]?key", re.IGNORECASE
 )
@@ -54,7 +56,7 @@ def _shown(key: Any) -> Any:
 
 
 def secrets_of(settings: Settings) -> tuple[str, ...]:
-    """The runtime's own secrets: every set `SecretStr` in the settings."""
+    """The runtime's own secrets: every set `SecretStr` in the settings, and the keys that the models' SDKs read."""
     from pydantic import BaseModel, SecretStr
 
     found: list[str] = []
@@ -62,6 +64,7 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
         fields = area.__dict__.values() if isinstance(area, BaseModel) else (area,)
         found.extend(value.get_secret_value() for value in fields if isinstance(value, SecretStr))
     found.extend(settings.gateway.tokens_by_user().values())
+    found.extend(os.environ[name] for name in _KEYS if name in os.environ)
     return tuple(secret for secret in found if len(secret) >= _SHORTEST)
 
 
