@@ -136,7 +136,7 @@ def test_the_database_of_the_compose_file_has_connections_for_all() -> None:
     database = documents(DEPLOY / "compose.yaml")[0]["services"]["database"]
     [allowed] = [int(word.partition("=")[2]) for word in database["command"] if word.startswith("max_connections=")]
 
-    assert allowed > 33 + 6 * 39
+    assert allowed > 34 + 6 * 40
 
 
 def test_pods_end_after_nobody_is_sent_to_them_and_see_nothing_of_the_cluster() -> None:

@@ -135,7 +135,10 @@ def _sandbox(settings: Settings) -> Iterator[Check]:
         yield Check(name="sandbox", state="missing", finding="switched off", advice=advice)
     bubblewrap, namespaces, abi = probe.bubblewrap(), probe.user_namespaces(), landlock.version()
     install = "Debian, Ubuntu: apt-get install bubblewrap. Fedora: dnf install bubblewrap."
-    allow = "In a container, allow user namespaces (for example a seccomp profile that permits unshare and mount)."
+    allow = (
+        "In a container, allow user namespaces. Docker: --security-opt seccomp=unconfined, systempaths=unconfined and, "
+        "where there is AppArmor, apparmor=unconfined. Without, people are asked about every command."
+    )
     yield Check(
         name="bubblewrap",
         state="ok" if bubblewrap.works else "missing",
@@ -162,6 +165,8 @@ _EXTRAS = {
     "cli": "the terminal chat",
     "gateway": "the gateway",
     "postgres": "sessions in PostgreSQL",
+    "distributed": "turns on several machines",
+    "metrics": "numbers for Prometheus",
     "mcp": "MCP",
     "openai": "OpenAI models",
     "anthropic": "Anthropic models",
