@@ -136,6 +136,12 @@ def test_a_rule_made_in_a_program_is_checked_too() -> None:
         Rule(tool="Bash", words=("rm",), decision="deny", match=("ls",))
 
 
+def test_a_byte_order_mark_and_crlf_change_nothing() -> None:
+    text = '[[rule]]\ntool = "x"\ndecision = "deny"\n'
+
+    assert parse_policy("\ufeff" + text.replace("\n", "\r\n"), "p") == parse_policy(text, "p")
+
+
 def test_a_missing_user_file_has_no_rules(tmp_path: Path) -> None:
     assert Policy.load(user_file=tmp_path / "none.toml").decide("x", {}, None) is None
 

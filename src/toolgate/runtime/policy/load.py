@@ -44,7 +44,7 @@ def parse_policy(text: str, name: str) -> Document:
     import tomllib
 
     try:
-        document = tomllib.loads(text)
+        document = tomllib.loads(text.removeprefix("\ufeff"))  # editors on Windows begin files with it
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise PolicyError(f"{name}: is not TOML: {error}. A rule is {_SHAPE}.") from None
     for key in document:
