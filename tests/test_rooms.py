@@ -83,7 +83,9 @@ def _opening(code: str) -> list[str]:
         for line, name in _names(ast.parse(code))
         if (name in OPENS or name.rpartition(".")[2] in PATH_METHODS)
         and not name.startswith("toolgate.")
-        and not name.endswith(("journal.open", "with_suffix('.md').read_text"))
+        and not name.endswith(
+            ("journal.open", "with_suffix('.md').read_text", "with_name('parameters.json').read_bytes")
+        )
     ]
 
 

@@ -1,6 +1,7 @@
 """The door of the built-in tools: every class of the contract is found there, and is what the registry holds."""
 
 import json
+from pathlib import Path
 
 import toolgate
 from toolgate.tools import builtin
@@ -16,7 +17,7 @@ def test_every_class_comes_through_the_door() -> None:
 
 
 def test_what_was_written_down_about_parameters_is_what_they_are() -> None:
-    written = json.loads(builtin.PARAMETERS.read_bytes())
+    written = json.loads(Path(builtin.__file__).with_name("parameters.json").read_bytes())
     tools = builtin.builtin_tools()
 
     assert written == {tool.name: parameters_schema(tool.Params) for tool in tools}, (

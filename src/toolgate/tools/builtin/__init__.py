@@ -53,14 +53,13 @@ _WHERE = {
 }
 
 
-PARAMETERS = Path(__file__).with_name("parameters.json")
-"""The schemas of all parameters, made by scripts/tool_parameters.py: making them takes longer than all the rest."""
-
-
 def builtin_tools() -> list[Tool[Any]]:
-    """One instance of every built-in tool, in the order in which they are shown."""
+    """One instance of every built-in tool, in the order in which they are shown.
+
+    Their schemas are written down (by scripts/tool_parameters.py): making them takes longer than everything else here.
+    """
     tools: list[Tool[Any]] = [__getattr__(name)() for name in _WHERE]
-    schemas = json.loads(PARAMETERS.read_bytes())
+    schemas = json.loads(Path(__file__).with_name("parameters.json").read_bytes())
     for tool in tools:
         if tool.name in schemas:
             tool.parameters = schemas[tool.name]
