@@ -10,7 +10,6 @@ import asyncio
 import functools
 from collections.abc import Awaitable, Coroutine
 from time import perf_counter
-from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
@@ -19,14 +18,12 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.jsontext import encode
 from toolgate.protocol.plan import Plan
 from toolgate.protocol.record import Decision
-from toolgate.runtime import denials
 from toolgate.runtime.admission import Admission
 from toolgate.runtime.breaker import Breaker
-from toolgate.runtime.execution import awaited, begun
+from toolgate.runtime.executor import Executor
 from toolgate.runtime.failures import failure_of, internal
-from toolgate.runtime.finish import plain_result, rendered, result_of
+from toolgate.runtime.finish import rendered, result_of
 from toolgate.runtime.limits import OutputLimits
-from toolgate.runtime.locks import WriterLock
 from toolgate.runtime.masking import OnOutput, masked_output
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.permission import authorise, weigh
@@ -48,15 +45,14 @@ class Pipeline:
     def __init__(self, registry: ToolRegistry, context: ToolContext) -> None:
         self._context = context
         self._breaker: Breaker = context.shared.setdefault("breaker", Breaker(context.clock))
-        self._writers: WriterLock = context.shared.setdefault("writers", WriterLock())
         self._admission = Admission(registry, context, self._breaker)
         check_policy(context)
         self._limits = OutputLimits(context)
-        self._plain = 0 if self._limits.secrets else self._limits.surely_fits
-        """An output of at most so many characters can leave as it is."""
         self._recording = None
         if context.recorder is not None:
             self._recording = Recording(context.recorder, context.session_id, self._limits.secrets)
+        plain = 0 if self._limits.secrets else self._limits.surely_fits
+        self._executor = Executor(context, self._breaker, self._recording, plain)
         if (with_spans := traced(self.run, context.session_id)) is not None:
             vars(self)["run"] = with_spans  # in place of the method, so that without a tracer nothing is asked a call
 
@@ -79,7 +75,10 @@ class Pipeline:
             or self._policy.concerns(entry.tool.name)
         ):
             return self._handle(run, entry, pending)
-        return self._attempt(run, entry, pending)
+        answer = self._executor.attempt(run, entry, pending)
+        if isinstance(answer, ToolResult):
+            return answer
+        return self._ended(run, answer) if isinstance(answer, ToolResponse) else self._go_on(run, answer)
 
     async def _handle(self, run: Run, entry: Entry, pending: PendingResult) -> ToolResult:
         """A call that something may have to be looked up, asked or recorded for."""
@@ -89,48 +88,11 @@ class Pipeline:
         if response is None and (entry.careful or self._policy.concerns(run.call.name)):
             response = await self._permit(run, entry)
         if response is None:
-            response = await self._execute(run, entry, pending)
+            response = await self._executor.execute(run, entry, pending)
         return await self._end(run, response)
 
-    def _attempt(self, run: Run, entry: Entry, pending: PendingResult) -> ToolResult | Coroutine[Any, Any, ToolResult]:
-        """Run a tool that needs no more than its turn, as far as it goes without waiting."""
-        held = entry.writes and self._writers.enter()
-        if held is None:
-            return self._handle(run, entry, pending)
-        run.executed = True
-        response = None
-        try:
-            values = run.values
-            work = entry.invoke(run, pending) if values is None else entry.function(**values)
-            if type(work) is not CoroutineType:
-                work = awaited(work)
-            try:
-                waited = work.send(None)
-            except StopIteration as stop:
-                value = stop.value
-                if entry.said is None or (type(value) is not dict and isinstance(value, ToolResponse)):
-                    response = _response(entry, value)
-            else:
-                rest = self._go_on(run, entry, begun(work, waited), held)
-                held = False
-                return rest
-        except (asyncio.CancelledError, GeneratorExit):
-            raise
-        except BaseException as error:  # noqa: BLE001 - whatever is raised becomes an answer
-            response = failure_of(error, entry.tool.name, run.arguments.get("path"))
-        finally:
-            if held:
-                self._writers.leave()
-        if response is None:
-            assert entry.said is not None
-            result = plain_result(run, entry.said, value, self._plain)
-            if result is not None:
-                return result
-            response = entry.respond(value)
-        return self._ended(run, response)
-
-    async def _go_on(self, run: Run, entry: Entry, work: Awaitable[Any], held: bool) -> ToolResult:
-        return await self._end(run, await self._answered(run, entry, work, held))
+    async def _go_on(self, run: Run, work: Awaitable[ToolResponse]) -> ToolResult:
+        return await self._end(run, await work)
 
     def _ended(self, run: Run, response: ToolResponse) -> ToolResult | Coroutine[Any, Any, ToolResult]:
         """The result, or what has to be written first."""
@@ -203,7 +165,7 @@ class Pipeline:
             if response is None and (response := self._admission.gates_again(run, entry)) is not None:
                 inner.refused = run.refused
             if response is None:
-                response = await self._execute(inner, inner.entry, pending)
+                response = await self._executor.execute(inner, inner.entry, pending)
         result = result_of(inner, *self._rendered(inner, response))
         self._tell_breaker(inner, result.response)
         run.extras = result.extras
@@ -220,32 +182,6 @@ class Pipeline:
             return None
         call = ToolCall(id=run.call.id, name=routed.tool_name, arguments=encode(routed.arguments))
         return routed, Run(call, self._context, run.started)
-
-    async def _execute(self, run: Run, entry: Entry, pending: PendingResult) -> ToolResponse:
-        """Run it in its turn."""
-        held = entry.writes and (self._writers.enter() or await self._writers.wait())
-        return await self._answered(run, entry, self._unhindered(run, entry, pending), held)
-
-    async def _unhindered(self, run: Run, entry: Entry, pending: PendingResult) -> Any:
-        """What the tool returns, or what keeps it from running."""
-        if run.plan is not None or self._recording is not None or not self._breaker.quiet:
-            obstacle = await self._obstacle(run, entry.tool.name)
-            if obstacle is not None:
-                return obstacle
-        run.executed = True
-        return await entry.invoke(run, pending)
-
-    async def _answered(self, run: Run, entry: Entry, work: Awaitable[Any], held: bool) -> ToolResponse:
-        """What the tool answers; whatever it does, the runtime lives and the call is answered."""
-        try:
-            return _response(entry, await work)
-        except (asyncio.CancelledError, GeneratorExit):
-            raise
-        except BaseException as error:  # noqa: BLE001 - whatever is raised becomes an answer
-            return failure_of(error, entry.tool.name, run.arguments.get("path"))
-        finally:
-            if held:
-                self._writers.leave()
 
     def _tell_breaker(self, run: Run, response: ToolResponse) -> None:
         broken = run.is_broken(response)
@@ -287,29 +223,6 @@ class Pipeline:
         shows, secrets = self._context.on_output, self._limits.secrets
         return masked_output(shows, secrets) if shows is not None and secrets else shows
 
-    async def _obstacle(self, run: Run, name: str) -> ToolResponse | None:
-        """What keeps the call from running now: it rests, the world is not as planned, or it cannot be recorded."""
-        run.began = self._breaker.begin(name)
-        if not run.began:
-            return denials.circuit_open(name, self._breaker.remaining(name))
-        obstacle = self._changed_since(run.plan) if run.plan is not None else None
-        if obstacle is None and self._recording is not None:
-            obstacle = await self._recording.start(run)
-        return obstacle
-
-    def _changed_since(self, plan: Plan) -> ToolResponse | None:
-        if not plan.preconditions:
-            return None
-        workspace = self._context.require_workspace()
-        changed = [item.resource for item in plan.preconditions if workspace.state(item.resource) != item.state]
-        if not changed:
-            return None
-        return ToolResponse.failure(
-            ErrorCode.CONFLICT,
-            f"{', '.join(map(repr, changed))} changed after this call was planned; nothing was done.",
-            next_step="Read it again and repeat the call on what is there now.",
-        )
-
     def _rendered(self, run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
         response, output = rendered(run, response)
         return self._limits.masked(response, output) if self._limits.secrets else (response, output)
@@ -320,8 +233,3 @@ class Pipeline:
         if self._recording is not None:
             await self._recording.finish(run.inner or run, response)
         return result_of(run, response, output)
-
-
-def _response(entry: Entry, value: Any) -> ToolResponse:
-    """The envelope of what a tool returned."""
-    return value if isinstance(value, ToolResponse) else entry.respond(value)
