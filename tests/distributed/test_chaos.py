@@ -5,6 +5,7 @@ import contextlib
 import functools
 import itertools
 import json
+import math
 import os
 import random
 import sys
@@ -91,9 +92,9 @@ async def _waited(machines: Cluster, turn_id: str) -> Turn:
         await asyncio.sleep(0.2)
 
 
-def _gateway(machines: Cluster) -> Process:
+def _gateway(machines: Cluster, way: str) -> Process:
     tokens = ",".join(f"user{number}:token-of-user{number}" for number in range(USERS))
-    return gateway(machines, TOOLGATE_GATEWAY_TOKENS=tokens)
+    return gateway(machines, TOOLGATE_GATEWAY_TOKENS=tokens, TOOLGATE_DATABASE_URL=way)
 
 
 async def test_every_turn_ends_and_nothing_is_lost_or_done_twice(machines: Cluster) -> None:
@@ -106,7 +107,7 @@ async def test_every_turn_ends_and_nothing_is_lost_or_done_twice(machines: Clust
             machines.worker(TEST_CLOCK_SKEW="86400"),
             machines.worker(TEST_CLOCK_SKEW="-86400"),
         ]
-        gateways = [_gateway(machines), _gateway(machines)]
+        gateways = [_gateway(machines, way), _gateway(machines, way)]
         await machines.ready(*workers)
         users = [f"user{number % USERS}" for number in range(SESSIONS)]
         sessions = [(await machines.sessions.create("coding", user=user, project="main")).id for user in users]
@@ -114,7 +115,7 @@ async def test_every_turn_ends_and_nothing_is_lost_or_done_twice(machines: Clust
             Follower(one, [session for session, user in zip(sessions, users, strict=True) if user == one], gateways)
             for one in sorted(set(users))
         ]
-        trouble = Trouble(machines, workers, gateways, proxy, lambda: _gateway(machines), random.Random(seed))
+        trouble = Trouble(machines, workers, gateways, proxy, lambda: _gateway(machines, way), random.Random(seed))
         talks = await _while_it_goes_wrong(machines, trouble, followers, sessions, seed)
         seen = {session: seqs for follower in followers for session, seqs in follower.seen.items()}
         notes = Counter(machines.effects())
@@ -138,7 +139,7 @@ async def _while_it_goes_wrong(
 ) -> list[Talk]:
     """The turns of every session, played while everything breaks; then the followers catch up."""
     done: list[int] = []
-    troubling = asyncio.create_task(trouble.go_on())
+    troubling = asyncio.create_task(trouble.go_on(1 if SIZE == 1 else math.inf))
     following = [asyncio.create_task(follower.follow(machines, random.Random(seed))) for follower in followers]
     try:
         async with asyncio.timeout(200 if SIZE == 1 else 1500):

@@ -13,7 +13,7 @@ KINDS = ("cut", "gateway", "kill", "pause", "restart", "swallow")
 
 
 class Trouble:
-    """Kills and pauses workers, kills gateways, restarts the server, and breaks the way of the first worker to it."""
+    """Kills and pauses workers, kills gateways, restarts the server, and breaks the way of some of them to it."""
 
     def __init__(
         self,
@@ -37,10 +37,10 @@ class Trouble:
         """Whether each kind of trouble has been there."""
         return all(self.counts[kind] for kind in KINDS)
 
-    async def go_on(self) -> None:
-        """Make trouble until cancelled."""
+    async def go_on(self, rounds: float) -> None:
+        """Make trouble of every kind, so many times or until cancelled."""
         try:
-            while True:
+            while self.counts.total() < rounds * len(KINDS):
                 for what in self._chance.sample(KINDS, len(KINDS)):
                     await asyncio.sleep(self._chance.random() * 1.5)
                     await getattr(self, f"_{what}")()
