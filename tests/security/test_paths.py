@@ -198,9 +198,13 @@ def test_p09_a_swapped_directory_is_never_read(arena: Arena, how: Confinement) -
         workspace.close()
         return read, denied, leaked
 
+    read = denied = leaked = rounds = 0
     with swapper(arena):
-        read, denied, leaked = run_as(arena.uid, race)
-    assert (leaked, read + denied) == (0, 1000 * TORTURE)
+        while rounds < 1 or (rounds < 100 and not (read and denied)):  # until both have had the processor
+            counts = run_as(arena.uid, race)
+            read, denied, leaked = read + counts[0], denied + counts[1], leaked + counts[2]
+            rounds += 1
+    assert (leaked, read + denied) == (0, 1000 * TORTURE * rounds)
     assert read > 0, "an implementation that refuses everything must fail"
     assert denied > 0, "the race never took place"
 
