@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
+from toolgate.log import logger
 from toolgate.protocol.plan import Access
+from toolgate.shell import dump
 from toolgate.shell.state import SENSITIVE, ShellState
 
 _ORDER: tuple[Access, ...] = ("read", "write", "full")
@@ -27,7 +30,7 @@ class Memory:
     def __init__(self, first: ShellState) -> None:
         self._first = first
         self._latest = first
-        self._made_under: Access = "full"
+        self._dumped: tuple[bytes, ShellState] | None = None
         self._sourced: dict[Access, ShellState] = dict.fromkeys(_ORDER, first)
 
     @property
@@ -48,9 +51,28 @@ class Memory:
     def keep(self, access: Access, state: ShellState) -> None:
         """Remember what a command left behind; lower accesses may source it, higher ones not."""
         self._latest = state
-        self._made_under = access
         for level in _ORDER[: _ORDER.index(access) + 1]:
             self._sourced[level] = state
+
+    def take(self, access: Access, text: bytes) -> None:
+        """Remember what a command wrote down as it ended; one that wrote nothing, or nonsense, has changed nothing."""
+        try:
+            if text:
+                self.keep(access, self._parsed(text))
+        except dump.BadDump as error:
+            logger("shell").warning("state_not_kept", reason=str(error))
+
+    def _parsed(self, text: bytes) -> ShellState:
+        """The state that a dump stands for; most commands leave what they found."""
+        if self._dumped is None or self._dumped[0] != text:
+            self._dumped = text, dump.parse(text)
+        return self._dumped[1]
+
+    def directory_in(self, root: str) -> str:
+        """The directory after the last command: relative to the root inside it, absolute elsewhere."""
+        directory = os.fsdecode(self._latest.directory)
+        inside = directory == root or directory.startswith(root + "/")
+        return os.path.relpath(directory, root) if inside else directory
 
     def forget(self) -> None:
         """Back to the first state."""

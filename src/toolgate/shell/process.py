@@ -16,6 +16,7 @@ from functools import partial
 
 from toolgate.shell import dump, script, tree
 from toolgate.shell.capture import Capture
+from toolgate.shell.descriptors import Descriptors
 from toolgate.shell.sandbox.groups import ControlGroup
 from toolgate.shell.sandbox.layer import Layer
 from toolgate.shell.sandbox.plan import View
@@ -51,8 +52,7 @@ class ShellProcess:
         self.view = start.view
         self.layer = start.layer
         self.loaded: ShellState | None = None
-        self._open: set[int] = set()
-        self._writing: set[int] = set()
+        self._fds = Descriptors(self._loop)
         self._inner = -1
         """A handle of the namespace's first process, with which everything in it ends."""
         self._told = b""
@@ -64,7 +64,7 @@ class ShellProcess:
         try:
             self._spawn(start)
         except BaseException:
-            self._close_all()
+            self._fds.close()
             raise
         self.ended: asyncio.Future[int] = self._loop.create_future()
         self._loop.add_reader(self._handle, self._reap)
@@ -72,12 +72,12 @@ class ShellProcess:
         self._loop.add_reader(self._up, self._came_up)
 
     def _spawn(self, start: Start) -> None:
-        state, self._state_fd = map(self._keep, os.pipe())
-        self._waiting, self._command_fd = map(self._keep, os.pipe())
-        self.stdout, stdout = map(self._keep, os.pipe())
-        self.stderr, stderr = map(self._keep, os.pipe())
-        self._info, info = map(self._keep, os.pipe())
-        self._up, up = map(self._keep, os.pipe())
+        state, self._state_fd = self._fds.pipe()
+        self._waiting, self._command_fd = self._fds.pipe()
+        self.stdout, stdout = self._fds.pipe()
+        self.stderr, stderr = self._fds.pipe()
+        self._info, info = self._fds.pipe()
+        self._up, up = self._fds.pipe()
         self._inherited = (state, self._waiting)
         text = script.prelude(
             up_fd=up,
@@ -88,7 +88,7 @@ class ShellProcess:
         )
         wrapper = start.layer.wrap(start.view, info)
         for fd in wrapper.fds:
-            self._keep(fd)
+            self._fds.keep(fd)
         self._process = subprocess.Popen(
             [*start.group.wrap(wrapper.argv), "bash", "--norc", "--noprofile", "-c", text, "bash"],
             stdin=subprocess.DEVNULL,
@@ -98,9 +98,9 @@ class ShellProcess:
             env=dict(start.environment),
             cwd="/",
         )
-        self._handle = self._keep(os.pidfd_open(self._process.pid))
+        self._handle = self._fds.keep(os.pidfd_open(self._process.pid))
         for fd in (state, stdout, stderr, info, up, *wrapper.fds):
-            self._drop(fd)
+            self._fds.drop(fd)
         for fd in (self.stdout, self.stderr, self._state_fd, self._command_fd):
             os.set_blocking(fd, False)
         _enlarge(self.stdout)
@@ -108,7 +108,7 @@ class ShellProcess:
     def load(self, state: ShellState) -> None:
         """Give the shell its state; once only, and before the command."""
         self.loaded = state
-        self._send(self._state_fd, script.load(state, self._base))
+        self._fds.send(self._state_fd, script.load(state, self._base))
 
     def feed(self, command: bytes) -> None:
         """Give the shell its command; once only."""
@@ -121,31 +121,14 @@ class ShellProcess:
     def _came_up(self) -> None:
         """The shell runs, so whoever supervises it is bound to our life: it can have its command."""
         self._loop.remove_reader(self._up)
-        self._drop(self._up)
+        self._fds.drop(self._up)
         self._is_up = True
         if self._order is not None:
             self._give()
 
     def _give(self) -> None:
         order, self._order = self._order, None
-        self._send(self._command_fd, order or b"")
-
-    def _send(self, fd: int, text: bytes) -> None:
-        """Write a text and close; what does not fit into the pipe follows as the shell reads."""
-        if fd in self._writing:
-            self._loop.remove_writer(fd)
-            self._writing.remove(fd)
-        try:
-            text = text[os.write(fd, text) :]
-        except BlockingIOError:
-            pass
-        except BrokenPipeError:  # it ended; whoever waits for it will see
-            text = b""
-        if text:
-            self._writing.add(fd)
-            self._loop.add_writer(fd, self._send, fd, text)
-        else:
-            self._drop(fd)
+        self._fds.send(self._command_fd, order or b"")
 
     def taken(self) -> bool:
         """Whether the shell has taken its command; if not, it is still starting or busy loading its state."""
@@ -199,16 +182,16 @@ class ShellProcess:
         if chunk and b"}" not in self._told:
             return
         self._loop.remove_reader(self._info)
-        self._drop(self._info)
+        self._fds.drop(self._info)
         try:
             if self.alive:
-                self._inner = self._keep(os.pidfd_open(json.loads(self._told)["child-pid"]))
+                self._inner = self._fds.keep(os.pidfd_open(json.loads(self._told)["child-pid"]))
         except (OSError, ValueError, KeyError):  # it failed before there was one
             return
 
     async def gone(self) -> None:
         """Wait until nothing of the sandbox is left; several may wait."""
-        if self._inner not in self._open:
+        if self._inner not in self._fds:
             return
         if self._empty is None:
             self._empty = self._loop.create_future()
@@ -222,14 +205,14 @@ class ShellProcess:
     def terminate(self) -> None:
         """Ask everything inside to end; supervisors are left out, for they end when the command has."""
         pid = self._process.pid
-        supervisors = tree.children(pid) if self._inner in self._open else []
+        supervisors = tree.children(pid) if self._inner in self._fds else []
         tree.signal_below(pid, signal.SIGTERM, skip=frozenset(supervisors))
 
     def kill(self) -> None:
         """End everything inside, now."""
         self._end_unannounced()
         for handle, number in ((self._inner, signal.SIGKILL), (self._handle, self.layer.ends_with)):
-            if handle in self._open:
+            if handle in self._fds:
                 try:
                     signal.pidfd_send_signal(handle, number)
                 except ProcessLookupError:  # it ended by itself
@@ -237,7 +220,7 @@ class ShellProcess:
 
     def _end_unannounced(self) -> None:
         """End what the wrapper has started and not told of yet: it may not be bound to its parent's death so early."""
-        if self._inner in self._open or self._handle not in self._open or self.layer.ends_with != signal.SIGKILL:
+        if self._inner in self._fds or self._handle not in self._fds or self.layer.ends_with != signal.SIGKILL:
             return
         try:
             signal.pidfd_send_signal(self._handle, signal.SIGSTOP)
@@ -264,29 +247,14 @@ class ShellProcess:
         """Let go of every descriptor. What still runs is ended."""
         self.kill()
         for fd in (self.stdout, self.stderr, self._handle, self._info, self._up, self._inner):
-            if fd in self._open:
+            if fd in self._fds:
                 self._loop.remove_reader(fd)
         if self._empty is not None and not self._empty.done():
             self._empty.set_result(None)
-        for fd in self._writing:
-            self._loop.remove_writer(fd)
         if self.alive:
             self._process.wait()
             self.ended.set_result(137)
-        self._close_all()
-
-    def _keep(self, fd: int) -> int:
-        self._open.add(fd)
-        return fd
-
-    def _drop(self, fd: int) -> None:
-        if fd in self._open:
-            self._open.remove(fd)
-            os.close(fd)
-
-    def _close_all(self) -> None:
-        for fd in tuple(self._open):
-            self._drop(fd)
+        self._fds.close()
 
 
 def _enlarge(fd: int) -> None:

@@ -13,10 +13,10 @@ from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
-from toolgate.shell import carry, dump, slots
+from toolgate.shell import carry, slots
+from toolgate.shell.answer import Answer
 from toolgate.shell.capture import Capture
 from toolgate.shell.checks import check_access, check_command, check_root, check_timeout
-from toolgate.shell.hints import Ending, hint
 from toolgate.shell.jobs import Jobs
 from toolgate.shell.memory import Memory, StateView
 from toolgate.shell.options import ShellOptions
@@ -35,7 +35,6 @@ Stream = Literal["stdout", "stderr"]
 OnOutput = Callable[[Stream, str], None]
 """Called on the event loop with what was just printed, decoded but not reduced."""
 
-_KILLED = 137  # 128 + SIGKILL
 _PAUSE = 0.02
 """Seconds in which a shell is started and loaded."""
 
@@ -66,7 +65,6 @@ class ShellSession:
         self._watchers: set[asyncio.Task[None]] = set()
         self._closed = False
         self._answered = 0.0
-        self._dumped: tuple[bytes, ShellState] | None = None
         self._carried: tuple[tuple[ShellState, ...], str | None] | None = None
         self._hurried = False
         """Whether commands come without the pause that a model makes: then a second shell waits behind the first."""
@@ -85,9 +83,7 @@ class ShellSession:
         """The shell's directory: relative to the root inside it, absolute elsewhere."""
         if self._made is None:
             return "."
-        directory = os.fsdecode(self._parts()[1].latest.directory)
-        inside = directory == self._root or directory.startswith(self._root + "/")
-        return os.path.relpath(directory, self._root) if inside else directory
+        return self._parts()[1].directory_in(self._root)
 
     def view(self, access: Access = "write") -> StateView:
         """What a command with this access will find; for analysis and for the person who is asked."""
@@ -222,30 +218,15 @@ class ShellSession:
             raise
         finally:
             self._current = None
-        starter, _ = self._parts()
-        moved = self._keep_what_it_left(run, access)
+        starter, memory = self._parts()
+        memory.take(access, run.process.dumped())
+        moved = starter.set_aside(run.process)
         result = self._result(run, access, timed_out=not in_time, moved=moved)
         loop = asyncio.get_running_loop()
         loop.call_soon(starter.close, run.process)
         loop.call_soon(self._prepare, access)
         self._answered = time.monotonic()
         return result
-
-    def _keep_what_it_left(self, run: Run, access: Access) -> list[str]:
-        starter, memory = self._parts()
-        text = run.process.dumped()
-        try:
-            if text:
-                memory.keep(access, self._parsed(text))
-        except dump.BadDump as error:
-            logger("shell").warning("state_not_kept", reason=str(error))
-        return starter.set_aside(run.process)
-
-    def _parsed(self, text: bytes) -> ShellState:
-        """The state that a dump stands for; most commands leave what they found."""
-        if self._dumped is None or self._dumped[0] != text:
-            self._dumped = text, dump.parse(text)
-        return self._dumped[1]
 
     def _prepare(self, access: Access) -> None:
         """Start shells in advance; while a command runs, only those that wait for their state."""
@@ -283,42 +264,16 @@ class ShellSession:
     def _result(
         self, run: Run, access: Access, *, timed_out: bool, job: str | None = None, moved: Sequence[str] = ()
     ) -> CommandResult:
-        stdout, stderr = run.stdout.text(), run.stderr.text()
-        if moved:
-            stderr += f"toolgate: {', '.join(moved)} redirects git's configuration and was set aside\n"
-        out, err = run.stdout.info, run.stderr.info
-        return CommandResult(
-            stdout=stdout,
-            stderr=stderr,
-            exit_code=None if timed_out or job else run.exit_code,
-            timed_out=timed_out,
-            truncated=out.truncated or err.truncated,
-            stdout_info=out,
-            stderr_info=err,
-            sandbox=self.sandbox(access),
-            hint="" if job else self._hint(run, access, None if timed_out else run.exit_code, stdout, stderr),
-            job_id=job,
-            cwd=self.cwd,
-        )
-
-    def _hint(self, run: Run, access: Access, exit_code: int | None, stdout: str, stderr: str) -> str:
-        if exit_code == 0 and not stderr:
-            return ""
         starter, memory = self._parts()
-        began = memory.for_access(access).directory if run.process.loaded is None else run.process.loaded.directory
-        return hint(
-            Ending(
-                command=run.command,
-                access=access,
-                layer=starter.layer.name,
-                mounts=starter.layer.mounts,
-                root=self._root,
-                home=starter.environment["HOME"],
-                directory=os.fsdecode(began),
-                exit_code=exit_code,
-                stdout=stdout,
-                stderr=stderr,
-                out_of_memory=exit_code == _KILLED and starter.killed_for_memory(),
-                jobs=any(job.running for job in self.jobs.list()),
-            )
+        answer = Answer(
+            run=run,
+            access=access,
+            root=self._root,
+            starter=starter,
+            memory=memory,
+            jobs=self.jobs,
+            timed_out=timed_out,
+            job=job,
+            moved=moved,
         )
+        return answer.result(self.cwd)

@@ -1,0 +1,77 @@
+"""What becomes of a command: its answer, with a hint where one helps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolgate.protocol.plan import Access
+from toolgate.shell.hints import Ending, hint
+from toolgate.shell.jobs import Jobs
+from toolgate.shell.memory import Memory
+from toolgate.shell.result import CommandResult
+from toolgate.shell.run import Run
+from toolgate.shell.starter import Starter
+
+_KILLED = 137  # 128 + SIGKILL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A command that has ended, or goes on as a job, and where it ran."""
+
+    run: Run
+    access: Access
+    root: str
+    starter: Starter
+    memory: Memory
+    jobs: Jobs
+    timed_out: bool = False
+    job: str | None = None
+    """The job that it has become."""
+    moved: Sequence[str] = ()
+    """What it left that redirects git, and was set aside."""
+
+    def result(self, cwd: str) -> CommandResult:
+        """What whoever asked for it is told."""
+        stdout, stderr = self.run.stdout.text(), self.run.stderr.text()
+        if self.moved:
+            stderr += f"toolgate: {', '.join(self.moved)} redirects git's configuration and was set aside\n"
+        out, err = self.run.stdout.info, self.run.stderr.info
+        exit_code = None if self.timed_out or self.job else self.run.exit_code
+        return CommandResult(
+            stdout=stdout,
+            stderr=stderr,
+            exit_code=exit_code,
+            timed_out=self.timed_out,
+            truncated=out.truncated or err.truncated,
+            stdout_info=out,
+            stderr_info=err,
+            sandbox=self.starter.report(self.access),
+            hint="" if self.job else self._hint(exit_code, stdout, stderr),
+            job_id=self.job,
+            cwd=cwd,
+        )
+
+    def _hint(self, exit_code: int | None, stdout: str, stderr: str) -> str:
+        if exit_code == 0 and not stderr:
+            return ""
+        layer, loaded = self.starter.layer, self.run.process.loaded
+        began = self.memory.for_access(self.access) if loaded is None else loaded
+        return hint(
+            Ending(
+                command=self.run.command,
+                access=self.access,
+                layer=layer.name,
+                mounts=layer.mounts,
+                root=self.root,
+                home=self.starter.environment["HOME"],
+                directory=os.fsdecode(began.directory),
+                exit_code=exit_code,
+                stdout=stdout,
+                stderr=stderr,
+                out_of_memory=exit_code == _KILLED and self.starter.killed_for_memory(),
+                jobs=any(job.running for job in self.jobs.list()),
+            )
+        )
