@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
+from pydantic_core import to_json
 
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.fast import trusted
@@ -144,15 +145,15 @@ class ToolResponse(BaseModel):
         fields = self.__dict__
         if fields["error"] is not None:
             return dump(self.to_dict())
-        return dump(
-            {
-                "status": fields["status"]._value_,
-                "data": fields["data"],
-                "text": fields["text"],
-                "stats": fields["stats"],
-                "context": fields["context"],
-            }
-        )
+        document = {
+            "status": fields["status"]._value_,
+            "data": fields["data"],
+            "text": fields["text"],
+            "stats": fields["stats"],
+            "context": fields["context"],
+        }
+        text = to_json(document).decode()
+        return dump(document) if "N" in text or "I" in text else text  # the first letters of what `dump` looks for
 
 
 _KINDS = {"status": Status, "data": dict, "text": str, "stats": dict, "context": dict}
