@@ -1,6 +1,7 @@
 """The examples in docker/ and deploy/: they fit the real schemas, and what they say runs."""
 
 import asyncio
+import dataclasses
 import functools
 import importlib
 import json
@@ -266,3 +267,12 @@ async def test_the_image_alone_is_a_gateway_that_keeps_everything_in_its_volume(
 
     assert "/project" in said
     assert (machine.volume("/data") / "toolgate.db").exists()
+
+
+async def test_a_project_that_cannot_be_written_to_is_said(host: tuple[Host, str]) -> None:
+    machine, place = host
+    worker = dataclasses.replace(compose(GIVEN)["worker"], mounts=("/tmp",))
+    started = machine.start(worker, **_placed(worker, place))
+    await _healthy(machine, started)
+
+    assert "main: /project cannot be written to by user 1000" in started.output

@@ -1,10 +1,11 @@
-"""A worker that is very busy is not taken for a dead one."""
+"""A worker that is very busy is not taken for a dead one, and one that is told twice to end ends at once."""
 
 import asyncio
+import signal
 
 import pytest
 
-from tests.distributed.cluster import OPTIONS, Cluster
+from tests.distributed.cluster import OPTIONS, Cluster, until
 from toolgate.distributed import workers
 from toolgate.distributed.worker import Worker
 from toolgate.sessions import Database
@@ -35,3 +36,17 @@ async def _sleeping(machines: Cluster) -> int:
     row = await machines.db.read(lambda tx: tx.row(sql))
     assert row is not None
     return int(row[0])
+
+
+async def test_a_worker_that_is_told_twice_hands_its_turns_over_at_once(machines: Cluster) -> None:
+    worker = machines.worker(TOOLGATE_DISTRIBUTED_DRAIN_SECONDS="600")
+    await machines.ready(worker)
+    turn = await machines.begin(await machines.session(), [["look", {"key": "long", "seconds": 500}]], "Later.")
+    await until(lambda: machines.effects("looks"), what="the look", logs=machines.logs)
+    worker.signal(signal.SIGTERM)
+    await until(lambda: "Ending: 1 turns" in worker.output, what="the first word", logs=machines.logs)
+    worker.signal(signal.SIGTERM)
+    await until(lambda: worker.popen.poll() is not None, what="its end", logs=machines.logs)
+    row = await machines.db.read(lambda tx: tx.row("SELECT state FROM dispatches WHERE turn_id = ?1", turn.id))
+
+    assert (worker.popen.returncode, row) == (0, ("queued",))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from toolgate.cli.parser import add_root
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from toolgate.distributed.worker import Worker
     from toolgate.models import ModelClient
     from toolgate.runtime.registry import ToolRegistry
     from toolgate.settings import Settings
@@ -86,6 +88,10 @@ def _workspaces(given: list[str], settings: Settings) -> dict[str, Path]:
             raise UsageError(f"--workspace names {name!r} twice; one name is one directory")
         if not Path(path).is_dir():
             raise UsageError(f"--workspace {name}: {path} is not a directory here. Make it, or mount it")
+        if not os.access(path, os.R_OK | os.X_OK):
+            raise UsageError(
+                f"--workspace {name}: {path} cannot be read by user {os.getuid()}. Change its owner or mode"
+            )
         found[name] = Path(path).resolve()
     return found
 
@@ -109,8 +115,15 @@ async def work(
     from toolgate.compose import working
 
     ending = asyncio.Event()
+    worker: Worker | None = None
+
+    def told() -> None:
+        if ending.is_set() and worker is not None:
+            worker.hand_over()  # told twice: somebody is in a hurry
+        ending.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, ending.set)
+        asyncio.get_running_loop().add_signal_handler(number, told)
     async with contextlib.AsyncExitStack() as closing:
         worker = await closing.enter_async_context(working(settings, workspaces, model=model, registry=registry))
         if probe is not None:
@@ -118,9 +131,14 @@ async def work(
 
             host, port = await closing.enter_async_context(answering(worker, *probe))
             say(f"Health and metrics at http://{host}:{port}/")
+        for name, root in workspaces.items():
+            if not os.access(root, os.W_OK):
+                say(
+                    f"{name}: {root} cannot be written to by user {os.getuid()}; what changes files there will fail."
+                )
         say(f"Worker {worker.id} plays turns of {', '.join(workspaces)}. SIGTERM ends it when its turns have ended.")
         await ending.wait()
-        say(f"Ending: {worker.running} turns are being played.")
+        say(f"Ending: {worker.running} turns are being played. Told once more, it hands them over at once.")
         await worker.drain()  # here, so that probes are answered until then
 
 

@@ -65,8 +65,9 @@ class Handout:
 
     async def prepare(self, db: Database) -> None:
         """Make dbos' tables if they are not there yet, and check that they are the ones that are known here."""
+        dbos = _import_dbos()
         try:
-            await asyncio.to_thread(_import_dbos().DBOS.migrate, self._url)
+            await asyncio.to_thread(dbos.DBOS.migrate, self._url)
         except Exception as error:
             raise StoreError(f"The tables of dbos could not be made ({type(error).__name__}: {error}).") from error
         await db.read(check)

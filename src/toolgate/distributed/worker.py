@@ -122,13 +122,21 @@ class Worker:
         await self._try_to_beat()
         if self._running:
             await asyncio.wait(self._running, timeout=self._options.drain)
-        for player in list(self._players.values()):
-            player.give_up(Outcome.handed_over)
+        self.hand_over()
         if self._running:  # a database that is away must not keep it from ending: others take the turns over
             await asyncio.wait(self._running, timeout=2 * self._options.lease)
 
+    def hand_over(self) -> None:
+        """Let others go on with the turns that are being played."""
+        for player in list(self._players.values()):
+            player.give_up(Outcome.handed_over)
+
     async def stop(self) -> None:
         """Drain, sign off and let go of everything."""
+        if not self._heard:  # it has never worked, so there is nobody to sign off
+            await self._pulse.close()
+            self._handout.close()
+            return
         await self.drain()
         for task in self._regular:
             task.cancel()

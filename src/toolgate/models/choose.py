@@ -27,7 +27,8 @@ def model_settings(name: str | None, settings: ModelSettings, environ: Mapping[s
     key = settings.api_key.get_secret_value() if settings.api_key else environ.get(f"{variables}_API_KEY") or None
     address = settings.base_url or environ.get(f"{variables}_BASE_URL") or None
     if key is None and address is None:
-        raise ModelError("MODEL_AUTH", f"The model {name or provider!r} needs a key: set {variables}_API_KEY.")
+        where = f"{variables}_API_KEY or TOOLGATE_MODEL_API_KEY"
+        raise ModelError("MODEL_AUTH", f"The model {name or provider!r} needs a key: set {where}.")
     from pydantic import SecretStr
 
     # a server of one's own wants no key, but the SDK does
