@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit import Foreign, call, code_of, run, toolset_of
+from tests.kit import Foreign, ProbeTool, call, code_of, run, toolset_of
 from toolgate import CallableTool, ToolDefinition, ToolMode, ToolRegistry, ToolResponse
 from toolgate.testing import violations
 
@@ -172,3 +172,9 @@ def test_in_a_registry_without_modes_it_is_closed(caplog: pytest.LogCaptureFixtu
     registry.register(answering(1))
     assert (registry.list_tools(ToolMode.coding), registry.list_tools(ToolMode.chat_safe)) == ([], [])
     assert "tool_registered_with_default_modes tool_name='foreign'" in caplog.text
+
+
+@pytest.mark.parametrize("thing", [None, 5, "ls", object(), print, ProbeTool])
+def test_what_is_no_tool_is_said_to_be_none(thing: Any) -> None:
+    with pytest.raises(TypeError, match="is no tool"):
+        ToolRegistry().register(thing)

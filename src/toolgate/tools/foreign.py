@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
+from toolgate.protocol.calls import ToolDefinition
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolMode
@@ -43,7 +44,9 @@ class ForeignTool(Tool[BaseModel]):
     """A `CallableTool` as a `Tool`: its own schema, its own cancel, its answer put into the envelope."""
 
     def __init__(self, target: CallableTool, modes: Iterable[ToolMode] = (), *, ungated: bool = False) -> None:
-        definition = target.tool_definition
+        definition: Any = getattr(target, "tool_definition", None)
+        if not callable(target) or not all(hasattr(definition, name) for name in ToolDefinition.model_fields):
+            raise TypeError(f"{target!r} is no tool: it has to be a Tool(), or callable with a 'tool_definition'")
         self.target = target
         self.ungated = ungated
         """Handed over without a registry: there are no modes to check."""
