@@ -63,31 +63,34 @@ async def _run(args: argparse.Namespace) -> int:
             from toolgate.cli.sessions_list import listed
 
             await listed(sessions, args)
-            return 0
-        if args.verb == "prune":
+        elif args.verb == "prune":
             from toolgate.cli.sessions_prune import prune
 
             await prune(sessions, args)
-            return 0
-        if args.verb == "rename":
+        elif args.verb == "rename":
             from toolgate.cli.sessions_rename import rename
 
             await rename(sessions, await find(sessions, args.session), args.title, settings)
-            return 0
-        from toolgate.cli.sessions_story import story_of
-
-        story = await story_of(sessions, await find(sessions, args.session))
-        if args.verb == "export" and args.format == "json":
-            sys.stdout.write(json.dumps(story.document(), ensure_ascii=False, indent=2) + "\n")
-        elif args.verb == "export":
-            from toolgate.cli.sessions_markdown import as_markdown
-
-            sys.stdout.write(as_markdown(story))
         else:
-            from toolgate.cli.sessions_show import show
+            await _tell(sessions, args)
+    return 0
 
-            show(story, sys.stdout, full=args.full)
-        return 0
+
+async def _tell(sessions: SessionManager, args: argparse.Namespace) -> None:
+    """Show or export one session."""
+    from toolgate.cli.sessions_story import story_of
+
+    story = await story_of(sessions, await find(sessions, args.session))
+    if args.verb == "show":
+        from toolgate.cli.sessions_show import show
+
+        show(story, sys.stdout, full=args.full)
+    elif args.format == "json":
+        sys.stdout.write(json.dumps(story.document(), ensure_ascii=False, indent=2) + "\n")
+    else:
+        from toolgate.cli.sessions_markdown import as_markdown
+
+        sys.stdout.write(as_markdown(story))
 
 
 @contextlib.asynccontextmanager
