@@ -1,10 +1,14 @@
-"""What every test gets: an environment without settings, and, in CI, no skip that nobody allowed."""
+"""What every test gets: an environment without settings, all the time it needs, and, in CI, no skip nobody allowed."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile("patient", deadline=None)  # how long an example takes says how busy the machine is
+hypothesis.settings.load_profile("patient")
 
 ALLOWED_SKIPS = Path(__file__).parent / "allowed_skips.txt"
 
