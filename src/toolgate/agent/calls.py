@@ -45,3 +45,14 @@ def ended(call: ToolCall, result: ToolResult) -> ToolDenied | ToolResultInfo:
     if error is not None and error.code is ErrorCode.MODE_DENIED:
         return ToolDenied(**result.response.data.get("routed", result.response.data))
     return ToolResultInfo(tool_name=call.name, call_id=call.id, result=result)
+
+
+def as_dict(name: str, result: ToolResult) -> dict[str, Any]:
+    """A result as a plain object: a mode denial is its six fields, everything else the envelope with its id."""
+    response, error = result.response, result.response.error
+    if error is not None and error.code is ErrorCode.MODE_DENIED:
+        return {"ok": False, **response.data.get("routed", response.data)}
+    answer: dict[str, Any] = {"ok": not result.is_error, "tool_name": name, "call_id": result.tool_call_id}
+    if error is not None:
+        answer["error_code"] = error.code.value
+    return answer | response.to_dict()

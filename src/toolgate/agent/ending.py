@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolgate.agent.carrying import Luggage
+from toolgate.agent.events import TurnDone, TurnFailed
 from toolgate.agent.turn import Stopped, Turn
 from toolgate.errors import ModelError, SessionError, SessionFenced, StoreError, ToolgateError
 from toolgate.log import logger
 from toolgate.runtime.tracing import span
-from toolgate.sessions import Lease, SessionStore
+from toolgate.sessions import Lease, SessionStore, Usage
 from toolgate.sessions.types import TurnStatus
 
 CANCELLED = "CANCELLED"
@@ -83,3 +84,11 @@ async def close(
     except ToolgateError as error:
         logger("agent").error("lease_not_released", session_id=lease.session_id, error=type(error).__name__)
     return ending
+
+
+def last_event(ending: Ending, turn: Turn, turn_id: str) -> TurnDone | TurnFailed:
+    """What whoever iterates over the turn hears last."""
+    if ending.status != "done":
+        return TurnFailed(code=ending.code, message=ending.message)
+    usage = Usage(input_tokens=turn.tally.input_tokens, output_tokens=turn.tally.output_tokens)
+    return TurnDone(turn_id=turn_id, usage=usage, context_tokens=turn.tally.context_tokens)

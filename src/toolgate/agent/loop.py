@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.asking import TurnApprover
 from toolgate.agent.assembly import assemble, watched
-from toolgate.agent.carrying import Luggage, unpack
+from toolgate.agent.calls import as_dict
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
-from toolgate.agent.ending import Ending, close, play
-from toolgate.agent.events import AgentEvent, TurnDone, TurnFailed
+from toolgate.agent.ending import close, last_event, play
+from toolgate.agent.events import AgentEvent
 from toolgate.agent.means import Means
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.reply import FIRST_WAIT
@@ -24,15 +24,14 @@ from toolgate.agent.turn import Turn
 from toolgate.errors import RequestRepeated, SessionBusy
 from toolgate.models.base import ModelClient
 from toolgate.models.masked import masked
-from toolgate.protocol.calls import ToolCall, ToolResult
-from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.jsontext import encode
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Approver, MemoryStore
-from toolgate.runtime.policy_source import check_policy, policy_of
+from toolgate.runtime.policy_source import policy_of
 from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.runtime.registry import ToolRegistry
-from toolgate.sessions import Lease, SessionStore, Usage
+from toolgate.sessions import Lease, SessionStore
 from toolgate.tools.context import ToolContext
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ class AgentLoop:
                 raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
             mode = await sessions.get_mode(session_id)
             seat = await self._seats.take(session_id)
-            await self._recall(seat, session_id)
+            await seat.recall(self._means.sessions, session_id, self._project)
             said = mask(content, self._secrets) if self._secrets else content
             started = await sessions.start_turn(lease, said, request_id=request_id)
         except BaseException:
@@ -154,19 +153,9 @@ class AgentLoop:
         finally:
             seat.taken = False
             del self._running[session_id]
-        stream.emit(_last_event(ending, turn, started.id))
+        stream.emit(last_event(ending, turn, started.id))
         if ending.cause is not None:
             raise ending.cause
-
-    async def _recall(self, seat: Seat, session_id: str) -> None:
-        """Check the policy, and go on from what the session was allowed and had before it was taken up here."""
-        check_policy(seat.context)
-        if seat.luggage is None:
-            past = await self._means.sessions.past(session_id, self._project)
-            if past.allowed:
-                policy_of(seat.context).recall(past.allowed)
-            unpack(seat.context, past.carried)
-            seat.luggage = Luggage(seat.context, past.carried)
 
     async def _check_new(self, session_id: str, request_id: str) -> None:
         known = await self._means.sessions.turn_of_request(session_id, request_id)
@@ -226,7 +215,7 @@ class AgentLoop:
             return
         seat = await self._seats.take_up(lease.session_id, lease.fence)
         try:
-            await self._recall(seat, lease.session_id)
+            await seat.recall(self._means.sessions, lease.session_id, self._project)
             yield assemble(
                 self._means,
                 seat.context,
@@ -271,21 +260,3 @@ def _at_stage_of(sessions: SessionStore, settings: Settings) -> Settings:
     """Default settings at the stage that the sessions are at: what is said about coding follows what can be reached."""
     stage = {"coding_enabled": getattr(sessions, "coding_enabled", False) is True}
     return settings.model_copy(update={"session": settings.session.model_copy(update=stage)})
-
-
-def as_dict(name: str, result: ToolResult) -> dict[str, Any]:
-    """A result as a plain object: a mode denial is its six fields, everything else the envelope with its id."""
-    response, error = result.response, result.response.error
-    if error is not None and error.code is ErrorCode.MODE_DENIED:
-        return {"ok": False, **response.data.get("routed", response.data)}
-    answer: dict[str, Any] = {"ok": not result.is_error, "tool_name": name, "call_id": result.tool_call_id}
-    if error is not None:
-        answer["error_code"] = error.code.value
-    return answer | response.to_dict()
-
-
-def _last_event(ending: Ending, turn: Turn, turn_id: str) -> TurnDone | TurnFailed:
-    if ending.status != "done":
-        return TurnFailed(code=ending.code, message=ending.message)
-    usage = Usage(input_tokens=turn.tally.input_tokens, output_tokens=turn.tally.output_tokens)
-    return TurnDone(turn_id=turn_id, usage=usage, context_tokens=turn.tally.context_tokens)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from toolgate.agent.carrying import Luggage
+from toolgate.agent.carrying import Luggage, unpack
 from toolgate.agent.compaction import Compactor
+from toolgate.runtime.policy_source import check_policy, policy_of
+from toolgate.sessions import SessionStore
 from toolgate.tools.context import ToolContext
 
 MOST = 64
@@ -24,6 +26,16 @@ class Seat:
     """What the session takes along; None until it is known what it took along before."""
     fence: int = 0
     """That of the last turn which was begun elsewhere and played here."""
+
+    async def recall(self, sessions: SessionStore, session_id: str, project: str | None) -> None:
+        """Check the policy, and go on from what the session was allowed and had before it was taken up here."""
+        check_policy(self.context)
+        if self.luggage is None:
+            past = await sessions.past(session_id, project)
+            if past.allowed:
+                policy_of(self.context).recall(past.allowed)
+            unpack(self.context, past.carried)
+            self.luggage = Luggage(self.context, past.carried)
 
 
 class Seats:
