@@ -218,7 +218,7 @@ def test_an_entry_names_the_call_the_path_and_both_states(workspace: Workspace) 
     entry = json.loads((workspace.root / ".toolgate/journal/journal.jsonl").read_text())
     after = (workspace.root / "f").stat()
 
-    assert entry["origin"] == {"session_id": "s1", "turn_id": "t1", "call_id": "c1", "tool": "test"}
+    assert entry["origin"] == {"session_id": "s1", "turn_id": "t1", "call_id": "c1", "tool": "test", "run": ""}
     assert (entry["path"], entry["before"]["ino"], entry["before"]["mode"]) == ("f", before.st_ino, before.st_mode)
     assert (entry["after"]["ino"], entry["after"]["mtime_ns"]) == (after.st_ino, after.st_mtime_ns)
 

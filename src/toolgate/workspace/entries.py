@@ -17,6 +17,8 @@ class Origin:
     turn_id: str = ""
     call_id: str = ""
     tool: str = ""
+    run: str = ""
+    """Tells calls of the same id apart: providers repeat them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,7 @@ def _choose(entries: list[Entry], last: Last, session_id: str | None) -> list[En
             return True
         if last == "turn" and newest.turn_id:
             return origin.turn_id == newest.turn_id
-        return (origin.turn_id, origin.call_id) == (newest.turn_id, newest.call_id)
+        return (origin.turn_id, origin.call_id, origin.run) == (newest.turn_id, newest.call_id, newest.run)
 
     return [entry for entry in reversed(mine) if same(entry)]
 

@@ -1,13 +1,16 @@
 """`write_file`."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
 import toolgate
 from tests.support.toolbox import Toolbox
+from toolgate import ToolCall, Workspace
 from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.testing import AutoApprover
 
 
 @pytest.fixture
@@ -175,3 +178,13 @@ async def test_the_journal_knows_the_call(tools: Toolbox) -> None:
 
     assert [undone.path for undone in workspace.journal.undo(session_id="s")] == ["a.txt"]
     assert not (tools.root / "a.txt").exists()
+
+
+async def test_of_calls_with_the_same_id_only_the_last_is_taken_back(tmp_path: Path) -> None:
+    async with toolgate.open(tmp_path, "coding", AutoApprover()) as toolset:
+        for text in ("one", "two", "three"):
+            arguments = json.dumps({"path": "a.txt", "content": text})
+            assert not (await toolset.handle(ToolCall(id="call_0", name="write_file", arguments=arguments))).is_error
+    Workspace(tmp_path).journal.undo()
+
+    assert (tmp_path / "a.txt").read_text() == "two"

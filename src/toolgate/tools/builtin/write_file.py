@@ -91,9 +91,11 @@ class FileWriteTool(Tool[FileWriteParams]):
 
 def origin_of(context: ToolContext, tool: str) -> Origin:
     """Which call a change belongs to, for the journal."""
+    from toolgate.protocol.ids import uuid7
     from toolgate.workspace.entries import Origin
 
-    return Origin(session_id=context.session_id or "", turn_id=context.turn_id, call_id=context.call_id, tool=tool)
+    session = context.session_id or ""
+    return Origin(session_id=session, turn_id=context.turn_id, call_id=context.call_id, tool=tool, run=uuid7())
 
 
 def _text(planned: Overwrite, params: FileWriteParams, size: int) -> str:
