@@ -92,7 +92,9 @@ class SubAgents:
         if definition is None:
             known = ", ".join(agent.name for agent in self._family.agents.all())
             raise ToolError(
-                ErrorCode.INVALID_PARAM, f"Unknown agent {name[:80]!r}; the known ones are: {known}.", "Use one of them."
+                ErrorCode.INVALID_PARAM,
+                f"Unknown agent {name[:80]!r}; the known ones are: {known}.",
+                "Use one of them.",
             )
         if self._depth >= settings.max_depth:
             raise ToolError(
