@@ -1,14 +1,18 @@
 """What somebody at three in the morning is told: what is wrong, and what to do about it."""
 
+import time
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.distributed.cluster import Cluster
+from toolgate.distributed import dispatches
 from toolgate.distributed.exposition import as_metrics, worker_metrics
 from toolgate.distributed.problems import problems
 from toolgate.distributed.showing import as_page, as_text
-from toolgate.distributed.status import LagStatus, QueueStatus, Status, TurnStatus, WorkerStatus
+from toolgate.distributed.status import LagStatus, QueueStatus, Status, TurnStatus, WorkerStatus, look
+from toolgate.sessions.driver import Transaction
 
 
 def _worker(**changes: Any) -> WorkerStatus:
@@ -114,3 +118,27 @@ def test_metrics_are_what_prometheus_reads_and_hold_all_numbers() -> None:
 
 def test_a_database_that_is_away_is_a_number_too() -> None:
     assert as_metrics(None).splitlines()[-1] == "toolgate_database_up 0"
+
+
+@pytest.mark.distributed
+async def test_what_a_person_took_is_no_waiting_for_a_worker(machines: Cluster) -> None:
+    now = time.time()
+
+    def prepare(transaction: Transaction) -> None:
+        for name, state, submitted, claimed in (
+            ("never taken", "queued", now - 60, None),
+            ("answered after days", "parked", now - 300_000, now - 299_000),
+        ):
+            transaction.run(
+                "INSERT INTO dispatches (turn_id, session_id, user_name, workspace, queue, version, agent, state, "
+                "submitted_at, claimed_at) VALUES (?1, ?1, 'ada', ?2, ?2, 'v', '', ?3, ?4, ?5)",
+                *(name, name.partition(" ")[0], state, submitted, claimed),
+            )
+        dispatches._move(transaction, "answered after days", "queued")
+
+    await machines.db.write(prepare)
+    status = await machines.db.read(lambda tx: look(tx, lease=10.0))
+    waits = {queue.workspace: queue.oldest_wait for queue in status.queues}
+
+    assert 55 < waits["never"] < 120
+    assert waits["answered"] < 30

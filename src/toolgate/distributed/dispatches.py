@@ -191,7 +191,13 @@ def decline(transaction: Transaction, turn_id: str, worker: str) -> None:
 
 
 def _move(transaction: Transaction, turn_id: str, state: State) -> None:
-    transaction.run("UPDATE dispatches SET state = ?2, worker = NULL WHERE turn_id = ?1", turn_id, state)
+    """From then on it waits: how long a person thought, or another worker played, is no waiting for a worker."""
+    transaction.run(
+        "UPDATE dispatches SET state = ?2, worker = NULL, "
+        f"claimed_at = CASE WHEN claimed_at IS NULL THEN NULL ELSE {NOW} END WHERE turn_id = ?1",
+        turn_id,
+        state,
+    )
 
 
 def wake(transaction: Transaction, timeout: float | None) -> list[str]:

@@ -135,7 +135,8 @@ def _queues(transaction: Transaction) -> tuple[QueueStatus, ...]:
         "SELECT queue, MIN(workspace), "
         "COUNT(*) FILTER (WHERE state = 'queued'), COUNT(*) FILTER (WHERE state = 'running'), "
         "COUNT(*) FILTER (WHERE state = 'parked'), "
-        f"COALESCE(CAST({NOW} AS DOUBLE PRECISION) - MIN(submitted_at) FILTER (WHERE state = 'queued'), 0) "
+        f"COALESCE(CAST({NOW} AS DOUBLE PRECISION) - MIN(COALESCE(claimed_at, submitted_at)) "
+        "FILTER (WHERE state = 'queued'), 0) "
         "FROM dispatches WHERE state <> 'ended' GROUP BY queue ORDER BY queue"
     )
     names = ("queue", "workspace", "waiting", "running", "parked", "oldest_wait")
@@ -144,7 +145,8 @@ def _queues(transaction: Transaction) -> tuple[QueueStatus, ...]:
 
 def _lately(transaction: Transaction) -> Row:
     wait = "d.claimed_at - d.submitted_at"
-    first = "FILTER (WHERE t.attempt = 1)"
+    asked = "SELECT 1 FROM approvals a WHERE a.session_id = d.session_id AND a.turn_id = d.turn_id"
+    first = f"FILTER (WHERE t.attempt = 1 AND NOT EXISTS ({asked}))"
     row = transaction.row(
         "SELECT COUNT(*) FILTER (WHERE t.status = 'done'), "
         "COUNT(*) FILTER (WHERE t.status IN ('failed', 'interrupted')), "
