@@ -133,9 +133,7 @@ async def work(
             say(f"Health and metrics at http://{host}:{port}/")
         for name, root in workspaces.items():
             if not os.access(root, os.W_OK):
-                say(
-                    f"{name}: {root} cannot be written to by user {os.getuid()}; what changes files there will fail."
-                )
+                say(f"{name}: {root} cannot be written to by user {os.getuid()}; what changes files there will fail.")
         say(f"Worker {worker.id} plays turns of {', '.join(workspaces)}. SIGTERM ends it when its turns have ended.")
         await ending.wait()
         say(f"Ending: {worker.running} turns are being played. Told once more, it hands them over at once.")
