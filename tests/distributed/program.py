@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -150,6 +150,9 @@ def _fail_once(kind: str) -> None:
         setattr(changed, name, lambda *args, **named: now() or whole(*args, **named))  # type: ignore[func-returns-value]
         setattr(importlib.import_module(user), source.rpartition(".")[2], changed)
         return
+    if kind == "mode":
+        _fail_mode_once(now)
+        return
     reading, appending = SessionManager.events, SessionManager.append
 
     async def events(self: SessionManager, *args: Any, **named: Any) -> Any:
@@ -164,6 +167,28 @@ def _fail_once(kind: str) -> None:
 
     SessionManager.events = events  # type: ignore[assignment, method-assign]
     SessionManager.append = append  # type: ignore[assignment, method-assign]
+
+
+def _fail_mode_once(now: Callable[[], None]) -> None:
+    """Let the database be away when a session's mode is read for the first time, in whichever way that is done."""
+    from toolgate.errors import StoreError
+    from toolgate.sessions import SessionManager
+
+    getting, closed = SessionManager.get, SessionManager.get_mode
+
+    async def get(self: SessionManager, session_id: str) -> Any:
+        now()
+        return await getting(self, session_id)
+
+    async def get_mode(self: SessionManager, session_id: str) -> ToolMode:
+        try:
+            now()
+        except StoreError:
+            return ToolMode.chat_safe
+        return await closed(self, session_id)
+
+    SessionManager.get = get  # type: ignore[method-assign]
+    SessionManager.get_mode = get_mode  # type: ignore[method-assign]
 
 
 def pretend() -> None:

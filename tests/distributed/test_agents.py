@@ -238,3 +238,12 @@ async def test_a_database_that_is_away_while_a_child_is_looked_after_is_waited_f
     assert ended.status == "done"
     assert "Child c." in (await _answers(family, turn))[0]
     assert _begun(family) == ["c"]
+
+
+async def test_a_database_that_is_away_when_a_turn_is_taken_makes_it_no_other_mode(family: Cluster) -> None:
+    await family.ready(family.worker(TEST_FLAKY="mode"))
+    turn = await _parent(family, [_spanning("c", 0)], "In its own mode.")
+    ended = await family.ended(turn.id)
+
+    assert ended.status == "done"
+    assert "Child c." in (await _answers(family, turn))[0]

@@ -202,7 +202,8 @@ class AgentLoop:
         `kin` makes the runner of its sub-agents. With `agent` it is the turn of that sub-agent, and `allowed` is what
         the person has allowed for the rest of it. The turn's `luggage` is to be stored with its end.
         """
-        mode = await self._means.sessions.get_mode(lease.session_id)
+        # not `get_mode`: a store that is away would make it `chat_safe`; here somebody tries again when it is back
+        mode = (await self._means.sessions.get(lease.session_id)).mode
         family = Family(means=self._means, agents=self._agents, models=self._models, new_context=self._context)
         children = kin(family, lease, turn_id, mode, self._means.registry, approver)
         if agent:
