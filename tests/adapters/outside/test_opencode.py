@@ -143,6 +143,7 @@ async def test_opencode_reads_is_denied_and_then_allowed_by_the_rule_that_it_was
     root, policy = tmp_path / "project", tmp_path / "policy.toml"
     root.mkdir()
     (root / "a.txt").write_text("the text\n")
+    policy.touch()  # a file that is named has to be there
     configuration = _configuration(model, root, policy)
 
     said = await _opencode(opencode, configuration, root, tmp_path / "home")
