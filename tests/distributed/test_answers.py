@@ -123,6 +123,35 @@ async def test_a_question_waits_for_days_and_longer_than_the_worker_that_asked_i
     assert machines.effects() == ["at", "last"]
 
 
+async def test_a_turn_that_was_put_aside_stays_so_though_its_worker_died_before_dbos_noted_it(
+    machines: Cluster,
+) -> None:
+    worker = machines.worker()
+    await machines.ready(worker)
+    session = await machines.session()
+    turn = await machines.begin(session, [["risky", {"key": "later"}]], "Later.")
+    question = await machines.question(session)
+    await machines.becomes(turn.id, "parked")
+    worker.kill()
+    await machines.db.write(
+        lambda tx: tx.run("UPDATE dbos.workflow_status SET status = 'PENDING' WHERE workflow_uuid = ?1", turn.id)
+    )
+    await machines.ready(machines.worker())
+
+    async def is_let_go() -> bool:
+        sql = "SELECT status FROM dbos.workflow_status WHERE workflow_uuid = ?1"
+        return await machines.db.read(lambda tx: tx.rows(sql, turn.id)) == [("CANCELLED",)]
+
+    await until(is_let_go, what="dbos' note", logs=machines.logs)
+    still = await machines.state(turn.id)
+    await machines.sessions.decide(question.id, Approval(allowed=True))
+    ended = await machines.ended(turn.id)
+
+    assert still == "parked"
+    assert (ended.status, ended.attempt) == ("done", 1)
+    assert machines.effects() == ["later"]
+
+
 def _three_days_later(transaction: Transaction) -> None:
     """Let everything that was written so far be three days old."""
     days = 3 * 86_400

@@ -17,6 +17,10 @@ NOW_MS = f"CAST({NOW} * 1000 AS BIGINT)"
 _ROW = "workflow_uuid = ?1 AND name = 'turn'"
 _CLEARED = f"owner_xid = NULL, started_at_epoch_ms = NULL, updated_at = {NOW_MS}"
 _ENQUEUED = f"status = 'ENQUEUED', completed_at = NULL, {_CLEARED}"
+_WITHDRAWN = f"status = 'CANCELLED', queue_name = NULL, completed_at = {NOW_MS}, {_CLEARED}"
+_ORPHANED = (
+    f"NOT EXISTS (SELECT 1 FROM workers k WHERE k.id = w.executor_id AND k.state <> 'gone' AND k.seen_at >= {NOW} - ?1)"
+)
 
 
 def check(transaction: Transaction) -> None:
@@ -36,8 +40,7 @@ def check(transaction: Transaction) -> None:
 def withdraw(transaction: Transaction, turn_id: str) -> None:
     """Take a turn out of its queue, or away from whoever runs it."""
     transaction.run(
-        f"UPDATE dbos.workflow_status SET status = 'CANCELLED', queue_name = NULL, completed_at = {NOW_MS}, {_CLEARED} "
-        f"WHERE {_ROW} AND status NOT IN ('SUCCESS', 'ERROR')",
+        f"UPDATE dbos.workflow_status SET {_WITHDRAWN} WHERE {_ROW} AND status NOT IN ('SUCCESS', 'ERROR')",
         turn_id,
     )
 
@@ -59,15 +62,22 @@ def leave(transaction: Transaction, turn_id: str, queue: str, worker: str) -> No
 
 
 def put_back_orphans(transaction: Transaction, timeout: float) -> list[str]:
-    """Put the turns of workers that give no sign of life into their queues again, also those of older versions."""
+    """Put the turns of workers that give no sign of life into their queues again, also those of older versions.
+
+    One that was put aside stays so: its worker died between the two notes, ours and dbos'.
+    """
+    transaction.run(
+        f"UPDATE dbos.workflow_status w SET {_WITHDRAWN} FROM dispatches d "
+        f"WHERE d.turn_id = w.workflow_uuid AND d.state = 'parked' AND w.status = 'PENDING' AND {_ORPHANED}",
+        timeout,
+    )
     return [
         row[0]
         for row in transaction.rows(
-            f"UPDATE dbos.workflow_status w SET {_ENQUEUED}, application_version = ?1 "
-            "WHERE w.name = 'turn' AND w.status = 'PENDING' AND w.application_version <= ?1 AND NOT EXISTS "
-            f"(SELECT 1 FROM workers k WHERE k.id = w.executor_id AND k.state <> 'gone' AND k.seen_at >= {NOW} - ?2) "
+            f"UPDATE dbos.workflow_status w SET {_ENQUEUED}, application_version = ?2 "
+            f"WHERE w.name = 'turn' AND w.status = 'PENDING' AND w.application_version <= ?2 AND {_ORPHANED} "
             "RETURNING w.workflow_uuid",
-            *(version(), timeout),
+            *(timeout, version()),
         )
     ]
 
