@@ -1,6 +1,6 @@
 """`toolgate` itself, with the model and the tools of `program`: for `serve` in the role `both`.
 
-    python -m tests.distributed.serving serve --port 0 …
+python -m tests.distributed.serving serve --port 0 …
 """
 
 import functools

@@ -20,7 +20,7 @@ async def test_signs_of_life_do_not_wait_behind_the_turns_for_a_connection(machi
     while await _sleeping(machines) < 32:  # all that the pool has
         await asyncio.sleep(0.1)
     async with asyncio.timeout(15):
-        await worker._beat()
+        await worker._pulse.beat()
     seen = await machines.db.read(workers.everyone)
     for turn in turns:
         turn.cancel()

@@ -8,26 +8,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toolgate.distributed import dispatches, keeping, workers
+from toolgate.distributed import dispatches, workers
 from toolgate.distributed.engine import Engine, Handout
 from toolgate.distributed.exposition import as_metrics, worker_metrics
 from toolgate.distributed.names import agents_queue, turns_queue, version
 from toolgate.distributed.options import Options
 from toolgate.distributed.playing import Means, Outcome, Player
+from toolgate.distributed.pulse import Pulse, pause_of
 from toolgate.distributed.reaper import Reaper
 from toolgate.distributed.status import look
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.ids import uuid7
-from toolgate.sessions import Database, leases
+from toolgate.sessions import leases
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentLoop
     from toolgate.distributed.workers import WorkerState
-    from toolgate.sessions.driver import Transaction
+    from toolgate.sessions import Database
 
-_ROUND = 1.0
-"""Seconds between two signs of life, and two looks at what nobody looks after."""
 _MOST_BREAKS = 5
 """Tries at a turn that breaks in a way that nobody foresaw."""
 _ANSWER = 3.0
@@ -61,8 +60,6 @@ class Worker:
     ) -> None:
         self.id = uuid7()
         self._db = db
-        self._pulse = Database(url)
-        """For signs of life alone: they never wait for a connection behind the turns that they keep."""
         self._benches = benches
         self._options = options
         self._approval_timeout = approval_timeout
@@ -71,14 +68,13 @@ class Worker:
         self._reaper = Reaper(db, self._handout, options, approval_timeout)
         self._state: WorkerState = "ready"
         self._players: dict[str, Player] = {}
+        self._pulse = Pulse(url, self._about, self._players, options.lease)
         self._running: set[asyncio.Future[None]] = set()
         self._workflows: set[asyncio.Task[None]] = set()
         """dbos' own tasks: one that has lost its turn stays and waits for somebody else to end it."""
         self._breaks: Counter[str] = Counter()
         """How often playing a turn has failed for a reason that nobody foresaw."""
         self._regular: list[asyncio.Task[None]] = []
-        self._heard = 0.0
-        """When the database last answered."""
 
     @property
     def running(self) -> int:
@@ -93,7 +89,7 @@ class Worker:
     @property
     def condition(self) -> str:
         """`ready`, or why it is not."""
-        if self._state == "ready" and asyncio.get_running_loop().time() - self._heard > self._options.lease:
+        if self._state == "ready" and not self._pulse.is_heard:
             return "the database has not answered for longer than the lease"
         return self._state
 
@@ -109,17 +105,17 @@ class Worker:
     async def start(self) -> None:
         """Register, and take turns from now on."""
         await self._handout.prepare(self._db)
-        await self._beat()
+        await self._pulse.beat()
         queues = [turns_queue(name) for name in self._benches], [agents_queue(name) for name in self._benches]
         await self._engine.start(self._play, *queues)
         loop = asyncio.get_running_loop()
-        self._regular = [loop.create_task(self._keep_beating()), loop.create_task(self._keep_looking())]
+        self._regular = [loop.create_task(self._pulse.keep()), loop.create_task(self._keep_looking())]
 
     async def drain(self) -> None:
         """Take no more turns, finish those that run, and hand over what does not end in time."""
         self._state = "draining"
         self._engine.stop_taking()
-        await self._try_to_beat()
+        await self._pulse.try_to_beat()
         if self._running:
             await asyncio.wait(self._running, timeout=self._options.drain)
         self.hand_over()
@@ -133,7 +129,7 @@ class Worker:
 
     async def stop(self) -> None:
         """Drain, sign off and let go of everything."""
-        if not self._heard:  # it has never worked, so there is nobody to sign off
+        if not self._pulse.has_begun:  # it has never worked, so there is nobody to sign off
             await self._pulse.close()
             self._handout.close()
             return
@@ -235,32 +231,13 @@ class Worker:
         except (ToolgateError, TimeoutError) as error:
             logger("distributed").info("lease_not_released", error=type(error).__name__)
 
-    async def _keep_beating(self) -> None:
-        while True:
-            await asyncio.sleep(self._pause)
-            await self._try_to_beat()
-
     async def _keep_looking(self) -> None:
         while True:
-            await asyncio.sleep(self._pause)
+            await asyncio.sleep(pause_of(self._options.lease))
             await self._reaper.round()
 
-    @property
-    def _pause(self) -> float:
-        return min(_ROUND, self._options.lease / 4)
-
-    async def _try_to_beat(self) -> None:
-        """Give a sign of life and hold the sessions; what cannot be held for too long is given up."""
-        try:
-            async with asyncio.timeout(self._options.lease / 2):
-                await self._beat()
-        except (ToolgateError, TimeoutError) as error:
-            logger("distributed").warning("no_sign_of_life", error=str(error) or "the database does not answer")
-        for player in self._players.values():
-            player.check()
-
-    async def _beat(self) -> None:
-        about = workers.About(
+    def _about(self) -> workers.About:
+        return workers.About(
             id=self.id,
             version=version(),
             places={name: bench.place for name, bench in self._benches.items()},
@@ -268,19 +245,3 @@ class Worker:
             running=len(self._players),
             state=self._state,
         )
-        players = dict(self._players)
-        held = [player.held for player in players.values()]
-
-        def unit(transaction: Transaction) -> keeping.Round:
-            workers.beat(transaction, about)
-            return keeping.renew(transaction, held, self._options.lease)
-
-        found = await self._pulse.write(unit)
-        self._heard = asyncio.get_running_loop().time()
-        for turn_id, player in players.items():
-            if turn_id in found.renewed:
-                player.hold()
-            if turn_id in found.lost and self._players.get(turn_id) is player:
-                player.give_up(Outcome.lost)
-            if turn_id in found.unwanted:
-                player.cancel()
