@@ -139,13 +139,15 @@ class Host:
                 yield from ("--symlink", os.readlink(place), place)
             elif os.path.exists(place):
                 yield from ("--ro-bind", place, place)
-        for place in dict.fromkeys((str(ROOT), sys.prefix, sys.base_prefix)):
-            yield from ("--ro-bind", place, place)
         yield from ("--bind", "/proc", "/proc", "--dev", "/dev")
         yield from ("--tmpfs", "/tmp") if "/tmp" in container.mounts else ("--dir", "/tmp")
         yield from ("--dir", made.environment["HOME"])
         for place in made.places:
             yield from ("--bind", str(self.volume(place)), place) if place in container.mounts else ("--dir", place)
+        for place in dict.fromkeys(
+            (str(ROOT), sys.prefix, sys.base_prefix)
+        ):  # last: it may lie beneath one of the others
+            yield from ("--ro-bind", place, place)
         yield from ("--remount-ro", "/") if container.read_only else ()
         yield from ("--chdir", made.directory)
 
