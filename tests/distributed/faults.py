@@ -56,6 +56,10 @@ class Proxy:
         except OSError:  # the server is away
             writer.close()
             return
+        if self._cut:  # it was cut while this connection was being made
+            writer.close()
+            there_writer.close()
+            return
         self._writers |= {writer, there_writer}
         try:
             await asyncio.gather(self._pump(reader, there_writer), self._pump(there_reader, writer))
