@@ -48,7 +48,7 @@ class Proxy:
         self.port = 0
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._cut:
+        if self._is_cut():
             writer.close()
             return
         try:
@@ -56,7 +56,7 @@ class Proxy:
         except OSError:  # the server is away
             writer.close()
             return
-        if self._cut:  # it was cut while this connection was being made
+        if self._is_cut():  # it was cut while this connection was being made
             writer.close()
             there_writer.close()
             return
@@ -65,6 +65,9 @@ class Proxy:
             await asyncio.gather(self._pump(reader, there_writer), self._pump(there_reader, writer))
         finally:
             self._writers -= {writer, there_writer}
+
+    def _is_cut(self) -> bool:
+        return self._cut
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
