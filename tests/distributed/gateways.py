@@ -16,26 +16,21 @@ TOKEN = "a-token-for-tests"
 
 def gateway(machines: Cluster, **environment: str) -> Process:
     """Start a gateway that hands turns out."""
-    return machines.start(
-        ["-m", "toolgate", "serve", "--port", "0", "--no-open", "--root", str(machines.workspace())],
-        "gateway",
-        **{
-            "TOOLGATE_GATEWAY_TOKEN": TOKEN,
-            "TOOLGATE_DISTRIBUTED_ROLE": "gateway",
-            "TOOLGATE_DISTRIBUTED_WORKSPACE": "main",
-            **environment,
-        },
-    )
+    return _serve(machines, "toolgate", "gateway", environment)
 
 
 def both(machines: Cluster, **environment: str) -> Process:
     """Start a process that is gateway and worker, with the model and the tools of the tests."""
+    return _serve(machines, "tests.distributed.serving", "both", environment)
+
+
+def _serve(machines: Cluster, module: str, role: str, environment: dict[str, str]) -> Process:
     return machines.start(
-        ["-m", "tests.distributed.serving", "serve", "--port", "0", "--no-open", "--root", str(machines.workspace())],
-        "both",
+        ["-m", module, "serve", "--port", "0", "--no-open", "--root", str(machines.workspace())],
+        role,
         **{
             "TOOLGATE_GATEWAY_TOKEN": TOKEN,
-            "TOOLGATE_DISTRIBUTED_ROLE": "both",
+            "TOOLGATE_DISTRIBUTED_ROLE": role,
             "TOOLGATE_DISTRIBUTED_WORKSPACE": "main",
             **environment,
         },

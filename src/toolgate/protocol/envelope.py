@@ -142,16 +142,9 @@ class ToolResponse(BaseModel):
 
     def to_json(self) -> str:
         """The envelope as strict, compact JSON."""
-        fields = self.__dict__
-        if fields["error"] is not None:
-            return dump(self.to_dict())
-        document = {
-            "status": fields["status"]._value_,
-            "data": fields["data"],
-            "text": fields["text"],
-            "stats": fields["stats"],
-            "context": fields["context"],
-        }
+        document = self.to_dict()
+        if self.error is not None:
+            return dump(document)
         text = to_json(document).decode()
         return dump(document) if "N" in text or "I" in text else text  # the first letters of what `dump` looks for
 
