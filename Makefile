@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test check format-check lint types imports fmt demo bench bench-peers torture lock clean
+.PHONY: help setup serve test check format-check lint types imports fmt demo bench bench-peers torture redteam lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ bench-peers: $(READY) ## The same beside other projects, each installed into an 
 
 torture: $(READY) ## The slow suites, large (TOOLGATE_TORTURE=50 makes them larger; make test runs them at 1)
 	@TOOLGATE_TORTURE="$${TOOLGATE_TORTURE:-20}" $(BIN)/python -m pytest -m torture --timeout 3600 $(PYTEST_ARGS)
+
+redteam: $(READY) ## Attack an installed wheel as every user in every sandbox layer (REDTEAM_ARGS="--only git")
+	@$(BIN)/python -m redteam $(REDTEAM_ARGS)
 
 lock: $(READY) ## Lock the dependencies anew from pyproject.toml
 	@BIN=$(BIN) scripts/lock.sh

@@ -1,0 +1,1 @@
+"""Attacks on an installed Toolgate: `make redteam` runs them as every user in every sandbox layer."""

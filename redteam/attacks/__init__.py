@@ -1,0 +1,1 @@
+"""One module per class of attack; each function registers itself with `@attack`."""
