@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test check format-check lint types imports fmt demo bench bench-peers torture redteam lock clean
+.PHONY: help setup serve test check format-check lint types imports fmt demo bench bench-peers torture redteam lock audit dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,14 @@ redteam: $(READY) ## Attack an installed wheel as every user in every sandbox la
 lock: $(READY) ## Lock the dependencies anew from pyproject.toml
 	@BIN=$(BIN) scripts/lock.sh
 
+audit: $(READY) ## Look the locked packages up in the databases of known vulnerabilities (needs a network)
+	@PYTHON=$(BIN)/python scripts/audit.sh
+
+dist: $(READY) ## Build the wheel and the source archive, with their bill of materials and checksums, into dist/
+	@rm -rf dist && $(BIN)/python -m hatchling build
+	@wheel=$$(ls dist/*.whl) && $(BIN)/python scripts/sbom.py "$$wheel" >"$${wheel%%-py3-none-any.whl}.cdx.json"
+	@cd dist && sha256sum * >SHA256SUMS && ls
+
 clean: ## Remove the environment, caches and measurements
-	@rm -rf $(VENV) .peers .npm screenshots .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache benchmarks/.data build dist
+	@rm -rf $(VENV) .audit .peers .npm screenshots .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache benchmarks/.data build dist
 	@find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -27,7 +27,7 @@ echo "setup: installing the locked dependencies"
 PIP_DISABLE_PIP_VERSION_CHECK=1
 export PIP_DISABLE_PIP_VERSION_CHECK
 if ! {
-    "$venv/bin/python" -m pip install --quiet --requirement requirements/dev.txt &&
+    "$venv/bin/python" -m pip install --quiet --require-hashes --requirement requirements/dev.txt &&
         "$venv/bin/python" -m pip install --quiet --no-deps --no-build-isolation --editable .
 } >"$log" 2>&1; then
     cat "$log" >&2

@@ -133,12 +133,6 @@ def test_every_make_target_has_help() -> None:
     assert [line for line in targets if "## " not in line] == []
 
 
-def test_the_lock_names_versions_and_no_place() -> None:
-    lines = (ROOT / "requirements" / "dev.txt").read_text(encoding="utf-8").splitlines()
-
-    assert [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[0-9a-z.]+( ; [a-z_ !=<>'0-9A-Z.]+)?", line)] == []
-
-
 def test_the_index_lists_every_page() -> None:
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     pages = [page.name for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "index.md"]

@@ -131,7 +131,6 @@ def test_importing_toolgate_loads_no_heavy_package() -> None:
         "structlog",
         "pydantic_settings",
         "tree_sitter",
-        "pathspec",
         "jsonschema_rs",
         "rich",
         "prompt_toolkit",

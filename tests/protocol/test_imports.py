@@ -16,7 +16,6 @@ HEAVY = (
     "pydantic_settings",
     "tree_sitter",
     "tree_sitter_bash",
-    "pathspec",
     "opentelemetry",
 )
 

