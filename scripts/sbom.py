@@ -30,9 +30,12 @@ def licence(name: str) -> str:
     except metadata.PackageNotFoundError:
         return ""
     classifiers = [line.removeprefix(_CLASSIFIER) for line in about.get_all("Classifier") or [] if _CLASSIFIER in line]
-    expression = about["License-Expression"] if "License-Expression" in about else ""
-    short = about["License"] if "License" in about else ""
-    return expression or " AND ".join(classifiers) or short.strip().split("\n")[0]
+    declared = [
+        *(about.get_all("License-Expression") or []),
+        " AND ".join(classifiers),
+        *(about.get_all("License") or []),
+    ]
+    return next((words.strip().split("\n")[0] for words in declared if words.strip()), "")
 
 
 def component(name: str, version: str) -> dict[str, Any]:
