@@ -1,6 +1,7 @@
 """What every test gets: an environment without settings, all the time it needs, and, in CI, no skip nobody allowed."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,11 @@ import pytest
 
 hypothesis.settings.register_profile("patient", deadline=None)  # how long an example takes says how busy the machine is
 hypothesis.settings.load_profile("patient")
+
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # nohup, or a script's `&`: programs under test would ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ALLOWED_SKIPS = Path(__file__).parent / "allowed_skips.txt"
 

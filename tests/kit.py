@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -21,6 +22,12 @@ from toolgate import (
 
 BOTH = frozenset(ToolMode)
 Behaviour = Callable[[Any, ToolContext], Awaitable[Any]]
+
+
+def unchanged(path: Path) -> tuple[object, ...]:
+    """What must be equal if nobody wrote to a file. Reading it may move its access time."""
+    info = path.stat()
+    return info.st_dev, info.st_ino, info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns, path.read_bytes()
 
 
 class NoParams(BaseModel):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit import unchanged
 from tests.support.toolbox import Toolbox
 from toolgate import ToolCall, ToolResult
 from toolgate.shell import BashWrapperHandler, CommandResult, CommandRouter
@@ -153,11 +154,11 @@ async def test_edit_replaces_the_first_match_only(shell: Surfaces, way: str) -> 
 async def test_an_edit_that_misses_changes_nothing(shell: Surfaces, way: str) -> None:
     """`edit` 旧字符串不存在时应失败且文件内容不变"""
     (shell.root / "f.txt").write_text("something else\n")
-    before = (shell.root / "f.txt").stat()
+    before = unchanged(shell.root / "f.txt")
     stdout, stderr, exit_code = await shell.run(way, "edit f.txt old_string new_string")
 
     assert (stdout, exit_code, "not found" in stderr) == ("", 1, True)
-    assert (shell.root / "f.txt").stat() == before
+    assert unchanged(shell.root / "f.txt") == before
 
 
 async def test_a_known_tool_is_called_with_its_parsed_arguments(shell: Surfaces) -> None:

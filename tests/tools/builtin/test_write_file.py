@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import toolgate
+from tests.kit import unchanged
 from tests.support.toolbox import Toolbox
 from toolgate import ToolCall, Workspace
 from toolgate.protocol.approval import Approval, ApprovalRequest
@@ -45,12 +46,12 @@ async def test_the_model_gets_a_bounded_diff_that_says_so(tools: Toolbox) -> Non
 
 async def test_the_same_content_again_writes_nothing(tools: Toolbox) -> None:
     await tools("write_file", path="a.txt", content="x\n")
-    before = (tools.root / "a.txt").stat()
+    before = unchanged(tools.root / "a.txt")
     response = await tools("write_file", path="a.txt", content="x\n")
 
     assert (response.status, response.data) == ("success", {"applied": True, "diff": ""})
     assert "nothing had to be written" in response.text
-    assert (tools.root / "a.txt").stat() == before
+    assert unchanged(tools.root / "a.txt") == before
 
 
 async def test_an_empty_file_can_be_written(tools: Toolbox) -> None:
