@@ -36,7 +36,6 @@ from tests.gateway.kit import (
     types,
 )
 from toolgate.gateway.assets import Assets
-from toolgate.gateway.entry import cookie_name
 from toolgate.testing import ScriptedModel
 
 
@@ -86,8 +85,17 @@ async def test_g01_without_or_with_a_wrong_token_there_is_no_upgrade(tmp_path: P
         assert await upgrade(running, Sec_WebSocket_Protocol="toolgate.bearer." + "\xfc" * 30) in (400, 401)
         assert await upgrade(running, Authorization=f"Basic {TOKEN}") == 401
         assert await upgrade(running, Authorization=TOKEN) == 401
-        assert await upgrade(running, Cookie=f"toolgate_{running.port}={TOKEN}") == 401
-        assert await upgrade(running, Cookie=f"toolgate_{running.port}=.9999999999.{'0' * 64}") == 401
+        for name in (
+            "toolgate",
+            f"toolgate_{running.port}",
+            "token",
+            "__Host-toolgate",
+        ):  # any port can read and set one
+            for value in (TOKEN, _page_key(running)):
+                own = f"http://{running.address}"
+                assert await upgrade(running, Cookie=f"{name}={value}", Origin=own) == 401
+                for path in ("/auth", "/metrics", "/status", "/sessions/x/outputs/1"):
+                    assert (await get(running, path, Cookie=f"{name}={value}"))[0] == 401
         assert await upgrade(running, Sec_WebSocket_Protocol=f"{TOKEN}, bearer.{TOKEN}") == 401
         assert not running.service.connections
         assert await upgrade(running, **BEARER) == 101
@@ -115,7 +123,7 @@ async def test_g01_a_token_in_the_first_frame_is_the_only_thing_that_is_heard(tm
 async def test_g02_other_origins_are_refused(tmp_path: Path) -> None:
     async with gateway(settings_for(tmp_path)) as running:
         port = running.port
-        cookie = f"{cookie_name({'server': ('', port)})}={_cookie(running)}"
+        protocol = f"toolgate.bearer.{_page_key(running)}"
         evil = [
             "http://evil.com",
             "null",
@@ -128,21 +136,19 @@ async def test_g02_other_origins_are_refused(tmp_path: Path) -> None:
         evil += [f"http://127.0.0.1.evil.com:{port}", f"http://localhost:{port}/", "file://", f"http://[::1]:{port}0"]
         for origin in evil:
             assert await upgrade(running, Origin=origin, **BEARER) == 403, origin
-            assert await upgrade(running, Origin=origin, Cookie=cookie) == 403, origin
+            assert await upgrade(running, Origin=origin, Sec_WebSocket_Protocol=protocol) == 403, origin
             assert (await get(running, "/health/live", Origin=origin))[0] == 403, origin
-        assert await upgrade(running, Cookie=cookie) == 403
         twice = [f"http://127.0.0.1:{port}", "http://evil.com"]
-        assert await upgrade(running, Origin=twice, Cookie=cookie) in (400, 403)
+        assert await upgrade(running, Origin=twice, Sec_WebSocket_Protocol=protocol) in (400, 403)
         for origin in (f"http://127.0.0.1:{port}", f"http://localhost:{port}", f"http://[::1]:{port}"):
-            assert await upgrade(running, Origin=origin, Cookie=cookie) == 101
+            assert await upgrade(running, Origin=origin, Sec_WebSocket_Protocol=protocol) == 101
         assert await upgrade(running, **BEARER) == 101
 
 
-def _cookie(running: Gateway) -> str:
+def _page_key(running: Gateway) -> str:
     access = running.app.state.access
-    identity = access.by_token(TOKEN)
-    cookie: str = access.cookie_for(identity)
-    return cookie
+    text: str = access.page_key(access.by_token(TOKEN)).text
+    return text
 
 
 async def test_g03_other_hosts_are_refused(tmp_path: Path) -> None:
@@ -271,9 +277,9 @@ async def test_g06_a_token_that_came_later_is_masked_in_a_session_that_was_there
     assert late not in (tmp_path / "serve.log").read_text()
 
 
-async def test_g06_a_cookie_dies_with_its_token(tmp_path: Path) -> None:
+async def test_g06_a_pages_key_dies_with_its_token(tmp_path: Path) -> None:
     async with gateway(settings_for(tmp_path)) as running:
-        headers = {"Origin": f"http://{running.address}", "Cookie": f"toolgate_{running.port}={_cookie(running)}"}
+        headers = {"Origin": f"http://{running.address}", "Authorization": f"Bearer {_page_key(running)}"}
         async with connect(f"ws://{running.address}/ws", additional_headers=headers, proxy=None) as socket:
             client = Client(socket)
             await client.session()

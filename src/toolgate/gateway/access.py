@@ -1,30 +1,50 @@
-"""Who is there: tokens, the page's cookie, and the one-time codes that are exchanged for it."""
+"""Who is there: tokens, the keys that pages hold in place of them, and the one-time codes that give such a key."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import hmac
+import math
 import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from toolgate.protocol.ids import uuid7
+
 SUBPROTOCOL = "toolgate.bearer."
 FIRST_FRAME = "toolgate.first-frame"
 """The subprotocol of clients that show their token in their first frame."""
-COOKIE_SECONDS = 30 * 24 * 3600
+KEY_SECONDS = 24 * 3600
+"""How long a page's key works unless the page renews it."""
+SIGN_IN_SECONDS = 7 * 24 * 3600
+"""How long a key can be renewed after the person signed in."""
 CODE_SECONDS = 3600
+_KEY_PREFIX = "page1"
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who asks, and by which token: when that is withdrawn, so is this."""
+    """Who asks, and by which token: when the token is withdrawn, the identity ends with it."""
 
     user: str
     key: str
     """The token's hash."""
-    by_cookie: bool = False
+    sign_in: str = ""
+    """The id of the sign-in if a page's key was shown; empty for a token."""
+    since: int = 0
+    """When the person signed in on the page."""
+    until: float = math.inf
+    """When the page's key expires."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageKey:
+    """What a page shows from now on, and until when."""
+
+    text: str
+    until: int
 
 
 def _hash(token: str) -> str:
@@ -32,20 +52,23 @@ def _hash(token: str) -> str:
 
 
 class Access:
-    """Knows the tokens, by their hashes only."""
+    """Knows the tokens by their hashes, and the sign-ins that have ended."""
 
     def __init__(self, tokens: Mapping[str, str]) -> None:
         """`tokens`: user → token."""
         self._users: dict[str, str] = {}
-        self._cookie_keys: dict[str, bytes] = {}
+        self._signing_keys: dict[str, bytes] = {}
         self._codes: dict[str, tuple[str, float]] = {}
+        self._signed_out: dict[str, float] = {}
+        self.unsaved_sign_outs: dict[str, float] = {}
+        """Sign-ins that have ended and that no other gateway knows of yet: id → when the last key expires."""
         self.replace(tokens)
 
     def replace(self, tokens: Mapping[str, str]) -> None:
         """These are the tokens from now on; all others, and what was derived from them, count no more."""
         self._users = {_hash(token): user for user, token in tokens.items()}
-        self._cookie_keys = {
-            _hash(token): hashlib.sha256(b"toolgate cookie\0" + token.encode()).digest() for token in tokens.values()
+        self._signing_keys = {
+            _hash(token): hashlib.sha256(b"toolgate page key\0" + token.encode()).digest() for token in tokens.values()
         }
         self._codes = {code: found for code, found in self._codes.items() if found[0] in self._users}
 
@@ -55,11 +78,14 @@ class Access:
         return list(self._users.values())
 
     def holds(self, identity: Identity) -> bool:
-        """Whether the token still counts that someone came in with."""
-        return self._users.get(identity.key) == identity.user
+        """Whether the token or the page's key that someone came in with is still valid."""
+        known = self._users.get(identity.key) == identity.user
+        return known and identity.sign_in not in self._signed_out and time.time() < identity.until
 
     def by_token(self, token: str) -> Identity | None:
-        """Who shows this token; every known one is compared, in constant time."""
+        """Who shows this token or this page's key; every known one is compared, in constant time."""
+        if token.startswith(f"{_KEY_PREFIX}.") and (identity := self._by_page_key(token)) is not None:
+            return identity
         given, found = _hash(token), None
         for key, user in self._users.items():
             if hmac.compare_digest(given, key):
@@ -67,7 +93,7 @@ class Access:
         return found
 
     def code_for(self, user: str) -> str:
-        """A code that can be exchanged for the cookie once."""
+        """A code that can be exchanged for a page's key once."""
         key = next(key for key, name in self._users.items() if name == user)
         code = secrets.token_urlsafe(24)
         self._codes[_hash(code)] = key, time.monotonic() + CODE_SECONDS
@@ -79,23 +105,41 @@ class Access:
         user = self._users.get(key)
         return None if user is None or time.monotonic() > until else Identity(user, key)
 
-    def cookie_for(self, identity: Identity) -> str:
-        """What a browser shows from now on: it says who, until when, and nothing about the token."""
-        until = int(time.time()) + COOKIE_SECONDS
-        name = base64.urlsafe_b64encode(identity.user.encode()).decode().rstrip("=")
-        return f"{name}.{until}.{self._sign(identity.key, name, until)}"
+    def page_key(self, identity: Identity) -> PageKey | None:
+        """A key for a page: a new sign-in, or a later end of the one that the page shows.
 
-    def by_cookie(self, cookie: str) -> Identity | None:
-        """Who shows this cookie."""
-        name, _, rest = cookie.partition(".")
-        until, _, signature = rest.partition(".")
-        if not (until.isascii() and until.isdecimal() and len(until) < 16 and time.time() < int(until)):
+        None if that sign-in is too old to be renewed. The key says who and until when, and nothing about the token.
+        """
+        now = int(time.time())
+        since = identity.since if identity.sign_in else now
+        until = min(now + KEY_SECONDS, since + SIGN_IN_SECONDS)
+        if until <= now:
+            return None
+        name = base64.urlsafe_b64encode(identity.user.encode()).decode().rstrip("=")
+        body = f"{_KEY_PREFIX}.{name}.{identity.sign_in or uuid7()}.{since}.{until}"
+        return PageKey(f"{body}.{self._sign(identity.key, body)}", until)
+
+    def _by_page_key(self, text: str) -> Identity | None:
+        body, _, signature = text.rpartition(".")
+        parts = body.split(".")
+        if len(parts) != 5 or not all(part.isascii() and part.isdecimal() and len(part) < 16 for part in parts[3:]):
             return None
         found = None
         for key, user in self._users.items():
-            if hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign(key, name, int(until)).encode()):
-                found = Identity(user, key, by_cookie=True)
-        return found
+            if hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign(key, body).encode()):
+                found = Identity(user, key, parts[2], int(parts[3]), float(parts[4]))
+        return found if found is not None and self.holds(found) else None
 
-    def _sign(self, key: str, name: str, until: int) -> str:
-        return hmac.new(self._cookie_keys[key], f"{name}.{until}".encode("utf-8", "replace"), "sha256").hexdigest()
+    def _sign(self, key: str, body: str) -> str:
+        return hmac.new(self._signing_keys[key], body.encode("utf-8", "replace"), "sha256").hexdigest()
+
+    def sign_out(self, identity: Identity) -> None:
+        """End a sign-in: no key of it counts any more, however often it was renewed."""
+        if identity.sign_in:
+            until = float(identity.since + SIGN_IN_SECONDS)
+            self._signed_out[identity.sign_in] = self.unsaved_sign_outs[identity.sign_in] = until
+
+    def learn_sign_outs(self, known: Mapping[str, float]) -> None:
+        """Note the sign-ins that have ended elsewhere or before this process started; forget those that expired."""
+        now = time.time()
+        self._signed_out = {key: until for key, until in {**self._signed_out, **known}.items() if until > now}

@@ -84,6 +84,8 @@ async def _running(
         try:
             stack = await closing.enter_async_context(assembled)
             service = await closing.enter_async_context(service_of(stack, app.state.access))
+            service.database = stack.database
+            await service.share_sign_outs()
         except Exception as error:
             app.state.failure = error
             raise

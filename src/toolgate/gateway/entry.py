@@ -1,4 +1,4 @@
-"""The door: who is it, and is there room; for the page, a code or a token in exchange for a cookie."""
+"""The door: who is it, and is there room; for the page, a code or a token in exchange for a key of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic_core import from_json
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from toolgate.gateway.access import COOKIE_SECONDS, FIRST_FRAME, SUBPROTOCOL, Identity
+from toolgate.gateway.access import FIRST_FRAME, SUBPROTOCOL, Identity
 from toolgate.gateway.connection import Connection
 from toolgate.gateway.guard import ABORT, Receive, Scope, Send, refuse
 from toolgate.gateway.projection import error
@@ -23,6 +23,7 @@ _MOST_UNKNOWN = 64
 """Clients at a time that have not shown their token yet."""
 _LARGEST_BODY = 4096
 _BODY_SECONDS = 10.0
+_NOT_STORED = {"cache-control": "no-store"}
 
 
 class Entry:
@@ -33,7 +34,10 @@ class Entry:
         self._unknown = 0
 
     def identify(self, scope: Scope) -> Identity | None:
-        """Who sends this request, by header, subprotocol or cookie."""
+        """Who sends this request, by header or subprotocol.
+
+        Cookies do not count: a browser sends them to every port of a host, so others can read and show them.
+        """
         access = self._service.access
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
         scheme, _, token = headers.get(b"authorization", "").partition(" ")
@@ -42,8 +46,7 @@ class Entry:
         for offered in scope.get("subprotocols", ()):
             if offered.startswith(SUBPROTOCOL):
                 return access.by_token(offered.removeprefix(SUBPROTOCOL))
-        cookie = _cookie(headers.get(b"cookie", ""), cookie_name(scope))
-        return None if cookie is None else access.by_cookie(cookie)
+        return None
 
     async def socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         """`/ws`."""
@@ -56,9 +59,6 @@ class Entry:
             self._service.counts.refused[401] += 1
             logger("gateway").info("client_refused", status=401)
             await refuse(scope, send, 401, "Show a token: Authorization: Bearer, or subprotocol toolgate.bearer.TOKEN.")
-            return
-        if identity.by_cookie and not any(name.lower() == b"origin" for name, _ in scope["headers"]):
-            await refuse(scope, send, 403, "A cookie counts only with an Origin.")
             return
         await self._welcome(scope, receive, send, identity, accepted=False)
 
@@ -108,63 +108,50 @@ class Entry:
         return self._service.access.by_token(frame["token"])
 
     async def exchange(self, request: Request) -> Response:
-        """`POST /auth`: a one-time code or a token for the page's cookie."""
+        """`POST /auth`: a key for the page, for a one-time code or a token; a later one for the key that is shown."""
         if "origin" not in request.headers or request.headers.get("content-type") != "application/json":
-            return JSONResponse({"error": "Only the gateway's own page may ask for this."}, status_code=403)
+            return _refused(403, "Only the gateway's own page may ask for this.")
         body = bytearray()
         try:
             async with asyncio.timeout(_BODY_SECONDS):
                 async for piece in request.stream():
                     body += piece
                     if len(body) > _LARGEST_BODY:
-                        return JSONResponse({"error": "Too long."}, status_code=413)
+                        return _refused(413, "Too long.")
         except TimeoutError:
-            return JSONResponse({"error": "Too slow."}, status_code=408)
-        given = _parsed(bytes(body))
-        access, identity = self._service.access, None
+            return _refused(408, "Too slow.")
+        identity = self._given(_parsed(bytes(body)), request.scope)
+        key = None if identity is None else self._service.access.page_key(identity)
+        if identity is None or key is None:
+            return _refused(401, "That code or token does not work.")
+        return JSONResponse({"user": identity.user, "key": key.text, "until": key.until}, headers=_NOT_STORED)
+
+    def _given(self, given: dict[str, Any], scope: Scope) -> Identity | None:
+        access = self._service.access
         if isinstance(given.get("code"), str):
-            identity = access.by_code(given["code"])
-        elif isinstance(given.get("token"), str):
-            identity = access.by_token(given["token"])
-        if identity is None:
-            return JSONResponse({"error": "That code or token does not work."}, status_code=401)
-        answer = JSONResponse({"user": identity.user}, headers={"cache-control": "no-store"})
-        answer.set_cookie(
-            cookie_name(request.scope),
-            access.cookie_for(identity),
-            max_age=COOKIE_SECONDS,
-            path="/",
-            secure=request.url.scheme == "https",
-            httponly=True,
-            samesite="strict",
-        )
-        return answer
+            return access.by_code(given["code"])
+        if isinstance(given.get("token"), str):
+            return access.by_token(given["token"])
+        return self.identify(scope)
 
     async def leave(self, request: Request) -> Response:
-        """`DELETE /auth`: forget the cookie."""
-        answer = Response(status_code=204)
-        answer.delete_cookie(cookie_name(request.scope), path="/", httponly=True, samesite="strict")
-        return answer
+        """`DELETE /auth`: end the page's sign-in, here and in every gateway of the same database."""
+        identity = self.identify(request.scope)
+        if identity is None or not identity.sign_in:
+            return _refused(401, "Show the page's key.")
+        await self._service.sign_out(identity)
+        return Response(status_code=204, headers=_NOT_STORED)
 
     async def whoami(self, request: Request) -> Response:
-        """`GET /auth`: who the cookie or token belongs to."""
+        """`GET /auth`: who the token or the page's key belongs to."""
         identity = self.identify(request.scope)
         if identity is None:
-            return JSONResponse({"error": "Not signed in."}, status_code=401, headers={"cache-control": "no-store"})
-        return JSONResponse({"user": identity.user}, headers={"cache-control": "no-store"})
+            return _refused(401, "Not signed in.")
+        return JSONResponse({"user": identity.user}, headers=_NOT_STORED)
 
 
-def cookie_name(scope: Scope) -> str:
-    """Cookies do not know ports, so that the name has to: several gateways may run on one machine."""
-    return f"toolgate_{(scope.get('server') or ('', 0))[1]}"
-
-
-def _cookie(header: str, name: str) -> str | None:
-    for part in header.split(";"):
-        key, _, value = part.strip().partition("=")
-        if key == name:
-            return value
-    return None
+def _refused(status: int, reason: str) -> Response:
+    return JSONResponse({"error": reason}, status_code=status, headers=_NOT_STORED)
 
 
 def _offered(scope: Scope) -> str | None:

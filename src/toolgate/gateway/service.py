@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ToolgateError
-from toolgate.gateway.access import Access
+from toolgate.gateway.access import Access, Identity
 from toolgate.gateway.channel import Channels
 from toolgate.gateway.live import Live
 from toolgate.gateway.metrics import Counts
@@ -17,6 +17,7 @@ from toolgate.gateway.turns import LocalFeed, LocalTurns
 from toolgate.gateway.watcher import Watcher
 from toolgate.log import logger
 from toolgate.protocol.ports import BlobStore, EventFeed, LoggedEvent, TurnRunner
+from toolgate.sessions import sign_outs
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from toolgate.gateway.outbox import Outbox
     from toolgate.protocol.requests import SessionSubscribe
     from toolgate.runtime.registry import ToolRegistry
-    from toolgate.sessions import SessionStore
+    from toolgate.sessions import Database, SessionStore
     from toolgate.settings import GatewaySettings
 
 _STALLED = 30.0
 """Seconds after which a client that does not read is given up."""
 _LOOKS = 5
-"""Seconds between two looks for turns whose process has ended."""
+"""Seconds between two looks for turns whose process has ended, and for sign-ins that have ended elsewhere."""
 _LAST_WORDS = 5.0
 """Seconds at the most in which the ends of turns reach those who watch, before the gateway closes."""
 _EXPIRED = "the token was withdrawn"
@@ -65,6 +66,8 @@ class Service:
         self.counts = Counts()
         self.secrets: tuple[str, ...] = ()
         """What is masked in what clients say."""
+        self.database: Database | None = None
+        """Where ended sign-ins are kept."""
         self.closes_abandoned = False
         """Whether turns that nobody plays any more are ended here."""
         self.draining = False
@@ -135,8 +138,28 @@ class Service:
         self.connections.add(connection)
         return True
 
+    async def sign_out(self, identity: Identity) -> None:
+        """End a page's sign-in and close its connections; one that cannot be stored now is stored later."""
+        self.access.sign_out(identity)
+        self.withdraw_expired()
+        try:
+            await self.share_sign_outs()
+        except ToolgateError as error:
+            logger("gateway").warning("sign_out_not_stored", error=type(error).__name__)
+
+    async def share_sign_outs(self) -> None:
+        """Store the sign-ins that have ended here, and learn which have ended elsewhere."""
+        if self.database is None:
+            return
+        unsaved = dict(self.access.unsaved_sign_outs)
+        if unsaved:
+            await sign_outs.add(self.database, unsaved)
+            for key in unsaved:
+                del self.access.unsaved_sign_outs[key]
+        self.access.learn_sign_outs(await sign_outs.current(self.database))
+
     def withdraw_expired(self) -> None:
-        """Close the connections whose token does not count any more."""
+        """Close the connections whose token or key does not count any more."""
         for connection in list(self.connections):
             if not self.access.holds(connection.identity):
                 connection.outbox.close(4401, _EXPIRED)
@@ -172,11 +195,11 @@ class Service:
         """Give up clients that do not read, and turns that nobody plays."""
         loop, looks = asyncio.get_running_loop(), 0
         while True:
-            if self.closes_abandoned and looks % _LOOKS == 0:
-                try:
-                    await self.close_abandoned()
-                except Exception as error:  # noqa: BLE001 - the next look may work, and slow clients are looked at anyway
-                    logger("gateway").warning("turns_not_recovered", error=type(error).__name__)
+            if looks % _LOOKS == 0:
+                await self._look("sign_outs_not_shared", self.share_sign_outs)
+                if self.closes_abandoned:
+                    await self._look("turns_not_recovered", self.close_abandoned)
+            self.withdraw_expired()
             looks += 1
             await asyncio.sleep(1.0)
             now = loop.time()
@@ -184,6 +207,13 @@ class Service:
                 since = connection.outbox.sending_since
                 if since is not None and now - since > _STALLED:
                     connection.abort()
+
+    @staticmethod
+    async def _look(failure: str, act: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await act()
+        except Exception as error:  # noqa: BLE001 - the next look may work, and slow clients are looked at anyway
+            logger("gateway").warning(failure, error=type(error).__name__)
 
     async def _request_of(self, turn_id: str) -> str | None:
         turn = await self.sessions.turn(turn_id)

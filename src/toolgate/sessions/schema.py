@@ -246,6 +246,8 @@ _SHOWN_ELSEWHERE = (
     "CREATE INDEX live_output_by_session ON live_output (session_id, number)",
 )
 
+_SIGN_OUTS = ("CREATE TABLE sign_outs (id TEXT NOT NULL PRIMARY KEY, until {real} NOT NULL){by_key}",)
+
 
 @contextlib.contextmanager
 def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
@@ -259,7 +261,7 @@ def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
     run(on)  # what fails in between is rolled back, and this with it
 
 
-REVISIONS = ("0001", "0002", "0003", "0004")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 """All of them, oldest first; a module of the same name in `migrations/versions` hands each one to Alembic."""
 HEAD = REVISIONS[-1]
 
@@ -272,6 +274,7 @@ def statements(revision: str, dialect: Dialect) -> tuple[str, ...]:
         "0001": (_SESSIONS, _APPEND_ONLY[dialect]),
         "0003": (_DISTRIBUTED, ()),
         "0004": (_SHOWN_ELSEWHERE, ()),
+        "0005": (_SIGN_OUTS, ()),
     }[revision]
     words = _WORDS[dialect]
     return tuple(" ".join(text.format(**words).split()) for text in texts) + more

@@ -2,9 +2,12 @@
 import { announce, h, icon, pane } from "./dom.js";
 import { diff, isDiff } from "./diff.js";
 import { Output } from "./output.js";
+import { get } from "./signin.js";
 import { brief, clipped, clock, duration, visible } from "./text.js";
 
 const MOST_TEXT = 20_000;
+/** Milliseconds for which a copy of a whole output is kept for the tab that shows it. */
+const KEPT = 600_000;
 const WORDS = {
   proposed: "Checking",
   waiting: "Waiting for your permission",
@@ -167,9 +170,22 @@ export class Card extends HTMLElement {
     if (result.full_output) {
       const address = new URL(result.full_output, location.href);
       if (address.origin === location.origin) {
-        this.#parts.more.append(h("a", { href: address.href, target: "_blank", rel: "noopener" }, "Whole output"));
+        const open = (event) => this.#openOutput(event, address);
+        const about = { href: address.href, target: "_blank", onclick: open, onauxclick: open };
+        this.#parts.more.append(h("a", about, "Whole output"));
       }
     }
+  }
+
+  /** Show the whole output in a tab of its own. It is fetched here, because a tab cannot show the page's key. */
+  async #openOutput(event, address) {
+    event.preventDefault();
+    const tab = open("", "_blank");
+    const answer = await get(address).catch(() => null);
+    const said = answer?.ok ? await answer.blob() : ((await answer?.json())?.error ?? "The gateway does not answer.");
+    const copy = URL.createObjectURL(new Blob([said], { type: "text/plain;charset=utf-8" }));
+    if (tab) tab.location.replace(copy);
+    setTimeout(() => URL.revokeObjectURL(copy), KEPT);
   }
 
   /** Pairs of a class and a text. */

@@ -2,7 +2,7 @@
 import { announce, h } from "./dom.js";
 import { Session } from "./session.js";
 import * as signin from "./signin.js";
-import { Wire } from "./wire.js";
+import { SIGNED_OUT, Wire } from "./wire.js";
 import { Transcript, welcome } from "./chat.js";
 import "./approval.js";
 import "./composer.js";
@@ -29,7 +29,7 @@ document.body.append(parts.approval);
 const wire = new Wire(() => {
   const address = new URL("/ws", location.href);
   address.protocol = address.protocol.replace("http", "ws");
-  return new WebSocket(address);
+  return new WebSocket(address, signin.protocols());
 });
 let current = null;
 const sessions = new Map();
@@ -198,9 +198,12 @@ wire.addEventListener("state", async ({ detail: { state, code } }) => {
     if (wasOpen) announce("Connected again");
     wasOpen = true;
     banner(null);
+    signin.renew();
     await arrive();
   } else if (state === "closed") {
-    if ((await signin.known()) === false) return signedOut();
+    const known = await signin.known();
+    if (known === false) return signedOut();
+    if (code === SIGNED_OUT) return wire.open(); // the key of this connection expired, and there is a newer one
     if (wasOpen) banner("The connection is lost. What runs goes on; this page catches up as soon as it is back.");
   }
 });
@@ -213,6 +216,9 @@ function signedOut() {
 
 parts.sidebar.addEventListener("new", (event) => begin(event.detail).catch((error) => banner(error.message)));
 parts.title.addEventListener("rename", ({ detail: title }) => rename(title).catch((error) => banner(error.message)));
+parts.sidebar.addEventListener("leave", () => {
+  signin.leave().then(signedOut, () => banner("The gateway does not answer: you are still signed in."));
+});
 parts.sidebar.addEventListener("search", () => refresh().catch(() => {}));
 parts.composer.addEventListener("send", (event) => send(event.detail));
 parts.composer.addEventListener("stop", () => current?.cancel().catch((error) => banner(error.message)));

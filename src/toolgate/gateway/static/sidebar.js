@@ -29,6 +29,7 @@ export class Sidebar extends HTMLElement {
       this.dispatchEvent(new CustomEvent("new", { detail: this.mode }));
     });
     this.querySelector(".theme").addEventListener("click", toggleTheme);
+    this.querySelector(".leave").addEventListener("click", () => this.dispatchEvent(new CustomEvent("leave")));
     this.querySelector(".close-menu").addEventListener("click", () => this.menu(false));
     document.querySelector(".open-menu").addEventListener("click", () => this.menu(true));
     this.addEventListener("keydown", (event) => event.key === "Escape" && this.menu(false));

@@ -2,8 +2,8 @@
 
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 10_000;
-/** The token was withdrawn. */
-const SIGNED_OUT = 4401;
+/** The token was withdrawn, or the page's key has expired. */
+export const SIGNED_OUT = 4401;
 
 export class WireError extends Error {
   constructor(code, message) {

@@ -1,0 +1,20 @@
+// How workers and queues stand, for whoever is signed in on the page.
+import { h, trusted } from "./dom.js";
+import { get } from "./signin.js";
+
+const AGAIN = 5_000;
+const place = document.querySelector("main");
+
+async function look() {
+  const answer = await get("/status").catch(() => null);
+  if (answer?.ok) {
+    const found = (await answer.text()).match(/<body>([\s\S]*)<\/body>/)?.[1] ?? "";
+    trusted(place, found);
+  } else {
+    const why = answer === null ? "The gateway does not answer." : (await answer.json()).error;
+    place.replaceChildren(h("p", {}, why), h("p", {}, h("a", { href: "/" }, "Sign in")));
+  }
+  setTimeout(look, AGAIN);
+}
+
+await look();
