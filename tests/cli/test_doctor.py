@@ -50,10 +50,8 @@ def test_what_is_missing_comes_with_what_to_do(toolgate: Toolgate, monkeypatch: 
     assert "TOOLGATE_SHELL_RIPGREP=" in check["advice"]
 
 
-def test_without_bubblewrap_it_says_how_to_get_it(
-    toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_without_bubblewrap_it_says_how_to_get_it(toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolgate.shell.probe.bubblewrap_candidates", lambda *_: ())
 
     code, out, _ = toolgate("doctor", "--json")
 
@@ -68,11 +66,20 @@ def test_a_bubblewrap_that_does_not_work_is_not_called_working(
     fake = tmp_path / "bwrap"
     fake.write_text("#!/bin/sh\necho 'bwrap: no permissions' >&2\nexit 1\n")
     fake.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("TOOLGATE_SHELL_BWRAP", str(fake))
 
     check = _checks(toolgate("doctor", "--json").out)["bubblewrap"]
 
     assert (check["state"], "no permissions" in check["finding"]) == ("missing", True)
+
+
+def test_it_says_where_each_program_comes_from(toolgate: Toolgate) -> None:
+    checks = _checks(toolgate("doctor", "--json").out)
+
+    assert "(/" in checks["bubblewrap"]["finding"]
+    assert "(/" in checks["ripgrep"]["finding"]
+    assert "(/" in checks["bash"]["finding"]
+    assert "sandbox helper: /" in checks["python"]["finding"]
 
 
 @pytest.mark.parametrize("name", ["SESSION_DEFAULT_MODE", "TOOL_OUTPUT_MAX_LINES"])

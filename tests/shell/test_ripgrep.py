@@ -21,7 +21,7 @@ from toolgate.workspace.threads import Stop, Stopped
 
 def program() -> str:
     """The ripgrep of this environment."""
-    found = ripgrep.find(None)
+    found = ripgrep.find(None, "/project")
     assert found is not None
     return found
 
@@ -38,7 +38,7 @@ def echo(tmp_path: Path, command: str) -> str:
 
 
 def test_the_wheel_comes_first() -> None:
-    assert program() == os.path.join(os.path.dirname(sys.executable), "rg")
+    assert program() == os.path.realpath(os.path.join(os.path.dirname(sys.executable), "rg"))
 
 
 def test_path_is_searched_where_there_is_no_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,20 +47,20 @@ def test_path_is_searched_where_there_is_no_wheel(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(sysconfig, "get_path", lambda *_: "/nowhere")
     monkeypatch.setenv("PATH", f"relative:{tmp_path}/bin")
 
-    ripgrep._installed.cache_clear()
+    ripgrep._found.cache_clear()
     try:
-        assert ripgrep.find(None) == own
+        assert ripgrep.find(None, "/project") == own
     finally:
-        ripgrep._installed.cache_clear()
+        ripgrep._found.cache_clear()
 
 
 @pytest.mark.parametrize("setting", ["", "rg", "/nowhere/rg", "/etc/passwd"])
 def test_a_setting_that_names_no_program_means_none(setting: str) -> None:
-    assert ripgrep.find(setting) is None
+    assert ripgrep.find(setting, "/project") is None
 
 
 def test_a_setting_names_the_program() -> None:
-    assert ripgrep.find(program()) == program()
+    assert ripgrep.find(program(), "/project") == program()
 
 
 @pytest.mark.parametrize("pattern", ["--pre=x", "-e", "--", "-"])

@@ -27,12 +27,12 @@ LAYERS = ("bwrap", "namespaces", "landlock", "off")
 CANARY = "0123456789abcdef0123456789abcdef"
 
 
-def make_layer(name: str) -> Layer:
+def make_layer(name: str, writable: tuple[str, ...] = ()) -> Layer:
     """The layer, for the user who calls; skips where the machine does not have it."""
     if name == "off":
         return Native("off")
     if name == "bwrap":
-        found = find_bubblewrap()
+        found = find_bubblewrap(writable)
         if found is None:
             pytest.skip("bubblewrap does not work here: apt-get install bubblewrap")
         return found
@@ -83,7 +83,7 @@ class Shells:
     async def _session(self, script: Callable[[ShellSession], Awaitable[T]]) -> T:
         host = {"PATH": os.environ["PATH"], "HOME": "/root", "X_API_TOKEN": CANARY, **self.environment}
         workspace = Workspace(self.root)
-        layer = make_layer(self.layer)
+        layer = make_layer(self.layer, (str(self.root),))
         try:
             async with ShellSession(workspace, options=self.options, layer=layer, environment=host) as session:
                 return await script(session)

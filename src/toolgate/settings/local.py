@@ -89,6 +89,8 @@ class ShellSettings(BaseSettings):
 
     sandbox: Sandbox = "auto"
     """What confines commands: `auto` (the best there is), `bwrap`, `landlock`, or `off`."""
+    bwrap: str | None = None
+    """The `bwrap` to run, an absolute path. Unset: the system's own, else the one from the wheel."""
     ripgrep: str | None = None
     """The `rg` to run. Unset: the one from the wheel, else from PATH. Empty: none, search in Python."""
     environment: Annotated[tuple[str, ...], NoDecode] = ()

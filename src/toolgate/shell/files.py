@@ -58,7 +58,7 @@ def find(
     def open_at(where: str) -> Start:
         return open_start(workspace, where, output_dir=output_dir, include_ignored=include_ignored, files=False)
 
-    program = ripgrep.find(setting) if pattern.recursive else None
+    program = ripgrep.find(setting, str(workspace.root)) if pattern.recursive else None
     with open_at(path) as start:
         if program is not None:
             first, files = First(limit), Files()

@@ -20,6 +20,8 @@ class ShellOptions:
     """Limits and choices of a session's shell."""
 
     sandbox: Layer = "auto"
+    bubblewrap: str | None = None
+    """The `bwrap` to run; None: the system's own, else the one from the wheel."""
     timeout: float = 120.0
     """Seconds that a command may take by default."""
     most_timeout: float = 600.0
@@ -54,6 +56,7 @@ class ShellOptions:
         shell = settings.shell
         return cls(
             sandbox=shell.sandbox,
+            bubblewrap=shell.bwrap,
             memory_bytes=shell.memory_mb * MIB,
             processes=shell.processes,
             file_bytes=shell.file_mb * MIB,

@@ -1,8 +1,10 @@
 """What this machine offers to confine commands with, found out by trying."""
 
-import shutil
 import subprocess
 from dataclasses import dataclass
+
+from toolgate.shell.executables import bubblewrap_candidates, find_bash, find_interpreter
+from toolgate.shell.sandbox import native
 
 _PATIENCE = 10.0
 
@@ -25,21 +27,34 @@ def program(*argv: str) -> Finding:
     return Finding(works=done.returncode == 0, detail=said or f"exit code {done.returncode}")
 
 
-def bubblewrap() -> Finding:
-    """Whether bubblewrap is there and can really make a sandbox without network."""
-    path = shutil.which("bwrap")
-    if path is None:
-        return Finding(works=False, detail="not installed")
-    tried = program(path, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "true")
-    if not tried.works:
-        return Finding(works=False, detail=f"installed, but does not work here: {tried.detail}")
-    return Finding(works=True, detail=program(path, "--version").detail)
+def bubblewrap(root: str, setting: str | None) -> Finding:
+    """Whether there is a bubblewrap that can really make a sandbox without network, and where it is."""
+    failures, shell = [], find_bash((root,))
+    for path in bubblewrap_candidates(setting, (root,)):
+        tried = program(
+            path, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", shell, "-c", ":"
+        )
+        if tried.works:
+            return Finding(works=True, detail=f"{program(path, '--version').detail} ({path})")
+        failures.append(f"{path}: {tried.detail}")
+    if failures:
+        return Finding(works=False, detail=f"installed, but does not work here: {'; '.join(failures)}")
+    return Finding(works=False, detail="not installed" if setting is None else f"{setting} cannot be run")
 
 
 def user_namespaces() -> Finding:
-    """Whether an unprivileged process may make a user namespace, tried with bubblewrap."""
-    path = shutil.which("bwrap")
-    if path is None:
-        return Finding(works=False, detail="cannot be tried without bubblewrap")
-    tried = program(path, "--unshare-user", "--ro-bind", "/", "/", "true")
-    return Finding(works=tried.works, detail="allowed" if tried.works else tried.detail)
+    """Whether this user may make a user namespace, tried with the sandbox's helper."""
+    works = native.probe().namespaces
+    return Finding(works=works, detail="allowed" if works else "not allowed")
+
+
+def bash(root: str) -> Finding:
+    """The shell that runs commands."""
+    path = find_bash((root,))
+    tried = program(path, "--version")
+    return Finding(works=tried.works, detail=f"{tried.detail} ({path})")
+
+
+def interpreter() -> str:
+    """The Python that starts the sandbox's helper."""
+    return find_interpreter()

@@ -40,6 +40,8 @@ class Start:
     state_file: int
     """The host's own descriptor of the exchange file; the shell opens it by its path in the view."""
     group: ControlGroup
+    bash: str
+    """The absolute path of the shell."""
 
 
 class ShellProcess:
@@ -90,7 +92,7 @@ class ShellProcess:
         for fd in wrapper.fds:
             self._fds.keep(fd)
         self._process = subprocess.Popen(
-            [*start.group.wrap(wrapper.argv), "bash", "--norc", "--noprofile", "-c", text, "bash"],
+            [*start.group.wrap(wrapper.argv), start.bash, "--norc", "--noprofile", "-c", text, "bash"],
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from toolgate.shell import tree
+from toolgate.shell.environment import search_path
 from toolgate.shell.sandbox.native import supervised
 
 _PASSED = frozenset(
@@ -50,7 +51,8 @@ class Program:
     @classmethod
     async def start(cls, words: Sequence[str], *, environment: Mapping[str, str], directory: str) -> Program:
         """Start it; `FileNotFoundError` or `NotADirectoryError` say what is not there."""
-        found = shutil.which(words[0], path=environment.get("PATH", os.defpath))
+        absolute = os.pathsep.join(search_path(environment))
+        found = shutil.which(words[0], path=absolute)
         if found is None:
             raise FileNotFoundError(f"there is no program {words[0]!r} on PATH")
         if not os.path.isdir(directory):

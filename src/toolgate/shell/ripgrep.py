@@ -6,13 +6,11 @@ no configuration, and ends with the call: when it is cancelled, at its deadline,
 
 import os
 import re
-import sys
-import sysconfig
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
+from toolgate.shell.executables import find_ripgrep
 from toolgate.shell.following import Bounds, Ending, Sink, follow
 from toolgate.shell.matches import Found, Stream
 from toolgate.shell.reader import Command, memory_file, start
@@ -62,24 +60,14 @@ class Query:
     """Only files whose names match one of them; a hint that saves time, `Found.wanted` decides."""
 
 
-def find(setting: str | None) -> str | None:
-    """The ripgrep to run, or None for the search in Python; see `ShellSettings.ripgrep`."""
-    if setting is None:
-        return _installed(os.environ.get("PATH", os.defpath))
-    return setting if setting and os.path.isabs(setting) and os.access(setting, os.X_OK) else None
+def find(setting: str | None, root: str) -> str | None:
+    """The ripgrep to run, or None for the search in Python; see `ShellSettings.ripgrep`. Looked up once per root."""
+    return _found(setting, root, os.environ.get("PATH", os.defpath), os.geteuid())
 
 
 @cache
-def _installed(path: str) -> str | None:
-    """The one from the wheel, which lies beside the interpreter, else the first on PATH."""
-    own = [os.path.dirname(sys.executable), sysconfig.get_path("scripts")]
-    with suppress(KeyError):
-        own.append(sysconfig.get_path("scripts", f"{os.name}_user"))
-    for folder in (*own, *path.split(os.pathsep)):
-        program = os.path.join(folder, "rg")
-        if os.path.isabs(program) and os.path.isfile(program) and os.access(program, os.X_OK):
-            return program
-    return None
+def _found(setting: str | None, root: str, _path: str, _user: int) -> str | None:
+    return find_ripgrep(setting, (root,))
 
 
 def arguments(query: Query, ignore_file: int | None) -> list[str]:

@@ -84,7 +84,9 @@ def run(stop: Stop, workspace: Workspace, job: Job) -> Outcome:
             )
         root = workspace.open_dir(".")
         try:
-            return _Search(job, start, root, wanted, Bounds(deadline=job.deadline, check=stop.check)).run()
+            bounds = Bounds(deadline=job.deadline, check=stop.check)
+            program = ripgrep.find(job.ripgrep, str(workspace.root))
+            return _Search(job, start, root, wanted, bounds).run(program)
         finally:
             os.close(root)
 
@@ -119,9 +121,8 @@ class _Search:
         """Whether matches in a file count; a file that was named itself always does."""
         return self._start.file is not None or (self._wanted(name, path) and not is_own(path))
 
-    def run(self) -> Outcome:
+    def run(self, program: str | None) -> Outcome:
         outcome = Outcome(ignores=self._start.file is None and self._start.rules is not None)
-        program = ripgrep.find(self._job.ripgrep)
         ending: Ending | None = None
         if program is not None:
             try:

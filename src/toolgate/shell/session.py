@@ -182,7 +182,8 @@ class ShellSession:
         if self._closed:
             raise ToolError(ErrorCode.EXECUTION_ERROR, "This shell session is closed.", "Open a new session.")
         if self._made is None:
-            layer = self._layer or choose_layer(self._options.sandbox)
+            writable = (self._root, *map(os.path.realpath, self._options.roots))
+            layer = self._layer or choose_layer(self._options.sandbox, writable, self._options.bubblewrap)
             starter = Starter(self._root, layer, self._options, self._host)
             self._made = starter, Memory(initial(self._root, starter.environment))
         return self._made

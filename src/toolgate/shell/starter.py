@@ -9,6 +9,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
 from toolgate.shell.environment import environment, search_path
+from toolgate.shell.executables import find_bash
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.process import ShellProcess, Start
 from toolgate.shell.result import SandboxReport
@@ -28,6 +29,7 @@ class Starter:
         home = os.path.realpath(host.get("HOME") or os.path.expanduser("~"))
         self.layer = layer
         self._options = options
+        self._bash = find_bash((root, *map(os.path.realpath, options.roots)), host.get("PATH"))
         self.places = Places(root)
         try:
             self.views = Views(
@@ -109,6 +111,7 @@ class Starter:
                 limits=self._options.ulimits,
                 state_file=file[1],
                 group=self._group,
+                bash=self._bash,
             )
             process = ShellProcess(start)
             self._before[process] = self.views.protected.late()

@@ -7,11 +7,11 @@ interpreter (it gave its privileges away after it had started) gets forks of it 
 
 import marshal
 import os
-import sys
 from pathlib import Path
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
+from toolgate.shell.executables import find_interpreter
 from toolgate.shell.following import Bounds, Ending, Process, end, follow
 from toolgate.shell.fork import Fork
 from toolgate.shell.matches import Found, Stream
@@ -82,7 +82,7 @@ def _start_bare(plan: dict[str, object], query: Query) -> Process:
     try:
         return start(
             Command(
-                argv=[sys.executable, *_OPTIONS, "-c", _BOOT, package],
+                argv=[find_interpreter(), *_OPTIONS, "-c", _BOOT, package],
                 directory=query.directory,
                 stdin=stdin,
                 pass_fds=() if query.file is None else (query.file,),

@@ -395,7 +395,7 @@ async def test_a_machine_without_a_sandbox_runs_no_command_and_agent_commands_al
 ) -> None:
     from toolgate.errors import ToolError
 
-    def none(_: str) -> Any:
+    def none(*_: object) -> Any:
         raise ToolError(toolgate.ErrorCode.EXECUTION_ERROR, "There is no sandbox here.", "Install bubblewrap.")
 
     monkeypatch.setattr("toolgate.shell.session.choose_layer", none)

@@ -13,6 +13,7 @@ from toolgate.adapters.mcp_client.servers import PATIENCE, Servers, connect
 from toolgate.errors import ConfigError
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.settings import Settings
+from toolgate.shell.executables import safe_path
 from toolgate.userfiles import users_approvals, users_servers
 
 
@@ -34,5 +35,6 @@ async def connect_configured(
     """Register the tools of the user's servers, for as long as the block lasts."""
     found = configured(settings, root)
     approvals = Approvals(users_approvals(os.environ) if found.servers else None)
-    async with connect(registry, found, approvals=approvals, environ=os.environ, patience=patience) as servers:
+    environ = {**os.environ, "PATH": os.pathsep.join(safe_path(os.environ.get("PATH"), (root,)))}
+    async with connect(registry, found, approvals=approvals, environ=environ, patience=patience) as servers:
         yield servers

@@ -7,14 +7,17 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.shell.sandbox.layer import Layer
 
 
-def choose_layer(wanted: str) -> Layer:
-    """The layer that the operator named, or the best that works here. Never less than was asked for."""
+def choose_layer(wanted: str, writable: tuple[str, ...] = (), bubblewrap: str | None = None) -> Layer:
+    """The layer that the operator named, or the best that works here. Never less than was asked for.
+
+    No program is taken from the directories that commands can write; `bubblewrap` names the one to use.
+    """
     from toolgate.shell.sandbox.bubblewrap import find_bubblewrap
     from toolgate.shell.sandbox.native import Native, find_native
 
     if wanted == "off":
         return Native("off")
-    found: Layer | None = find_bubblewrap() if wanted in ("auto", "bwrap") else None
+    found: Layer | None = find_bubblewrap(writable, bubblewrap) if wanted in ("auto", "bwrap") else None
     if found is None and wanted in ("auto", "landlock"):
         found = find_native()
     if found is not None:

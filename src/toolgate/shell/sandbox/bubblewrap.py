@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 from functools import cache
 
 from toolgate.protocol.plan import Access
+from toolgate.shell.executables import bubblewrap_candidates, find_bash
 from toolgate.shell.sandbox.layer import Wrapper, guarantees, memory_file
 from toolgate.shell.sandbox.plan import Mount, View
 
@@ -25,6 +25,7 @@ class Bubblewrap:
     ends_with = signal.SIGKILL
 
     def __init__(self, program: str, *, nested: bool) -> None:
+        self.program = program
         self.start = [program, *_NAMESPACES, *_FIXED, *(() if nested else ("--disable-userns",))]
 
     def refuses(self, access: Access) -> str | None:
@@ -65,19 +66,31 @@ def _option(mount: Mount) -> list[str]:
             return [f"--{kind}", mount.target]
 
 
-def find_bubblewrap() -> Bubblewrap | None:
-    """bwrap, if it is there and can really make a sandbox; tried once a process and user."""
-    return _try_bubblewrap(os.geteuid())
+def find_bubblewrap(writable: tuple[str, ...] = (), setting: str | None = None) -> Bubblewrap | None:
+    """The first bwrap that can really make a sandbox; each is tried once per process and user."""
+    candidates = bubblewrap_candidates(setting, writable)
+    return next((layer for path in candidates if (layer := _try_bubblewrap(path, os.geteuid())) is not None), None)
 
 
 @cache
-def _try_bubblewrap(_user: int) -> Bubblewrap | None:
-    program = shutil.which("bwrap")
-    if program is None:
-        return None
+def _try_bubblewrap(program: str, _user: int) -> Bubblewrap | None:
+    shell = find_bash(())
     for nested in (False, True):
         layer = Bubblewrap(program, nested=nested)
-        trial = [*layer.start, "--unshare-net", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+        trial = [
+            *layer.start,
+            "--unshare-net",
+            "--ro-bind",
+            "/",
+            "/",
+            "--proc",
+            "/proc",
+            "--dev",
+            "/dev",
+            shell,
+            "-c",
+            ":",
+        ]
         try:
             done = subprocess.run(trial, capture_output=True, stdin=subprocess.DEVNULL, timeout=_PATIENCE, check=False)
         except (OSError, subprocess.TimeoutExpired):

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 from toolgate.protocol.plan import Access
+from toolgate.shell.executables import find_interpreter
 from toolgate.shell.sandbox import helper
 from toolgate.shell.sandbox.layer import Wrapper, guarantees, memory_file
 from toolgate.shell.sandbox.plan import View
@@ -119,11 +118,8 @@ def supervised(directory: str, info_fd: int) -> Wrapper:
 
 @cache
 def _interpreter(_user: int) -> str:
-    """A Python for the helper: ours, unless our user may not start it (a home directory that is closed to it)."""
-    for candidate in (sys.executable, shutil.which("python3", path="/usr/bin:/usr/local/bin")):
-        if candidate and os.access(candidate, os.X_OK):
-            return candidate
-    return sys.executable
+    """A Python for the helper; looked up once per user."""
+    return find_interpreter()
 
 
 def probe() -> Kernel:

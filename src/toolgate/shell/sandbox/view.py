@@ -9,6 +9,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
 from toolgate.shell.sandbox.grants import Grant, cover, root_grants, system_grants
+from toolgate.shell.sandbox.own_files import runtime_mounts
 from toolgate.shell.sandbox.places import Places
 from toolgate.shell.sandbox.plan import Mount, View, is_below
 from toolgate.shell.sandbox.protected import RUNTIME, Protected
@@ -135,6 +136,7 @@ class Views:
         yield from self.protected.runtime(writable=access != "read")
         if access == "write":
             yield from self.protected.git()
+            yield from runtime_mounts(self.root)
         for path in self._hidden:
             if is_below(path, self.root):
                 yield from self.protected.hide(path, writable=access != "read")
