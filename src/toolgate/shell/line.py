@@ -9,6 +9,8 @@ from toolgate.shell.syntax import Grammar, Lexeme, Part, Simple, UnparsableError
 from toolgate.shell.words import UNRESOLVED, Word, heredoc_value
 
 _OPERATOR = re.compile(r"&&|\|\||\|&|[;&|]+|[()]|\n")
+_MOST_WORDS = 1_000
+"""No command of this runtime takes more words."""
 _FEEDING = frozenset({"<<", "<<-", "<<<"})
 
 
@@ -28,6 +30,7 @@ class Line:
 def read_line(text: str) -> Line:
     """Read one simple command."""
     reader = Grammar(text)
+    reader.most_words = _MOST_WORDS
     try:
         reader.gap()
         command = reader.simple()

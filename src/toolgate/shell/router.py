@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _FIRST = re.compile(r"\s*([a-z]+)(?=[\s;&|<>()]|$)")
 _NO_WORD = re.compile(r"(?:[ \t]|\\\n)*(?:$|[\n;&|<>()#])")
+_MOST_UNWRAPPED = 16
+"""How many `bash` and `jobs keep` may stand before one another."""
 _HELP = frozenset({"-h", "--help"})
 Exists = Callable[[str], bool]
 
@@ -31,12 +33,12 @@ def _nothing_exists(_: str) -> bool:
     return False
 
 
-def parse(command_line: str, cwd: str = ".", exists: Exists = _nothing_exists) -> Outcome:
+def parse(command_line: str, cwd: str = ".", exists: Exists = _nothing_exists, depth: int = 0) -> Outcome:
     """What `command_line` is, typed in the directory `cwd` (relative to the root).
 
     Pure: `exists` is asked whether a file is there, with a path relative to the root or an absolute one.
     """
-    while True:
+    for unwrapped in range(depth, _MOST_UNWRAPPED):
         first = _FIRST.match(command_line)
         word = first.group(1) if first else ""
         if first is not None and word == "bash":
@@ -47,15 +49,16 @@ def parse(command_line: str, cwd: str = ".", exists: Exists = _nothing_exists) -
                 return inner
             command_line = inner
         elif first is not None and word == "jobs" and (keeping := kept(command_line[first.end() :])) is not None:
-            return _kept(*keeping, cwd, exists)
+            return _kept(*keeping, cwd, exists, unwrapped + 1)
         elif word in COMMANDS:
             return _agent_command(COMMANDS[word], command_line, cwd)
         else:
             return Native(command=command_line)
+    return Native(command=command_line)
 
 
-def _kept(command: str, after: int | None, cwd: str, exists: Exists) -> Outcome:
-    inner = parse(command, cwd, exists)
+def _kept(command: str, after: int | None, cwd: str, exists: Exists, depth: int) -> Outcome:
+    inner = parse(command, cwd, exists, depth)
     if isinstance(inner, Native):
         return replace(inner, keep=True, after=after)
     return _mistake(COMMANDS["jobs"], "keep needs a command of the shell, not one of this runtime")

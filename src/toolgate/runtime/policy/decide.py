@@ -165,9 +165,10 @@ class Policy:
         rules = [placed for placed in self._rules.get(tool_name, ()) if placed.layer != "project"]
         unmatched = self._unmatched.get(tool_name)
         commands = _commands(tool_name, plan)
+        harmless = frozenset(plan.harmless) if plan is not None else frozenset()
         for command in commands:
             verdict = _strictest([placed.verdict() for placed in rules if matches(placed.rule, call, command)])
-            if verdict is not None or plan is None or command not in plan.harmless:
+            if verdict is not None or plan is None or command not in harmless:
                 yield verdict or unmatched
         # what is beside the commands, or asks whatever they are, no rule about words can allow
         if plan is not None and not plan.plain and (plan.commands or plan.asks):

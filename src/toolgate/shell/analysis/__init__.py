@@ -4,7 +4,7 @@ import re
 
 from toolgate.shell.analysis.around import surroundings
 from toolgate.shell.analysis.plan import Assignment, CommandPlan, Kind, Redirection, Surroundings
-from toolgate.shell.analysis.scope import Scope
+from toolgate.shell.analysis.scope import FULL, QUICK, Findings, Limits, Scope
 from toolgate.shell.analysis.simple import run
 from toolgate.shell.analysis.visible import request_detail, squeezed, visible
 from toolgate.shell.analysis.walk import sequence, walk
@@ -18,6 +18,7 @@ __all__ = [
     "Redirection",
     "Surroundings",
     "analyse",
+    "analyse_quickly",
     "request_detail",
     "squeezed",
     "surroundings",
@@ -32,18 +33,34 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 def analyse(command: str, around: Surroundings | None = None) -> CommandPlan:
-    """What `command` may run in the surroundings `around`. Never raises; what is not understood asks."""
-    scope = Scope(around or Surroundings(), run, walk, sequence)
+    """What `command` may run in the surroundings `around`. Never raises; what is not understood asks.
+
+    A long command takes up to `FULL.seconds`: a program with an event loop calls `analyse_quickly` first, and this in a
+    thread.
+    """
+    return _found(command, around, FULL).plan(command)
+
+
+def analyse_quickly(command: str, around: Surroundings | None = None) -> CommandPlan | None:
+    """The same for an ordinary command, in a few milliseconds; None if the command or a script is too long for that."""
+    if len(command) > QUICK.characters:
+        return None
+    found = _found(command, around, QUICK)
+    return None if found.exhausted else found.plan(command)
+
+
+def _found(command: str, around: Surroundings | None, limits: Limits) -> Findings:
+    scope = Scope(around or Surroundings(), run, walk, sequence, limits)
     if not command.isprintable() and (match := _UNPRINTABLE.search(command)):
         scope.found.unclear(f"it contains the character \\x{ord(match.group()):02x}, which is no text")
     if len(command) > MAX_TEXT:
         scope.found.unclear(f"it is longer than {MAX_TEXT} characters")
-        return scope.found.plan(command)
+        return scope.found
     walk(scope, command)
     _check_evaluated(scope)
     if len(command) - sum(map(len, scope.found.heredocs)) > MAX_CODE:
         scope.found.unclear(f"it has more than {MAX_CODE} characters of code")
-    return scope.found.plan(command)
+    return scope.found
 
 
 def _check_evaluated(scope: Scope) -> None:

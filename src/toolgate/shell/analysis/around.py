@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.errors import ToolError
 from toolgate.shell.analysis.plan import Kind, Surroundings
+from toolgate.shell.analysis.scope import MAX_SCRIPT
 from toolgate.shell.line import read_line
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 _DEFINITION = re.compile(r"^([^\s()$`'\"\\]+) \(\) *$", re.MULTILINE)
-_LARGEST_SCRIPT = 1 << 16
-"""Bytes of a script that is looked into."""
+_MOST_OWN_DIRECTORIES = 64
+"""Directories of `PATH` inside the root in which a command word is looked up."""
 _SYSTEM = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
 
 
@@ -96,10 +97,10 @@ def _contents(workspace: Workspace) -> Callable[[str], str | None]:
     def content(path: str) -> str | None:
         try:
             with workspace.open_file(path) as file:
-                text = file.read(_LARGEST_SCRIPT + 1, 0)
+                text = file.read(MAX_SCRIPT * 4 + 1, 0)
         except (ToolError, OSError):
             return None
-        return None if len(text) > _LARGEST_SCRIPT or b"\0" in text else text.decode(errors="replace")
+        return None if b"\0" in text else text.decode(errors="replace")
 
     return content
 
@@ -109,6 +110,8 @@ def _shadows(workspace: Workspace, path: str, root: str, cwd: str) -> Callable[[
     directories = _own_directories(path, root, cwd)
 
     def shadow(word: str) -> str | None:
+        if len(directories) > _MOST_OWN_DIRECTORIES:
+            return posixpath.normpath(f"{directories[0]}/{word}")
         for directory in directories:
             candidate = posixpath.normpath(f"{directory}/{word}")
             try:

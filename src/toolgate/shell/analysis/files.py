@@ -101,12 +101,13 @@ def link(scope: Scope, words: Sequence[Word]) -> None:
     for text in given[-1:]:
         scope.path(text)
     base = given[-1] if len(given) > 1 else "."
+    symbolic = has(words, "s", "--symbolic")
     for path in scope.place(base).paths if scope.place(base).paths else ():
         into = path == "." or scope.around.kind(path) == "directory"
         directory = path if into else posixpath.dirname(path) or "."
         for text in given[:-1]:
-            symbolic = has(words, "s", "--symbolic") and not text.startswith(("/", "~"))
-            scope.path(posixpath.join(_rooted(scope, directory), text) if symbolic else text)
+            beside = symbolic and not text.startswith(("/", "~"))
+            scope.path(posixpath.join(_rooted(scope, directory), text) if beside else text)
 
 
 def _rooted(scope: Scope, relative: str) -> str:
@@ -115,8 +116,9 @@ def _rooted(scope: Scope, relative: str) -> str:
 
 def tee(scope: Scope, words: Sequence[Word]) -> None:
     """`tee` and `sponge` write their operands."""
+    append = has(words, "a", "--append")
     for word in operands(words):
-        scope.write(word, append=has(words, "a", "--append"))
+        scope.write(word, append=append)
 
 
 def dd(scope: Scope, words: Sequence[Word]) -> None:

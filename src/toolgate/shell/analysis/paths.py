@@ -12,6 +12,8 @@ _DEVICES = frozenset(
     f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty")
 )
 _DESCRIPTORS = "/dev/fd/"
+_LONGEST = 4096
+"""Characters of a path that is looked at; the kernel opens no longer one."""
 
 
 class Where(Enum):
@@ -47,12 +49,12 @@ def locate(text: str, cwds: Sequence[str | None], around: Surroundings) -> Place
     elif text.startswith("~"):
         text = around.home + text[1:] if around.home and text[1:2] in ("", "/") else "/~"
     if text.startswith("/"):
-        return _absolute(text, around)
+        return _absolute(text, around) if len(text) <= _LONGEST else _OUTSIDE
     if text.startswith(UNRESOLVED):
         return _UNKNOWN
     found: dict[str, None] = {}
     for cwd in cwds:
-        if cwd is None:
+        if cwd is None or len(cwd) + len(text) > _LONGEST:
             place = _OUTSIDE if ".." in text.split("/") else _UNKNOWN
         elif cwd.startswith("/"):
             place = _absolute(f"{cwd}/{text}", around)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,10 +12,26 @@ from toolgate.shell.syntax import MAX_DEPTH
 from toolgate.shell.syntax import Sequence as Tree
 from toolgate.shell.words import UNRESOLVED, Word
 
-MAX_READ = 1 << 19
-"""How many characters are read, code inside code counted again."""
-MAX_COMMANDS = 10_000
-"""How many commands of one command line are looked at."""
+MOST_DIRECTORIES = 16
+"""How many directories a command may run in before the directory counts as unknown."""
+
+MAX_SCRIPT = 1 << 18
+"""Characters of a script that is looked into."""
+
+
+class Limits(NamedTuple):
+    """How much work one analysis may take. What is beyond a limit is not looked at, and asks."""
+
+    characters: int = 1 << 19
+    """Code that is read, code inside code counted again."""
+    steps: int = 20_000
+    """Commands that are looked at, twice for a simple one, and once more for every 32 words."""
+    seconds: float = 5.0
+
+
+FULL = Limits()
+QUICK = Limits(characters=4_000, steps=200, seconds=1.0)
+"""What may be analysed on the event loop: a few milliseconds at the most."""
 
 
 class Stdin(NamedTuple):
@@ -43,12 +60,19 @@ class Findings:
         """Whether there is quoted text that would run something if bash were to evaluate it."""
         self.evaluates = False
         """Whether bash evaluates values somewhere: as arithmetic, as a subscript, as a name."""
+        self.exhausted = False
+        """Whether a limit was reached, so that part of the command line was not looked at."""
 
     def danger(self, reason: str, sure: bool = True) -> None:
         """A reason to ask; not `sure` where it only may be so."""
         self.dangers[reason] = None
         if not sure:
             self.unknown.add(reason)
+
+    def too_large(self, what: str = "it") -> None:
+        """A limit is reached."""
+        self.exhausted = True
+        self.unclear(f"{what} is too large to analyse")
 
     def unclear(self, reason: str) -> None:
         """A reason to ask that no rule can answer: what runs is not known."""
@@ -80,15 +104,18 @@ class Scope:
         "_sequence",
         "around",
         "cwds",
+        "deadline",
         "depth",
         "expanding",
         "fallback",
         "found",
+        "limits",
         "made",
         "path_changed",
         "read",
         "stdin",
         "steps",
+        "written",
     )
 
     def __init__(
@@ -97,6 +124,7 @@ class Scope:
         run: Callable[[Scope, Sequence[Word]], None],
         code: Callable[[Scope, str], None],
         sequence: Callable[[Scope, Tree], None],
+        limits: Limits = FULL,
     ) -> None:
         self.around = around
         self.found = Findings()
@@ -106,11 +134,15 @@ class Scope:
         """Where it would be if the last `cd` had failed."""
         self.made: set[str] = set()
         """Directories that the command line itself makes."""
+        self.written: set[str] = set()
+        """Files that the command line itself writes."""
         self.path_changed = False
         self.stdin: Stdin | None = None
         self.depth = 0
         self.expanding: frozenset[str] = frozenset()
         """Functions and aliases that are being followed."""
+        self.limits = limits
+        self.deadline = time.monotonic() + limits.seconds
         self.steps = 0
         self.read = 0
         self._sequence = sequence
@@ -119,7 +151,7 @@ class Scope:
 
     def run(self, words: Sequence[Word]) -> None:
         """Look at a command that some other one runs."""
-        if words and self.descend():
+        if words and self.step(1 + (len(words) >> 5)) and self.descend():
             self._run(self, words)
             self.depth -= 1
 
@@ -143,18 +175,18 @@ class Scope:
     def work(self, characters: int) -> bool:
         """Count text that is read; False where it is too much, as in code that contains itself again and again."""
         self.read += characters
-        if self.read > MAX_READ:
-            self.found.unclear("it contains too much code inside code")
-            return False
-        return True
+        return self._within(self.read <= self.limits.characters)
 
-    def step(self) -> bool:
+    def step(self, count: int = 1) -> bool:
         """Count a command; False where there are too many to look at."""
-        self.steps += 1
-        if self.steps > MAX_COMMANDS:
-            self.found.unclear(f"it has more than {MAX_COMMANDS} commands")
-            return False
-        return True
+        self.steps += count
+        return self._within(self.steps <= self.limits.steps)
+
+    def _within(self, allowed: bool) -> bool:
+        if allowed and time.monotonic() < self.deadline:
+            return True
+        self.found.too_large()
+        return False
 
     def descend(self) -> bool:
         """One level down, if that can still be followed; the caller comes up again by `depth -= 1`."""
@@ -175,13 +207,22 @@ class Scope:
     def enter(self, directories: tuple[str | None, ...], certain: bool) -> None:
         """Change the directory; `certain` if that cannot fail."""
         self.fallback = () if certain else (*self.fallback, *self.cwds)
-        self.cwds = directories
+        self._stay(directories)
+
+    def _stay(self, directories: tuple[str | None, ...]) -> None:
+        """Be in one of these directories; too many of them are an unknown one."""
+        self.cwds = directories if len(directories) <= MOST_DIRECTORIES else (None,)
 
     def settle(self) -> None:
         """What follows runs whether the last `cd` worked or not."""
         if self.fallback:
-            self.cwds = tuple(dict.fromkeys((*self.cwds, *self.fallback)))
+            self.join(self.fallback)
             self.fallback = ()
+
+    def join(self, directories: tuple[str | None, ...]) -> None:
+        """What follows may also run in one of these directories."""
+        if directories != self.cwds:
+            self._stay(tuple(dict.fromkeys((*directories, *self.cwds))))
 
     def place(self, text: str) -> Place:
         """Where a path leads from here."""
@@ -204,6 +245,7 @@ class Scope:
         place = self.path(word.text)
         if place.where is Where.free:
             return
+        self.written.update(place.paths)
         existing = place.where is Where.inside and any(self.around.kind(path) == "file" for path in place.paths)
         unknown = place.where is Where.unknown or not word.known
         self.found.changes = True
@@ -231,17 +273,22 @@ class Scope:
 
         Its commands and what they surely do count; what only the shell knows does not, as in any other program.
         """
-        if any(self.place(one.target).paths == (path,) for one in self.found.redirections):
+        if path in self.written:
             self.found.unclear(f"it runs '{path}', which it writes itself")
             return
         text = self.around.content(path)
         if text is None or (name := f"./{path}") in self.expanding:
+            return
+        if len(text) > MAX_SCRIPT:
+            self.found.too_large(f"the script '{path}'")
             return
         outer, before = self.found, self.expanding
         self.found, self.expanding = Findings(), before | {name}
         self.code(text)
         inner, self.found, self.expanding = self.found, outer, before
         outer.changes |= inner.changes
+        if inner.exhausted:
+            outer.too_large(f"the script '{path}'")
         outer.scripts.update(inner.scripts)
         outer.commands.update({words: None for words in inner.commands if words[0] not in NO_COMMANDS})
         for reason in inner.dangers:

@@ -7,6 +7,8 @@ from toolgate.shell.analysis.variables import assign
 from toolgate.shell.analysis.wrappers import Wrapper
 from toolgate.shell.words import UNRESOLVED, Word
 
+_MOST_MARKS = 8
+
 
 def unwrap(scope: Scope, words: Sequence[Word], shape: Wrapper) -> None:
     """Look at the command that `words` wrap, in every place where it may begin."""
@@ -30,6 +32,9 @@ def unwrap(scope: Scope, words: Sequence[Word], shape: Wrapper) -> None:
 
 def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], shape: Wrapper) -> None:
     marks = _replaced(words, shape)
+    if len(marks) > _MOST_MARKS:
+        scope.found.unclear(f"'{words[0].text}' replaces too many marks to follow")
+        return
     for mark in marks:
         inner = [w._replace(text=w.text.replace(mark, UNRESOLVED), known=w.known and mark not in w.text) for w in inner]
     if shape.appends and inner and not marks:
@@ -49,7 +54,7 @@ def _replaced(words: Sequence[Word], shape: Wrapper) -> list[str]:
             marks.append(word.text[2:])
         elif word.text == "-i":
             marks.append("{}")
-    return [mark for mark in marks if mark]
+    return list(dict.fromkeys(mark for mark in marks if mark))
 
 
 def _joined(scope: Scope, name: str, inner: Sequence[Word]) -> None:

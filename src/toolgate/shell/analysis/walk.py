@@ -105,7 +105,7 @@ def _compound(scope: Scope, compound: Compound) -> None:
     if compound.kind in ("subshell", "function"):
         scope.restore(outside)
     elif compound.kind == "branches":
-        scope.cwds = tuple(dict.fromkeys((*before, *scope.cwds)))
+        scope.join(before)
 
 
 def _simple(scope: Scope, command: Simple) -> None:

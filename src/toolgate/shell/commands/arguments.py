@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,10 +82,10 @@ def sort_words(line: Line, valued: frozenset[str], flags: frozenset[str]) -> Arg
     """Sort the words behind the command into options and operands."""
     operands: list[str] = []
     options: dict[str, str | bool] = {}
-    words = list(line.words[1:])
+    words = deque(line.words[1:])
     ended = False
     while words:
-        word = words.pop(0)
+        word = words.popleft()
         name, equals, value = word.text.partition("=")
         if word.quoted or ended or not word.text.startswith("-") or word.text == "-":
             operands.append(_known(word))
@@ -93,7 +94,7 @@ def sort_words(line: Line, valued: frozenset[str], flags: frozenset[str]) -> Arg
         elif word.text in flags:
             options[word.text] = True
         elif name in valued and (equals or words):
-            options[name] = value if equals else _known(words.pop(0))
+            options[name] = value if equals else _known(words.popleft())
         elif name in valued:
             raise UsageError(f"{name} needs a value")
         else:

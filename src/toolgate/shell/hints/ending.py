@@ -39,10 +39,11 @@ class Ending:
 
     @cached_property
     def commands(self) -> tuple[tuple[str, ...], ...]:
-        """The words of every simple command in it."""
-        from toolgate.shell.analysis import analyse
+        """The words of every simple command in it; none of a command that is too long to be looked at here."""
+        from toolgate.shell.analysis import analyse_quickly
 
-        return analyse(self.command).commands
+        plan = analyse_quickly(self.command)
+        return plan.commands if plan is not None else ()
 
     @cached_property
     def said(self) -> str:

@@ -26,6 +26,8 @@ class Grammar(CompoundReader):
     """Reads statements."""
 
     commands = 0
+    most_words: int | None = None
+    """How many words a simple command may have; None: any number."""
 
     def program(self) -> Sequence:
         """All of the text."""
@@ -131,9 +133,12 @@ class Grammar(CompoundReader):
             self.blank()
             match = _PLAIN.match(self.text, self.at)
             if match:
-                command.words.extend(map(Lexeme, match.group().split()))
+                plain = match.group().split()
+                self.count_words(len(command.words) + len(plain))
+                command.words.extend(map(Lexeme, plain))
                 self.at = match.end()
                 continue
+            self.count_words(len(command.words))
             character = self.text[self.at : self.at + 1]
             if character in ("", "\n", ";", "|", ")", "#") or (
                 character == "&" and self.text[self.at + 1 : self.at + 2] != ">"
@@ -145,6 +150,11 @@ class Grammar(CompoundReader):
                 return self.definition(command)
             else:
                 self.simple_word(command)
+
+    def count_words(self, count: int) -> None:
+        """Stop where a simple command has too many words."""
+        if self.most_words is not None and count > self.most_words:
+            raise UnparsableError(f"it has more than {self.most_words} words")
 
     def simple_word(self, command: Simple) -> None:
         """One word, which may be an assignment."""

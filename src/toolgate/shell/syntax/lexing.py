@@ -10,6 +10,8 @@ from toolgate.shell.words import ansi_c
 
 MAX_DEPTH = 40
 """How deep code may be nested in code."""
+MAX_PIECES = 20_000
+"""How many quoted pieces, escapes and expansions are read of one text."""
 _BARE = re.compile(r"[^ \t\n\\'\"`$;&|<>()]+")
 _IN_DOUBLE = re.compile(r"[^\"\\$`]+")
 _IN_HEREDOC = re.compile(r"[^\\$`]+")
@@ -33,6 +35,7 @@ class WordReader:
         self.text = text
         self.at = 0
         self.depth = depth
+        self.pieces = 0
         self.pending: list[Heredoc] = []
         self.in_test = False
         """Inside `[[ … ]]` brackets belong to patterns."""
@@ -87,6 +90,7 @@ class WordReader:
 
     def piece(self, character: str, parts: list[Part]) -> None:
         """A quoted piece or an expansion outside double quotes."""
+        self.count_piece()
         if character == "\\":
             if self.at + 1 >= len(self.text):
                 raise UnparsableError("a backslash ends it")
@@ -103,6 +107,12 @@ class WordReader:
             parts.append(self.backquoted())
         else:
             self.dollar(parts, in_double=False)
+
+    def count_piece(self) -> None:
+        """One more quoted piece, escape or expansion."""
+        self.pieces += 1
+        if self.pieces > MAX_PIECES:
+            raise UnparsableError(f"it has more than {MAX_PIECES} quoted pieces and expansions")
 
     def single(self) -> str:
         """The text between single quotes."""
@@ -130,6 +140,7 @@ class WordReader:
 
     def interpolated(self, parts: list[Part], escapable: str) -> None:
         """An escape or an expansion inside double quotes or a heredoc."""
+        self.count_piece()
         character = self.text[self.at]
         if character == "`":
             parts.append(self.backquoted())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from toolgate.shell.syntax.lexing import UnparsableError, WordReader
@@ -75,6 +76,9 @@ class RedirectReader(WordReader):
 
     def read_heredoc(self, heredoc: Heredoc) -> None:
         """The lines up to the delimiter."""
+        if not heredoc.tabs and (heredoc.quoted or self.at > self.last_continuation):
+            self.read_at_once(heredoc)
+            return
         lines: list[str] = []
         joined = False
         while self.at < len(self.text):
@@ -90,6 +94,21 @@ class RedirectReader(WordReader):
             lines.append(stripped)
             joined = not heredoc.quoted and (len(line) - len(line.rstrip("\\"))) % 2 == 1
         raise UnparsableError(f"the heredoc is not closed by a line '{heredoc.delimiter}'")
+
+    @functools.cached_property
+    def last_continuation(self) -> int:
+        """The position of the last line that goes on in the next one."""
+        return self.text.rfind("\\\n")
+
+    def read_at_once(self, heredoc: Heredoc) -> None:
+        """The same where the lines are taken as they are: tabs stay, and none goes on in the next one."""
+        end = re.compile(rf"^{re.escape(heredoc.delimiter)}(?:\n|\Z)", re.MULTILINE).search(self.text, self.at)
+        if end is None:
+            raise UnparsableError(f"the heredoc is not closed by a line '{heredoc.delimiter}'")
+        heredoc.body = self.text[self.at : end.start()]
+        self.at = end.end()
+        if not heredoc.quoted:
+            heredoc.parts = self.fresh(heredoc.body).heredoc_parts()
 
 
 def _heredoc(target: Lexeme, tabs: bool) -> Heredoc:

@@ -61,11 +61,11 @@ class BashTool(Tool[BashParams]):
 
     async def prepare(self, params: BashParams, context: ToolContext) -> Plan:
         """What the command may run, in the shell as it is now."""
-        return plan_of(params, context)
+        return await plan_of(params, context)
 
     async def execute(self, params: BashParams, context: ToolContext) -> ToolResponse:
         """Run what was planned, if the shell is still as it was."""
-        now = plan_of(params, context)
+        now = await plan_of(params, context)
         if context.plan is not None and now.model_dump() != context.plan.model_dump():
             raise ToolError(
                 ErrorCode.CONFLICT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 from typing import TYPE_CHECKING
@@ -11,13 +12,17 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Plan
 
 if TYPE_CHECKING:
+    from toolgate.shell.analysis import CommandPlan
     from toolgate.shell.commands import Native, Outcome
+    from toolgate.shell.result import SandboxReport
     from toolgate.shell.state import ShellState
     from toolgate.tools.builtin.bash import BashParams
     from toolgate.tools.context import ToolContext
     from toolgate.workspace import Workspace
 
 _LARGEST_COMMAND = 1 << 20
+_FEW_SCRIPTS = 4
+"""How many scripts are hashed on the event loop."""
 _LARGEST_SCRIPT = 1 << 20
 """Bytes of a script that are hashed; a larger one is known by its identity and its times."""
 
@@ -30,7 +35,7 @@ def parsed(params: BashParams, context: ToolContext) -> Outcome:
     return parse(params.command, "." if params.restart else shell.cwd, shell.exists)
 
 
-def plan_of(params: BashParams, context: ToolContext) -> Plan:
+async def plan_of(params: BashParams, context: ToolContext) -> Plan:
     """The plan of a call, in the shell as it is now."""
     from toolgate.shell.commands import Native, RoutedCall
 
@@ -38,7 +43,7 @@ def plan_of(params: BashParams, context: ToolContext) -> Plan:
         return _restart(params)
     outcome = parsed(params, context)
     if isinstance(outcome, Native):
-        return _native(outcome, params, context)
+        return await _native(outcome, params, context)
     if isinstance(outcome, RoutedCall):  # otherwise it would have been rewritten, and here nothing judges it
         raise _invalid(
             f"command: '{outcome.command}' is a command of this runtime and takes neither background nor restart.",
@@ -62,15 +67,38 @@ def _about_the_session(summary: str) -> Plan:
     return Plan(summary=summary, access="read", harmless=((),), plain=True)
 
 
-def _native(native: Native, params: BashParams, context: ToolContext) -> Plan:
-    from toolgate.shell.analysis import analyse, request_detail, squeezed, surroundings, visible
+async def _native(native: Native, params: BashParams, context: ToolContext) -> Plan:
+    """The plan of a command of the shell. A long one is analysed in a thread, so that the event loop goes on."""
+    from toolgate.shell.analysis import analyse, analyse_quickly, surroundings
     from toolgate.shell.checks import check_command
 
     workspace, command = context.require_workspace(), native.command
     check_command(command, _LARGEST_COMMAND)
     report = context.shell.sandbox(params.access)
-    state, cwd, changes = _shell_for(params, context)
-    analysed = analyse(command, surroundings(workspace, state))
+    shell = _shell_for(params, context)
+    around = surroundings(workspace, shell[0])
+
+    def plan(analysed: CommandPlan) -> Plan:
+        return _described(analysed, native, params, context, report, shell)
+
+    quick = analyse_quickly(command, around)
+    if quick is not None and len(quick.scripts) <= _FEW_SCRIPTS:
+        return plan(quick)
+    return await asyncio.to_thread(lambda: plan(analyse(command, around)))
+
+
+def _described(
+    analysed: CommandPlan,
+    native: Native,
+    params: BashParams,
+    context: ToolContext,
+    report: SandboxReport,
+    shell: tuple[ShellState, str, dict[str, str]],
+) -> Plan:
+    from toolgate.shell.analysis import request_detail, squeezed, visible
+
+    workspace, command = context.require_workspace(), native.command
+    _, cwd, changes = shell
     reasons = list(analysed.dangers)
     if params.access == "full":
         reasons.append("full access: network, and more than the project")
