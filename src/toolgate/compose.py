@@ -53,7 +53,7 @@ def available_tools(registry: ToolRegistry, context: ToolContext) -> ToolRegistr
     return registry.filter(
         name
         for name in registry.names()
-        if (tool := registry.get(name)) and all(getattr(context, port) is not None for port in tool.needs)
+        if (tool := registry.declaration(name)) and all(getattr(context, port) is not None for port in tool.needs)
     )
 
 

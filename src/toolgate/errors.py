@@ -6,6 +6,7 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
     ├── ToolError            a tool's own, expected failure: becomes an error envelope
     ├── PolicyError          a policy that cannot be loaded: start-up stops
     ├── ConfigError          a config file that cannot be used: start-up stops
+    ├── DeclarationError     a tool that declares what it cannot: it is not registered
     ├── UndoRefused          taking a change back would destroy someone else's
     ├── ModelError           a language model did not answer; says whether trying again may help
     ├── StoreError           the database cannot be used; says what to do about it
@@ -51,6 +52,13 @@ class ConfigError(ToolgateError):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
+
+
+class DeclarationError(ToolgateError, TypeError, ValueError):
+    """A tool's name, modes or other declarations cannot be used; it was not registered.
+
+    It is a `TypeError` and a `ValueError`, because registering raised one or the other before.
+    """
 
 
 class UndoRefused(ToolgateError):

@@ -13,6 +13,7 @@ import toolgate
 from tests.kit import BOTH, call, code_of, toolset_of
 from toolgate import ToolResult, Workspace
 from toolgate.runtime.flat import flat_validator
+from toolgate.tools.declaration import declaration_of
 
 
 @toolgate.tool(modes=BOTH)
@@ -73,7 +74,7 @@ def test_which_functions_are_read_so() -> None:
         """Block."""
 
     tools = (probe, described, bounded, changed, nested, hurried, renamed, threaded, exact)
-    assert [tool for tool in tools if flat_validator(tool) is not None] == [probe, described]
+    assert [tool for tool in tools if flat_validator(tool, declaration_of(tool)) is not None] == [probe, described]
 
 
 @pytest.mark.parametrize(

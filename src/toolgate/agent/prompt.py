@@ -81,7 +81,7 @@ class PromptBuilder:
 
     def _layer_tooling(self, mode: ToolMode) -> str:
         """The names of exactly the tools that the schema has; what they do is said there."""
-        names = [tool.name for tool in self._registry.list_tools(mode)]
+        names = [tool.name for tool in self._registry.list_declarations(mode)]
         if not names:
             return _text("tooling_none")
         listed = "\n".join(f"- {name}" for name in names)

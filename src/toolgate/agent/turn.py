@@ -150,7 +150,7 @@ class Turn:
 
     async def _request(self) -> tuple[ModelRequest, int]:
         """What the model is told: the prompt, as much of the conversation as fits, and the tools as they are now."""
-        names = [tool.name for tool in self._means.registry.list_tools(self._mode)]
+        names = [tool.name for tool in self._means.registry.list_declarations(self._mode)]
         if self._shown is None or self._shown[0] != names:
             tools = self._means.registry.get_tools_schema(self._mode)
             prompt = await self._means.prompt.build(self._lease.session_id, self._mode)

@@ -134,10 +134,10 @@ class SlashCommands:
         self._host.show_call(int(number) if number else None)
 
     async def _tools(self, _rest: str) -> None:
-        tools = self._conversation.stack.registry.list_tools(self._conversation.mode)
+        tools = self._conversation.stack.registry.list_declarations(self._conversation.mode)
         width = max((len(tool.name) for tool in tools), default=0)
         for tool in tools:
-            first = " ".join(tool.description.split()).partition(". ")[0].rstrip(".")
+            first = " ".join(tool.definition.description.split()).partition(". ")[0].rstrip(".")
             asks = " (asks)" if tool.requires_permission else ""
             self._host.say(f"  {tool.name:<{width}}  {first}{asks}")
 

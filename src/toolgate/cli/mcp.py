@@ -144,7 +144,7 @@ def _chosen(registry: "ToolRegistry", mode: "ToolMode", names: str | None) -> "T
     """What `--tools` leaves; a name that the mode does not have is an error, not an empty list."""
     if names is None:
         return registry
-    there = [tool.name for tool in registry.list_tools(mode)]
+    there = [tool.name for tool in registry.list_declarations(mode)]
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     missing = [name for name in wanted if name not in there]
     if missing or not wanted:

@@ -20,19 +20,18 @@ def run(args: argparse.Namespace) -> int:
 
     registry = toolgate.builtin_registry()
     modes = [toolgate.ToolMode(args.mode)] if args.mode else list(toolgate.ToolMode)
-    names = sorted({tool.name for mode in modes for tool in registry.list_tools(mode)}, key=str.lower)
+    names = sorted({tool.name for mode in modes for tool in registry.list_declarations(mode)}, key=str.lower)
     if args.json:
         schemas = {entry["function"]["name"]: entry for mode in modes for entry in registry.get_tools_schema(mode)}
         sys.stdout.write(json.dumps([schemas[name] for name in names], ensure_ascii=False, indent=2) + "\n")
         return 0
     rows = [["TOOL", "GROUP", *(mode.value for mode in modes), "ASKS", "WHAT IT DOES"]]
     for name in names:
-        tool = registry.get(name)
+        tool = registry.declaration(name)
         assert tool is not None
         marks = ["yes" if registry.check_mode(name, mode) else "-" for mode in modes]
-        rows.append(
-            [name, tool.group.value, *marks, "yes" if tool.requires_permission else "-", _first(tool.description)]
-        )
+        asks, does = "yes" if tool.requires_permission else "-", _first(tool.definition.description)
+        rows.append([name, tool.group.value, *marks, asks, does])
     _print(rows)
     return 0
 

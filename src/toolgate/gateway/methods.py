@@ -215,17 +215,19 @@ class Methods:
     async def _tools(self, _request: Request, _params: requests.ToolsList) -> dict[str, Any]:
         registry, enabled = self._service.registry, self._service.coding_enabled
         tools = []
-        for definition in registry.describe():
-            tool = registry.get(definition.name)
-            modes = registry.get_effective_modes(definition.name)
+        for name in registry.names():
+            found = registry.declaration(name)
+            if found is None:
+                continue
+            definition, modes = found.definition, registry.get_effective_modes(name)
             tools.append(
                 {
                     "name": definition.name,
                     "description": definition.description,
                     "parameters": definition.parameters,
-                    "group": "code" if tool is None else tool.group.value,
+                    "group": found.group.value,
                     "modes": sorted(mode.value for mode in modes),
-                    "asks": bool(tool is not None and tool.requires_permission),
+                    "asks": found.requires_permission,
                 }
             )
         return {

@@ -17,6 +17,7 @@ from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.repair import example_of, problems_of, repair_message, unknown_keys
 from toolgate.runtime.run import Entry, Run
 from toolgate.tools.context import ToolContext
+from toolgate.tools.declaration import declaration_of
 from toolgate.tools.foreign import given
 
 
@@ -40,7 +41,6 @@ class Admission:
                 entry is None
                 or entry.passed_at != self._changes.count
                 or entry.passed_in is not self._context.mode
-                or entry.passed_as is not entry.tool.allowed_modes
                 or not self._breaker.quiet
             ):
                 refusal = self._look_up(run)
@@ -74,14 +74,13 @@ class Admission:
             return run.refuse("resolve", denials.unknown_tool(run.call.name, self.available()))
         entry.passed_at = -1
         refusal = self.gates(run, entry)
-        modes = entry.tool.allowed_modes
-        if refusal is None and self._steady and not entry.rests and type(modes) is frozenset:
-            entry.passed_at, entry.passed_in, entry.passed_as = self._changes.count, self._context.mode, modes
+        if refusal is None and self._steady and not entry.rests:
+            entry.passed_at, entry.passed_in = self._changes.count, self._context.mode
         return refusal
 
     def gates(self, run: Run, entry: Entry) -> ToolResponse | None:
         """The mode gate and the breaker; asked when a call arrives and again before it runs."""
-        name = entry.tool.name
+        name = entry.name
         if not self._allows(entry):
             denial = denials.denied(
                 name,
@@ -101,7 +100,7 @@ class Admission:
 
     def gates_again(self, run: Run, entry: Entry) -> ToolResponse | None:
         """The same after someone was asked: the registry may have changed meanwhile."""
-        name = entry.tool.name
+        name = entry.name
         if self._registry.get(name) is not entry.tool:
             return run.refuse("resolve", denials.unknown_tool(name, self.available()))
         return self.gates(run, entry)
@@ -111,9 +110,9 @@ class Admission:
         tool = self._registry.get(name)
         if tool is None:
             return None
-        entry = self._entries.get(name)
-        if entry is None or entry.tool is not tool:
-            entry = self._entries[name] = Entry(tool)
+        entry, declaration = self._entries.get(name), self._registry.declaration(name)
+        if entry is None or entry.tool is not tool or (declaration or entry.declaration) is not entry.declaration:
+            entry = self._entries[name] = Entry(tool, declaration or declaration_of(tool))
         return entry
 
     def available(self) -> list[str]:
@@ -128,7 +127,7 @@ class Admission:
 
     def _allows(self, entry: Entry) -> bool:
         """Both gates ask this: what is shown is what may run."""
-        return entry.ungated or self._registry.check_mode(entry.tool.name, self._context.mode)
+        return entry.ungated or self._registry.check_mode(entry.name, self._context.mode)
 
 
 def _doubtful(run: Run, entry: Entry) -> ToolResponse | None:
@@ -143,7 +142,7 @@ def _doubtful(run: Run, entry: Entry) -> ToolResponse | None:
 
 def _unreadable(run: Run, entry: Entry, error: ArgumentsError | ValidationError) -> ToolResponse:
     if isinstance(error, ValidationError):
-        return _invalid(run, entry, problems_of(error, entry.tool.parameters))
+        return _invalid(run, entry, problems_of(error, entry.parameters))
     response = _invalid(run, entry, {"arguments": str(error)})
     run.extras = {**(run.extras or {}), "parseError": str(error)}
     return response
@@ -152,7 +151,7 @@ def _unreadable(run: Run, entry: Entry, error: ArgumentsError | ValidationError)
 def _invalid(run: Run, entry: Entry, problems: dict[str, str]) -> ToolResponse:
     name = run.call.name
     if entry.example is None:
-        entry.example = example_of(entry.tool.parameters)
+        entry.example = example_of(entry.parameters)
     run.extras = {"failureCategory": "invalid_usage", "toolName": name}
     message = repair_message(name, problems, entry.example)
     return run.refuse("arguments", ToolResponse.failure(ErrorCode.INVALID_PARAM, message))
@@ -169,9 +168,9 @@ def _problems(run: Run, entry: Entry) -> dict[str, str]:
             problems[key] = f"{problems[key]}; {message}" if key in problems else message
         return problems
     assert entry.keys is not None
-    problems = unknown_keys(sorted(arguments.keys() - entry.keys), entry.tool.parameters)
+    problems = unknown_keys(sorted(arguments.keys() - entry.keys), entry.parameters)
     try:
         entry.validate(run.call.arguments, strict=True)
     except ValidationError as error:
-        problems |= problems_of(error, entry.tool.parameters)
+        problems |= problems_of(error, entry.parameters)
     return problems

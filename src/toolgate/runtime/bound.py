@@ -19,8 +19,8 @@ class BoundTool:
     """What `Tool.bind` returns: called with parsed arguments, it answers with the envelope."""
 
     def __init__(self, tool: Tool[Any], context: ToolContext) -> None:
-        self.tool_definition: ToolDefinition = tool.tool_definition
         self._toolset = CallableToolset([tool], context)
+        self.tool_definition: ToolDefinition = self._toolset.registry.describe()[0]
 
     def __call__(self, arguments: dict[str, Any]) -> BoundCall:
         """Call the tool through the pipeline."""

@@ -18,11 +18,12 @@ from toolgate.tools.function import FunctionTool
 if TYPE_CHECKING:
     from toolgate.runtime.pending import PendingResult
     from toolgate.runtime.run import Run
+    from toolgate.tools.declaration import Declaration
 
 Invoke = Callable[["Run", "PendingResult"], Awaitable[Any]]
 
 
-def invoker(tool: Tool[Any]) -> Invoke:
+def invoker(tool: Tool[Any], declaration: Declaration) -> Invoke:
     """The quickest way to call a tool that keeps its deadline and its own cancel."""
     invoke: Invoke
     if isinstance(tool, ForeignTool) and type(tool).execute is ForeignTool.execute:
@@ -32,7 +33,7 @@ def invoker(tool: Tool[Any]) -> Invoke:
 
         def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
             return function(**run.params.__dict__)  # type: ignore[no-any-return]  # what a coroutine function returns
-    elif tool.needs:
+    elif declaration.needs:
 
         def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
             return tool.execute(run.params, run.context.derive(call_id=run.call.id))
@@ -41,16 +42,16 @@ def invoker(tool: Tool[Any]) -> Invoke:
         def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
             return tool.execute(run.params, run.context)
 
-    return invoke if tool.timeout is None else _within(tool.timeout, tool.name, invoke)
+    return invoke if declaration.timeout is None else _within(declaration.timeout, declaration.name, invoke)
 
 
-def responder(tool: Tool[Any]) -> Callable[[Any], ToolResponse]:
+def responder(tool: Tool[Any], name: str) -> Callable[[Any], ToolResponse]:
     """What is made of an answer that is no envelope: a value of those who may return values, else a fault."""
     if isinstance(tool, ForeignTool):
-        return lambda value: to_response(tool.name, value)
+        return lambda value: to_response(name, value)
     if isinstance(tool, FunctionTool):
         return lambda value: result_in_envelope(value, tool.said)
-    return lambda value: internal(tool.name, f"returned {type(value).__name__} instead of a ToolResponse")
+    return lambda value: internal(name, f"returned {type(value).__name__} instead of a ToolResponse")
 
 
 @types.coroutine

@@ -66,7 +66,7 @@ class Executor:
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever is raised becomes an answer
-            response = failure_of(error, entry.tool.name, run.arguments.get("path"))
+            response = failure_of(error, entry.name, run.arguments.get("path"))
         finally:
             if held:
                 self._writers.leave()
@@ -86,7 +86,7 @@ class Executor:
     async def _unhindered(self, run: Run, entry: Entry, pending: PendingResult) -> Any:
         """What the tool returns, or what keeps it from running."""
         if run.plan is not None or self._recording is not None or not self._breaker.quiet:
-            obstacle = await self._obstacle(run, entry.tool.name)
+            obstacle = await self._obstacle(run, entry.name)
             if obstacle is not None:
                 return obstacle
         run.executed = True
@@ -99,7 +99,7 @@ class Executor:
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever is raised becomes an answer
-            return failure_of(error, entry.tool.name, run.arguments.get("path"))
+            return failure_of(error, entry.name, run.arguments.get("path"))
         finally:
             if held:
                 self._writers.leave()

@@ -106,7 +106,7 @@ def _output(run: Run, response: ToolResponse, data: str) -> str | None:
     try:
         output = entry.render(response)
     except BaseException as failure:  # noqa: BLE001 - a tool's own code: an error stays what it was, a result is broken
-        logger("pipeline").error("render_failed", tool_name=entry.tool.name, error=type(failure).__name__)
+        logger("pipeline").error("render_failed", tool_name=entry.name, error=type(failure).__name__)
         return plain if error is not None else None
     return output if isinstance(output, str) else None
 

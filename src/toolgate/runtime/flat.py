@@ -8,6 +8,7 @@ from typing import Any
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, PydanticUndefined, SchemaValidator, core_schema
 
+from toolgate.tools.declaration import Declaration
 from toolgate.tools.function import FunctionTool
 
 _SCHEMAS: dict[Any, CoreSchema] = {
@@ -25,15 +26,16 @@ def given_of(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in names}
 
 
-def flat_validator(tool: object) -> Validate | None:
+def flat_validator(tool: object, declaration: Declaration) -> Validate | None:
     """What reads the arguments of a function whose parameters are all of these types and nothing more; else None.
 
     It returns the values by name, nothing, and the names that were given, or raises a `ValidationError`. A key that
     stands twice it does not see: every key brings a colon, so there must be as many colons as names.
     """
-    if type(tool) is not FunctionTool or not tool.is_plain or tool.timeout is not None:
+    params = declaration.params
+    if type(tool) is not FunctionTool or not tool.is_plain or declaration.timeout is not None or params is None:
         return None
-    schemas = {name: _schema(field) for name, field in tool.Params.model_fields.items()}
+    schemas = {name: _schema(field) for name, field in params.model_fields.items()}
     known = {name: schema for name, schema in schemas.items() if schema is not None}
     if len(known) < len(schemas):
         return None

@@ -51,7 +51,7 @@ class OutputLimits:
         truncator = self._truncator
         if not truncator.needs_cut(response, output):
             return response, output
-        keep, keep_data = (run.tool.keep, run.tool.keep_data) if run.entry is not None else ("head", ())
+        keep, keep_data = (run.declaration.keep, run.declaration.keep_data) if run.entry is not None else ("head", ())
 
         def cut(stop: Stop) -> tuple[ToolResponse, str]:
             return truncator.cut(run.call.name, keep, response, output, stop, keep_data=keep_data)

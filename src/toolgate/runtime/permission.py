@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 def weigh(run: Run, policy: Policy) -> Decision:
     """Allow, ask or deny, and why; nobody is asked yet."""
-    tool, plan = run.tool, run.plan
+    name, plan = run.found.name, run.plan
     defaults = vars(run.params) if run.params is not None else {}
-    verdict = policy.decide(tool.name, run.arguments, plan, workspace=run.context.workspace, defaults=defaults)
+    verdict = policy.decide(name, run.arguments, plan, workspace=run.context.workspace, defaults=defaults)
     if verdict is not None and verdict.decision == "ask" and _is_dry_run(run):
         verdict = None
     if verdict is not None and verdict.decision == "deny":
@@ -36,8 +36,8 @@ def weigh(run: Run, policy: Policy) -> Decision:
         return Decision(decision=verdict.decision, gate="policy", rule=verdict.rule, reason=verdict.reason)
     if plan is not None and plan.asks:
         return Decision(decision="ask", gate="permission", reason=plan.reason or "potentially dangerous")
-    if tool.needs_permission(run.params, run.context) is not False:
-        return Decision(decision="ask", gate="permission", reason=f"{tool.name} needs permission")
+    if run.declaration.needs_permission(run.tool, run.params, run.context):
+        return Decision(decision="ask", gate="permission", reason=f"{name} needs permission")
     return Decision(decision="allow", gate="permission", reason="no rule and no permission needed")
 
 
@@ -59,7 +59,7 @@ async def authorise(run: Run, policy: Policy) -> ToolResponse | None:
 
 async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
     plan = run.plan or _unplanned(run)
-    name = run.tool.name
+    name = run.found.name
     reason = run.decision.reason if run.decision else ""
     request = ApprovalRequest(
         id=uuid7(),
@@ -117,9 +117,9 @@ async def _answer(run: Run, request: ApprovalRequest) -> Approval:
 def _unplanned(run: Run) -> Plan:
     """What can be shown of a tool that does not plan: its arguments."""
     return Plan(
-        summary=f"Run {run.tool.name}",
+        summary=f"Run {run.found.name}",
         detail=json.dumps(run.arguments, ensure_ascii=False, indent=2),
-        access="read" if run.tool.read_only else "write",
+        access="read" if run.declaration.read_only else "write",
     )
 
 
@@ -129,7 +129,7 @@ def _rules(run: Run, policy: Policy) -> str | None:
 
     defaults = vars(run.params) if run.params is not None else {}
     rules = allowing_rules(
-        policy, run.tool.name, run.arguments, run.plan, workspace=run.context.workspace, defaults=defaults
+        policy, run.found.name, run.arguments, run.plan, workspace=run.context.workspace, defaults=defaults
     )
     return None if rules is None else _shown(run, rules)
 

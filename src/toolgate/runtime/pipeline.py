@@ -72,7 +72,7 @@ class Pipeline:
             not entry.direct
             or self._recording is not None
             or not self._breaker.quiet
-            or self._policy.concerns(entry.tool.name)
+            or self._policy.concerns(entry.name)
         ):
             return self._handle(run, entry, pending)
         answer = self._executor.attempt(run, entry, pending)
@@ -149,7 +149,7 @@ class Pipeline:
     def visible(self) -> list[ToolDefinition]:
         """What this caller is shown: nothing that it could not run."""
         entries = map(self._admission.resolve, self._admission.available())
-        return [entry.tool.tool_definition for entry in entries if entry is not None]
+        return [entry.declaration.definition for entry in entries if entry is not None]
 
     async def _route(self, run: Run, entry: Entry, pending: PendingResult) -> ToolResponse | None:
         """Handle the call that this one stands for, if it does: same id, every gate, one permission, one record."""
@@ -177,7 +177,7 @@ class Pipeline:
         try:
             routed = tool.reroute(run.params, run.context) if run.entry is not None and run.entry.reroutes else None
         except Exception as error:  # noqa: BLE001 - whatever a tool does, the runtime lives and the call is answered
-            return run.refuse("prepare", failure_of(error, tool.name))
+            return run.refuse("prepare", failure_of(error, run.found.name))
         if routed is None:
             return None
         call = ToolCall(id=run.call.id, name=routed.tool_name, arguments=encode(routed.arguments))
@@ -198,7 +198,7 @@ class Pipeline:
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - a gate that breaks is a closed gate
-            return failure_of(error, run.tool.name)
+            return failure_of(error, entry.name)
         return refusal or self._admission.gates_again(run, entry)
 
     async def _prepare(self, run: Run) -> ToolResponse | None:
@@ -210,11 +210,11 @@ class Pipeline:
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a tool does, the runtime lives and the call is answered
-            return run.refuse("prepare", failure_of(error, run.tool.name, run.arguments.get("path")))
+            return run.refuse("prepare", failure_of(error, run.found.name, run.arguments.get("path")))
         if isinstance(plan, ToolResponse):
             return run.refuse("prepare", plan)
         if plan is not None and not isinstance(plan, Plan):
-            return internal(run.tool.name, f"planned {type(plan).__name__} instead of a Plan")
+            return internal(run.found.name, f"planned {type(plan).__name__} instead of a Plan")
         run.plan = run.context.plan = plan
         return None
 

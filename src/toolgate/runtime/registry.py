@@ -9,7 +9,9 @@ from toolgate.log import logger
 from toolgate.protocol.calls import ToolDefinition
 from toolgate.protocol.modes import ToolMode
 from toolgate.tools.base import CallableTool, Tool
+from toolgate.tools.declaration import Declaration, declaration_of
 from toolgate.tools.foreign import ForeignTool
+from toolgate.tools.names import looks_of
 
 if TYPE_CHECKING:
     from toolgate.runtime.toolset import CallableToolset
@@ -40,6 +42,9 @@ class ToolRegistry:
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool[Any]] = {}
+        self._declarations: dict[str, Declaration] = {}
+        self._looks: dict[str, str] = {}
+        """What a name looks like → the name that is registered."""
         self._overrides: dict[str, frozenset[ToolMode]] = {}
         self._listeners: dict[object, Callable[[], object]] = {}
         self.changes = Changes()
@@ -61,29 +66,38 @@ class ToolRegistry:
         return end
 
     def register(self, tool: Tool[Any] | CallableTool, *, modes: Iterable[ToolMode] | None = None) -> None:
-        """Add a tool. A name that is taken is refused and the first tool stays."""
-        if not isinstance(tool, Tool):
-            tool = ForeignTool(tool, modes or ())
-        elif modes is not None:
-            raise TypeError(f"{tool.name!r} declares its own modes; use set_mode_override to tighten them")
-        self.add(tool)
-        if not tool.allowed_modes:
-            logger("registry").warning("tool_registered_with_default_modes", tool_name=tool.name)
+        """Add a tool; what it declares is checked and copied now.
 
-    def add(self, tool: Tool[Any]) -> None:
-        """Add a tool as it is, without a word about its modes."""
-        if not isinstance(tool.name, str) or not tool.name.strip():
-            raise ValueError("a tool needs a name")
-        if tool.name in self._tools:
-            raise ValueError(f"a tool named {tool.name!r} is already registered")
-        self._tools[tool.name] = tool
+        `DeclarationError` says what is wrong with it. A name that is taken, or looks like one that is, is refused and
+        the first tool stays.
+        """
+        if not isinstance(tool, Tool):
+            tool = ForeignTool(tool, () if modes is None else modes)
+        elif modes is not None:
+            raise TypeError(f"{type(tool).__name__} declares its own modes; use set_mode_override to tighten them")
+        declaration = self.add(tool)
+        if not declaration.allowed_modes:
+            logger("registry").warning("tool_registered_with_default_modes", tool_name=declaration.name)
+
+    def add(self, tool: Tool[Any], *, ungated: bool = False) -> Declaration:
+        """Add a tool without a warning about its modes; `ungated` ones are shown and run in every mode."""
+        declaration = declaration_of(tool, ungated=ungated)
+        name, looks = declaration.name, looks_of(declaration.name)
+        if name in self._tools:
+            raise ValueError(f"a tool named {name!r} is already registered")
+        if (alike := next((self._looks[look] for look in looks if look in self._looks), None)) is not None:
+            raise ValueError(f"{name!r} looks like {alike!r}, which is already registered: choose another name")
+        self._tools[name], self._declarations[name] = tool, declaration
+        self._looks |= dict.fromkeys(looks, name)
         self._tell()
+        return declaration
 
     def unregister(self, name: str) -> None:
         """Remove a tool and its override; `KeyError` if there is none."""
         if name not in self._tools:
             raise KeyError(f"no tool named {name!r} is registered")
-        del self._tools[name]
+        del self._tools[name], self._declarations[name]
+        self._looks = {look: known for look, known in self._looks.items() if known != name}
         self._overrides.pop(name, None)
         self._tell()
 
@@ -91,13 +105,17 @@ class ToolRegistry:
         """The tool of that exact name, or None."""
         return self._tools.get(name)
 
+    def declaration(self, name: str) -> Declaration | None:
+        """What the tool of that exact name declared when it was registered, or None."""
+        return self._declarations.get(name)
+
     def names(self) -> list[str]:
         """The names of all tools, in the order of registration."""
         return list(self._tools)
 
     def describe(self) -> list[ToolDefinition]:
         """The definitions of all tools, whatever their modes."""
-        return [tool.tool_definition for name in self.names() if (tool := self.get(name)) is not None]
+        return [found.definition for name in self.names() if (found := self.declaration(name)) is not None]
 
     def filter(self, names: Iterable[str]) -> ToolRegistry:
         """A live, read-only view of some tools; unknown names are ignored and `[]` means none."""
@@ -105,41 +123,49 @@ class ToolRegistry:
 
     def get_effective_modes(self, name: str) -> frozenset[ToolMode]:
         """The modes in which a tool may be seen and run; empty for an unknown one."""
-        tool = self._tools.get(name)
-        if tool is None:
+        declaration = self._declarations.get(name)
+        if declaration is None:
             return frozenset()
-        declared = frozenset(tool.allowed_modes)
-        return declared & self._overrides.get(name, declared)
+        return declaration.allowed_modes & self._overrides.get(name, declaration.allowed_modes)
 
     def check_mode(self, name: str, mode: ToolMode) -> bool:
         """Whether a tool may be seen and run in `mode`. Both gates ask this and nothing else."""
         if type(mode) is not ToolMode:
             require_mode(mode)
-        tool = self._tools.get(name)
-        if tool is None or mode not in tool.allowed_modes:
+        declaration = self._declarations.get(name)
+        if declaration is None or mode not in declaration.allowed_modes:
             return False
         return name not in self._overrides or mode in self._overrides[name]
 
     def set_mode_override(self, name: str, modes: Iterable[ToolMode]) -> None:
         """Tighten a tool's modes, at once and for every toolset; the last override wins."""
-        tool = self.get(name)
-        if tool is None:
+        declaration = self._declarations.get(name)
+        if declaration is None:
             raise KeyError(f"no tool named {name!r} is registered")
         wanted = frozenset(require_mode(mode) for mode in modes)
-        if extra := wanted - tool.allowed_modes:
+        if extra := wanted - declaration.allowed_modes:
             raise ValueError(f"an override can only tighten: {name!r} does not declare {', '.join(sorted(extra))}")
         self._overrides[name] = wanted
         self._tell()
 
     def list_tools(self, mode: ToolMode) -> list[Tool[Any]]:
         """The tools that `mode` allows; those that rest because what they depend on is down are left out."""
-        require_mode(mode)
-        allowed = [tool for name in self.names() if self.check_mode(name, mode) and (tool := self.get(name))]
-        return [tool for tool in allowed if not tool.resting()[0] > 0]
+        return [tool for name in self._shown(mode) if (tool := self.get(name)) is not None]
+
+    def list_declarations(self, mode: ToolMode) -> list[Declaration]:
+        """What those tools declared when they were registered."""
+        return [found for name in self._shown(mode) if (found := self.declaration(name)) is not None]
 
     def get_tools_schema(self, mode: ToolMode) -> list[dict[str, Any]]:
         """The tools that `mode` allows, in OpenAI's function format."""
-        return [{"type": "function", "function": tool.tool_definition.model_dump()} for tool in self.list_tools(mode)]
+        return [
+            {"type": "function", "function": found.definition.model_dump()} for found in self.list_declarations(mode)
+        ]
+
+    def _shown(self, mode: ToolMode) -> list[str]:
+        require_mode(mode)
+        names = [name for name in self.names() if self.check_mode(name, mode)]
+        return [name for name in names if (tool := self.get(name)) is not None and not tool.resting()[0] > 0]
 
     def toolset(self, mode: ToolMode, context: ToolContext) -> CallableToolset:
         """The tools of `mode` behind both gates; `mode` wins over the context's."""
@@ -177,6 +203,10 @@ class RegistryView(ToolRegistry):
         """The tool of that exact name, if this view shows it."""
         return self._parent.get(name) if name in self._visible else None
 
+    def declaration(self, name: str) -> Declaration | None:
+        """What the tool of that exact name declared, if this view shows it."""
+        return self._parent.declaration(name) if name in self._visible else None
+
     def names(self) -> list[str]:
         """The names that this view shows, in the parent's order."""
         return [name for name in self._parent.names() if name in self._visible]
@@ -193,7 +223,7 @@ class RegistryView(ToolRegistry):
         """Refused: a view cannot be changed."""
         raise TypeError(_READ_ONLY)
 
-    def add(self, tool: Tool[Any]) -> None:
+    def add(self, tool: Tool[Any], *, ungated: bool = False) -> Declaration:
         """Refused: a view cannot be changed."""
         raise TypeError(_READ_ONLY)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from pydantic import AliasChoices
+from pydantic import AliasChoices, BaseModel
 
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.codes import ErrorCode
@@ -20,6 +20,7 @@ from toolgate.runtime.execution import invoker, responder
 from toolgate.runtime.flat import flat_validator
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
+from toolgate.tools.declaration import Declaration
 from toolgate.tools.foreign import ForeignTool
 from toolgate.tools.function import FunctionTool
 
@@ -27,52 +28,59 @@ from toolgate.tools.function import FunctionTool
 class Entry:
     """A tool with what is looked up on every call, looked up once."""
 
-    def __init__(self, tool: Tool[Any]) -> None:
+    def __init__(self, tool: Tool[Any], declaration: Declaration) -> None:
         kind = type(tool)
         self.tool = tool
+        self.declaration = declaration
+        self.name = declaration.name
         self.foreign = tool if isinstance(tool, ForeignTool) else None
-        self.ungated = self.foreign is not None and self.foreign.ungated
+        self.ungated = declaration.ungated
         self.prepares = kind.prepare is not Tool.prepare
         self.reroutes = kind.reroute is not Tool.reroute
         self.rests = kind.resting is not Tool.resting
         self.categorises = kind.category is not Tool.category
-        self.careful = self.prepares or tool.requires_permission or kind.needs_permission is not Tool.needs_permission
+        self.careful = self.prepares or declaration.requires_permission or declaration.own_permission is not None
         """Whether a call may have to be planned or asked about."""
         self.direct = not self.careful and not self.reroutes
         """Whether there is nothing between admission and the tool but its turn."""
         self.plain_render = kind.render is Tool.render
         self.render: Callable[[ToolResponse], object] = tool.render
-        self.writes = not tool.read_only and tool.exclusive
-        self.invoke = invoker(tool)
-        self.respond = responder(tool)
+        self.writes = not declaration.read_only and declaration.exclusive
+        self.invoke = invoker(tool, declaration)
+        self.respond = responder(tool, self.name)
         self.said = tool.said if self.plain_render and isinstance(tool, FunctionTool) else None
         """The text of the envelope of a plain value, where such a value is an answer."""
-        self.flat = flat_validator(tool)
+        self.flat = flat_validator(tool, declaration)
         self.function: Any = tool.function if self.flat is not None and isinstance(tool, FunctionTool) else None
         """What is called with the values that `flat` reads."""
         self.passed_at = -1
         """The registry's count of changes when the tool last passed the mode gate; -1: it has to be asked."""
         self.passed_in: ToolMode | None = None
-        self.passed_as: object = None
-        """The mode and the allowed modes that this was about."""
+        """The mode that this was about."""
         self.example: str | None = None
         """Arguments that fit, once someone needed to see them."""
         self.validate: Any = None
         self.keys: frozenset[str] | None = None
         """The only keys there are, where the parameter model itself would take others."""
-        if self.foreign is None:
-            self.validate = tool.Params.__pydantic_validator__.validate_json
-            if tool.Params.model_config.get("extra") not in ("allow", "forbid"):
-                self.keys = _keys(tool)
+        params = declaration.params
+        if params is not None:
+            self.validate = params.__pydantic_validator__.validate_json
+            if params.model_config.get("extra") not in ("allow", "forbid"):
+                self.keys = _keys(params, self.parameters)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """JSON Schema of the arguments."""
+        return self.declaration.definition.parameters
 
 
-def _keys(tool: Tool[Any]) -> frozenset[str]:
+def _keys(params: type[BaseModel], schema: dict[str, Any]) -> frozenset[str]:
     """Every key that the parameter model reads."""
-    keys = set(tool.parameters["properties"])
-    for name, field in tool.Params.model_fields.items():
+    keys = set(schema.get("properties", {}))
+    for name, field in params.model_fields.items():
         if isinstance(field.validation_alias, AliasChoices):
             keys |= {choice for choice in field.validation_alias.choices if isinstance(choice, str)}
-        if tool.Params.model_config.get("populate_by_name"):
+        if params.model_config.get("populate_by_name"):
             keys.add(name)
     return frozenset(keys)
 
@@ -117,6 +125,11 @@ class Run:
     def tool(self) -> Tool[Any]:
         """The tool, once it is resolved."""
         return self.found.tool
+
+    @property
+    def declaration(self) -> Declaration:
+        """What the tool declared, once it is resolved."""
+        return self.found.declaration
 
     @property
     def prepares(self) -> bool:

@@ -58,13 +58,13 @@ class CallableToolset:
 
     def is_read_only(self, name: str) -> bool:
         """Whether calls of this tool may run beside others."""
-        tool = self.registry.get(name)
-        return tool is None or tool.read_only or not tool.exclusive
+        found = self.registry.declaration(name)
+        return found is None or found.read_only or not found.exclusive
 
     def may_repeat(self, name: str) -> bool:
         """Whether a call of this tool does no harm when nobody knows if it has been run before."""
-        tool = self.registry.get(name)
-        return tool is None or tool.read_only or tool.idempotent
+        found = self.registry.declaration(name)
+        return found is None or found.repeatable
 
     def _start_unstarted(self) -> None:
         self._starting_on = None
@@ -76,5 +76,8 @@ class CallableToolset:
 def _registry_of(tools: Iterable[Tool[Any] | CallableTool]) -> ToolRegistry:
     registry = ToolRegistry()
     for tool in tools:
-        registry.add(tool if isinstance(tool, Tool) else ForeignTool(tool, ungated=True))
+        if isinstance(tool, Tool):
+            registry.add(tool)
+        else:
+            registry.add(ForeignTool(tool), ungated=True)
     return registry

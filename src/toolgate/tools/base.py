@@ -58,6 +58,8 @@ class Tool(ABC, Generic[P]):
     description: ClassVar[str]
     Params: ClassVar[type[BaseModel]]
     """The arguments; their JSON Schema is what the model sees."""
+    has_params: ClassVar[bool] = True
+    """Whether `Params` is there; a foreign tool has only a schema."""
     group: ToolGroup = ToolGroup.code
     allowed_modes: frozenset[ToolMode] = frozenset()
     requires_permission: bool = False

@@ -15,6 +15,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolMode
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.context import ToolContext
+from toolgate.tools.declaration import modes_of
 
 _ENVELOPE_KEYS = {"status", "data", "text"}
 
@@ -43,18 +44,18 @@ def arguments_of(params: BaseModel) -> dict[str, Any]:
 class ForeignTool(Tool[BaseModel]):
     """A `CallableTool` as a `Tool`: its own schema, its own cancel, its answer put into the envelope."""
 
-    def __init__(self, target: CallableTool, modes: Iterable[ToolMode] = (), *, ungated: bool = False) -> None:
+    has_params = False
+
+    def __init__(self, target: CallableTool, modes: Iterable[ToolMode] = ()) -> None:
         definition: Any = getattr(target, "tool_definition", None)
         if not callable(target) or not all(hasattr(definition, name) for name in ToolDefinition.model_fields):
             raise TypeError(f"{target!r} is no tool: it has to be a Tool(), or callable with a 'tool_definition'")
         self.target = target
-        self.ungated = ungated
-        """Handed over without a registry: there are no modes to check."""
         self.name = definition.name  # type: ignore[misc]  # a class attribute on hand-written tools
         self.description = definition.description  # type: ignore[misc]  # as above
         self.parameters = definition.parameters
         self.tool_definition = definition
-        self.allowed_modes = frozenset(ToolMode(mode) for mode in modes)
+        self.allowed_modes = modes_of(modes, "modes")
         _ = self.validator
 
     @functools.cached_property

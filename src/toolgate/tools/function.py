@@ -16,6 +16,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
+from toolgate.tools.declaration import modes_of
 
 _ENTRY = r"^(\s*)\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$"
 _SECTION = r"^(\w[\w ]*):\s*$"
@@ -170,7 +171,7 @@ def tool(
             target,
             name=name,
             description=description,
-            allowed_modes=frozenset(ToolMode(mode) for mode in modes),
+            allowed_modes=modes_of(modes, "modes"),
             group=group,
             requires_permission=requires_permission,
             read_only=read_only,

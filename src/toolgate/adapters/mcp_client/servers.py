@@ -87,13 +87,19 @@ class Servers:
         try:
             self._registry.register(new)
         except ValueError as error:
-            self._problems[link.config.name, offer.tool] = str(error)
+            self._refuse(link, offer.tool, str(error))
             names.pop(offer.tool, None)
             return
         self._problems.pop((link.config.name, offer.tool), None)
         names[offer.tool] = name
         if name in self._tightened:
             self._registry.set_mode_override(name, self._tightened.pop(name) & new.allowed_modes)
+
+    def _refuse(self, link: Link, tool: str, reason: str) -> None:
+        """Note why a tool is not registered; the operator reads it in the log and in `toolgate servers`."""
+        if self._problems.get((link.config.name, tool)) != reason:
+            logger("mcp").warning("mcp_tool_refused", server=link.config.name, tool=tool[:64], reason=reason)
+        self._problems[link.config.name, tool] = reason
 
     def _remove(self, name: str) -> None:
         tool = self._registry.get(name)

@@ -19,8 +19,8 @@ from toolgate.runtime.policy_source import policy_of
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.settings import Settings
-from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
+from toolgate.tools.declaration import Declaration
 from toolgate.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -88,9 +88,9 @@ class Desk:
         """Raise what would keep every call from running: a policy that cannot be read."""
         policy_of(ToolContext(workspace=self.workspace, mode=self.mode, settings=self.settings))
 
-    def tools(self) -> list[Tool[Any]]:
+    def tools(self) -> list[Declaration]:
         """What every client is shown: exactly what it may run."""
-        return self.registry.list_tools(self.mode)
+        return self.registry.list_declarations(self.mode)
 
     def seat(self, ctx: ServerRequestContext[Any, Any]) -> Seat:
         """The seat of whoever sent this request."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from toolgate.protocol.modes import ToolGroup
 from toolgate.protocol.schema import envelope_schema
-from toolgate.tools.base import Tool
+from toolgate.tools.declaration import Declaration
 
 
-def described(tool: Tool[Any]) -> dict[str, Any]:
+def described(tool: Declaration) -> dict[str, Any]:
     """A tool's entry in `tools/list`."""
-    definition = tool.tool_definition
+    definition = tool.definition
     return {
         "name": definition.name,
         "description": definition.description,
@@ -22,7 +22,7 @@ def described(tool: Tool[Any]) -> dict[str, Any]:
     }
 
 
-def hints(tool: Tool[Any]) -> dict[str, bool]:
+def hints(tool: Declaration) -> dict[str, bool]:
     """The hints that MCP knows, from the tool's own flags.
 
     What is not read-only is destructive if it needs permission, or if it is code that does not say that it may be

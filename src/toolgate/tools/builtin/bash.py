@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Access, Plan
 from toolgate.tools.base import Reroute, Tool
 from toolgate.tools.builtin.bash_answer import answered, answered_kept, answered_restart, category_of, data_of, render
@@ -46,6 +46,7 @@ class BashTool(Tool[BashParams]):
     name = "Bash"
     description = load_text(__file__)
     Params = BashParams
+    group = ToolGroup.code
     allowed_modes = frozenset({ToolMode.coding})
     keep = "head_tail"
     keep_data = ("exit_code", "timed_out", "sandbox", "job_id", "full_output")

@@ -10,7 +10,7 @@ from pydantic.json_schema import SkipJsonSchema
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan, Precondition
 from toolgate.tools.base import Tool
 from toolgate.tools.builtin.write_file import DRY_RUN, LONGEST_SHOWN_DIFF, origin_of
@@ -61,6 +61,7 @@ class FileEditTool(Tool[FileEditParams]):
     name = "edit_file"
     description = load_text(__file__)
     Params = FileEditParams
+    group = ToolGroup.code
     allowed_modes = frozenset({ToolMode.coding})
     requires_permission = True
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.search_text import ignored_note, named
@@ -56,6 +56,7 @@ class GrepTool(Tool[GrepParams]):
     name = "grep"
     description = load_text(__file__)
     Params = GrepParams
+    group = ToolGroup.code
     allowed_modes = frozenset({ToolMode.coding})
     read_only = True
     idempotent = True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
@@ -40,6 +40,7 @@ class ListFilesTool(Tool[LsParams]):
     name = "ls"
     description = load_text(__file__)
     Params = LsParams
+    group = ToolGroup.code
     allowed_modes = frozenset({ToolMode.coding})
     read_only = True
     idempotent = True

@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.ports import CallAgentRunner
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
@@ -28,6 +28,7 @@ class TaskTool(Tool[TaskParams]):
     name = "task"
     description = load_text(__file__)
     Params = TaskParams
+    group = ToolGroup.code
     allowed_modes = frozenset({ToolMode.coding})
     exclusive = False
     needs = ("agents",)

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
@@ -38,6 +38,7 @@ class TodoTool(Tool[TodoParams]):
     name = "todo"
     description = load_text(__file__)
     Params = TodoParams
+    group = ToolGroup.code
     allowed_modes = frozenset({ToolMode.chat_safe, ToolMode.coding})
     idempotent = True
 

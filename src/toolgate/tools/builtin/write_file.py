@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict, Field
 
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan, Precondition
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
@@ -41,6 +41,7 @@ class FileWriteTool(Tool[FileWriteParams]):
     name = "write_file"
     description = load_text(__file__)
     Params = FileWriteParams
+    group = ToolGroup.code
     allowed_modes = frozenset({ToolMode.coding})
     requires_permission = True
 
