@@ -16,6 +16,7 @@ import toolgate
 from tests.support.arena import Arena, arena_for
 from tests.support.privileges import UIDS, run_as
 from toolgate.testing import AutoApprover
+from toolgate.workspace.journal import OpenJournal
 from toolgate.workspace.temporary import TEMPORARY
 
 TORTURE = int(os.environ.get("TOOLGATE_TORTURE", "1"))
@@ -78,6 +79,22 @@ def _killed_writer(uid: int, root: Path, seconds: float) -> None:
     assert os.WIFSIGNALED(status), "the writer ended by itself"
 
 
+def _killed_before_its_record(uid: int, root: Path) -> None:
+    """A writer that dies when the earlier content is kept and the write is not recorded yet."""
+    child = os.fork()
+    if child == 0:
+        try:
+            run_as_here(uid)
+            OpenJournal._append = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
+            asyncio.run(_calls(root, [("write_file", {"path": "f.txt", "content": "never written\n"})]))
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), "the writer ended by itself"
+    images = list((root / ".toolgate/journal/images").iterdir())
+    assert [image.stat().st_ino for image in images] == [(root / "f.txt").stat().st_ino]
+
+
 def run_as_here(uid: int) -> None:
     if os.geteuid() == 0 and uid:
         os.setgroups([])
@@ -104,6 +121,28 @@ def test_f08_a_killed_writer_leaves_the_old_or_the_new_file(arena: Arena) -> Non
     assert (written.status, written.code) == ("success", None), written.text
     assert target.read_text() == "after\n"
     assert not [name for name in os.listdir(arena.root) if name.startswith(TEMPORARY)]
+
+
+@pytest.mark.parametrize("size", [100, 1 << 20, 3 << 20], ids=["small", "1 MiB", "3 MiB"])
+@pytest.mark.parametrize("how", ["write", "edit", "read, then edit", "read, pruned by another, then edit"])
+def test_f08_a_writer_killed_before_its_record_makes_no_conflict(arena: Arena, how: str, size: int) -> None:
+    target = arena.root / "f.txt"
+    target.write_text("begin\n" + "x" * 99 * (size // 100) + "\nend\n")
+    arena.own()
+    run_as(arena.uid, lambda: asyncio.run(_calls(arena.root, [("read_file", {"path": "f.txt"})])))  # imports all
+    _killed_before_its_record(arena.uid, arena.root)
+    write: tuple[str, dict[str, Any]] = ("write_file", {"path": "f.txt", "content": "end"})
+    edit: tuple[str, dict[str, Any]] = ("edit_file", {"path": "f.txt", "old_string": "begin", "new_string": "start"})
+    read: tuple[str, dict[str, Any]] = ("read_file", {"path": "f.txt"})
+    other: tuple[str, dict[str, Any]] = ("write_file", {"path": "g.txt", "content": "prunes\n"})
+    calls = {
+        "write": [write],
+        "edit": [edit],
+        "read, then edit": [read, edit],
+        "read, pruned by another, then edit": [read, other, edit],
+    }[how]
+
+    assert run_as(arena.uid, lambda: asyncio.run(_calls(arena.root, calls)))[-1] == "success"
 
 
 def test_f08_after_kills_everything_can_be_taken_back(arena: Arena) -> None:

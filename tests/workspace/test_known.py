@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from toolgate.workspace import Workspace
-from toolgate.workspace.known import KnownFiles, digest_file
+from toolgate.workspace.file_state import digest_file
+from toolgate.workspace.known import KnownFiles
 
 PLACE = ("f",)
 

@@ -111,6 +111,112 @@ def test_a_file_that_appears_in_the_last_moment_is_a_conflict(
     assert (code_of(workspace, planned), (workspace.root / "f").read_text()) == ("CONFLICT", "theirs")
 
 
+LARGE = b"x" * (300 << 10)
+
+
+@pytest.mark.parametrize("content", [b"old", LARGE], ids=["small", "large"])
+@pytest.mark.parametrize("how", ["another link", "a link less", "another mode", "an attribute"])
+def test_what_leaves_the_content_as_it_is_makes_no_conflict(workspace: Workspace, how: str, content: bytes) -> None:
+    target, link = workspace.root / "f", workspace.root / "link"
+    target.write_bytes(content)
+    link.hardlink_to(target)
+    planned = change(workspace, "f", b"new")
+    if how == "another link":
+        (workspace.root / "other").hardlink_to(target)
+    elif how == "a link less":
+        link.unlink()
+    elif how == "another mode":
+        target.chmod(0o751)
+    else:
+        os.setxattr(target, "user.note", b"kept")
+    mode = target.stat().st_mode
+    commit(Stop(), workspace, planned, Origin())
+
+    assert (target.read_bytes(), target.stat().st_mode) == (b"new", mode)
+
+
+@pytest.mark.parametrize("how", ["touched", "replaced by the same", "written with the same"])
+def test_the_same_content_with_another_time_or_inode_makes_no_conflict(workspace: Workspace, how: str) -> None:
+    target = workspace.root / "f"
+    target.write_text("old")
+    planned = change(workspace, "f", b"new")
+    if how == "touched":
+        os.utime(target, (1, 1))
+    elif how == "replaced by the same":
+        target.unlink()
+        target.write_text("old")
+    else:
+        target.write_text("old")
+    commit(Stop(), workspace, planned, Origin())
+
+    assert target.read_text() == "new"
+
+
+def test_another_content_of_the_same_size_and_time_is_a_conflict(workspace: Workspace) -> None:
+    target = workspace.root / "f"
+    target.write_text("old")
+    info = target.stat()
+    planned = change(workspace, "f", b"new")
+    target.write_text("OLD")
+    os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns))
+
+    assert (code_of(workspace, planned), target.read_text()) == ("CONFLICT", "OLD")
+
+
+@pytest.mark.parametrize("kind", ["link", "fifo", "directory"])
+def test_something_else_in_the_place_of_the_file_is_a_conflict_or_refused(workspace: Workspace, kind: str) -> None:
+    target = workspace.root / "f"
+    target.write_text("old")
+    (workspace.root / "g").write_text("old")
+    planned = change(workspace, "f", b"new")
+    target.unlink()
+    if kind == "link":
+        target.symlink_to("g")
+    elif kind == "fifo":
+        os.mkfifo(target)
+    else:
+        target.mkdir()
+
+    assert code_of(workspace, planned) in ("CONFLICT", "INVALID_PARAM", "IS_DIRECTORY")
+    assert (workspace.root / "g").read_text() == "old"
+
+
+def test_a_change_while_the_new_content_is_written_is_a_conflict(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = workspace.root / "f"
+    target.write_text("old")
+    planned = change(workspace, "f", b"new")
+    prune = "toolgate.workspace.journal.Journal.prune_sometimes"
+    monkeypatch.setattr(prune, lambda *_: target.write_text("OLD"))
+
+    assert (code_of(workspace, planned), target.read_text()) == ("CONFLICT", "OLD")
+
+
+def test_a_write_that_the_disk_does_not_confirm_says_that_it_took_place(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = workspace.root / "f"
+    target.write_text("old")
+    write(workspace, "first", b"makes the journal")
+    planned = change(workspace, "f", b"new")
+    fsync = os.fsync
+
+    def broken(fd: int) -> None:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            raise OSError(5, "Input/output error")
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", broken)
+    with pytest.raises(ToolError, match="'f' was written, but the disk did not confirm it"):
+        commit(Stop(), workspace, planned, Origin(call_id="second"))
+    monkeypatch.undo()
+
+    assert target.read_text() == "new"
+    assert [one.path for one in workspace.journal.undo()] == ["f"]
+    assert target.read_text() == "old"
+
+
 def test_a_path_that_leads_elsewhere_after_the_plan_is_a_conflict(workspace: Workspace) -> None:
     for name in ("a", "b"):
         (workspace.root / name).mkdir()

@@ -15,9 +15,9 @@ from toolgate.workspace.nearest import nearest
 from toolgate.workspace.oserrors import from_os_error, quote
 from toolgate.workspace.pieces import Piece, Span, write_all
 from toolgate.workspace.regions import Replacement, apply, describe
-from toolgate.workspace.root import OpenedFile, Workspace, identity
+from toolgate.workspace.root import OpenedFile, Workspace
 from toolgate.workspace.search import find_text
-from toolgate.workspace.target import target_of
+from toolgate.workspace.target import state_of, target_of
 from toolgate.workspace.threads import Stop
 from toolgate.workspace.write import Change, conflict
 
@@ -77,7 +77,7 @@ def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit]
             pieces, count = _one(stop, opened, path, edits[0], index, diff)
         else:
             pieces, count = _several(stop, opened, path, edits, encoding, diff)
-        change = Change(target=target, before=identity(opened.stat), pieces=pieces)
+        change = Change(target=target, before=state_of(opened), pieces=pieces)
         return Edited(change=change, replacements=count, diff=diff)
 
 

@@ -19,6 +19,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.ids import uuid7
 from toolgate.workspace.entries import Entry, Key, Origin, Snapshot
 from toolgate.workspace.oserrors import from_os_error
+from toolgate.workspace.pieces import write_all
 from toolgate.workspace.root import Workspace
 from toolgate.workspace.threads import Stop
 
@@ -82,15 +83,29 @@ class Journal:
                 os.close(fd)
             fd = child
         try:
-            with suppress(FileExistsError):
-                os.mkdir("images", 0o700, dir_fd=fd)
-                ignore = os.open(".gitignore", _NEW, 0o600, dir_fd=fd)
-                os.write(ignore, b"*\n")
-                os.close(ignore)
+            os.mkdir("images", 0o700, dir_fd=fd)
+            _ignore_itself(fd)
+        except FileExistsError:
+            return fd
         except OSError:
+            with suppress(OSError):
+                os.rmdir("images", dir_fd=fd)
             os.close(fd)
             raise
         return fd
+
+
+def _ignore_itself(directory: int) -> None:
+    """Hide the directory from git, or leave nothing."""
+    with suppress(FileExistsError):
+        ignore = os.open(".gitignore", _NEW, 0o600, dir_fd=directory)
+        try:
+            write_all(ignore, b"*\n")
+        except OSError:
+            os.unlink(".gitignore", dir_fd=directory)
+            raise
+        finally:
+            os.close(ignore)
 
 
 class OpenJournal:
@@ -113,17 +128,24 @@ class OpenJournal:
         made: tuple[str, ...],
         kept: tuple[int, str] | None,
     ) -> None:
-        """Record a write that is about to happen; `kept` is the directory and name of the file that it replaces."""
+        """Record a write that is about to happen; `kept` is the directory and name of the file that it replaces.
+
+        When this returns, the record and the earlier content are whole and on the disk. When it raises, neither is
+        there, and the write must not take place.
+        """
         entry = Entry(id=uuid7(), time=time.time(), origin=origin, path=path, before=before, after=after, made=made)
         if kept is not None:
             self._keep(entry.id, *kept)
-        self._append(entry.to_dict())
+        try:
+            self._append(entry.to_dict())
+        except BaseException:
+            self._forget_image(entry.id)
+            raise
 
     def record_undone(self, entry: Entry, restored: Snapshot | None) -> None:
         """Record that an entry was taken back; its image is no longer needed."""
         self._append({"undone": entry.id, "restored": restored.to_dict() if restored else None})
-        with suppress(FileNotFoundError):
-            os.unlink(entry.id, dir_fd=self._images)
+        self._forget_image(entry.id)
 
     def image(self, entry: Entry) -> tuple[int, str]:
         """The directory and name of the content that an entry replaced."""
@@ -149,22 +171,26 @@ class OpenJournal:
         return list(entries.values()), aliases
 
     def prune(self, most_entries: int, most_bytes: int) -> None:
-        """Forget the oldest entries over the limits, and images that no entry names."""
+        """Forget the oldest entries over the limits, and images that no entry names.
+
+        Entries are forgotten only when the shorter journal is whole: where there is no room for it, they all stay.
+        """
         entries, _ = self.entries()
-        kept: list[Entry] = []
-        size = 0
-        for entry in reversed(entries[-most_entries:]):
-            size += entry.before.size if entry.before else 0
-            if kept and size > most_bytes:
-                break
-            kept.append(entry)
-        names = {entry.id for entry in kept}
+        kept = _newest(entries, most_entries, most_bytes)
         if len(kept) < len(entries):
-            self._rewrite([entry.to_dict() for entry in reversed(kept)])
+            try:
+                self._rewrite([entry.to_dict() for entry in kept])
+            except OSError as error:
+                logger("workspace").warning("journal_not_pruned", error=os.strerror(error.errno or 0))
+                kept = entries
+        names = {entry.id for entry in kept}
         for name in os.listdir(self._images):
             if name not in names:
-                with suppress(FileNotFoundError):
-                    os.unlink(name, dir_fd=self._images)
+                self._forget_image(name)
+
+    def _forget_image(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self._images)
 
     def _keep(self, image: str, directory: int, name: str) -> None:
         try:
@@ -173,6 +199,7 @@ class OpenJournal:
             copy_file(directory, name, self._images, image)
 
     def _append(self, document: dict[str, Any]) -> None:
+        """Add one line, whole and on the disk, or leave the journal as it was."""
         line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
         fd = os.open(
             _FILE, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=self._directory
@@ -181,7 +208,12 @@ class OpenJournal:
             size = os.fstat(fd).st_size
             if size and os.pread(fd, 1, size - 1) != b"\n":
                 line = b"\n" + line  # a writer was killed in the middle of its line
-            os.write(fd, line)  # survives a killed process; only a power cut can take the way back with it
+            try:
+                write_all(fd, line)
+                os.fdatasync(fd)  # some file systems notice only here that there is no room
+            except BaseException:
+                os.ftruncate(fd, size)
+                raise
         finally:
             os.close(fd)
 
@@ -205,15 +237,30 @@ class OpenJournal:
             os.unlink(f"{_FILE}.new", dir_fd=self._directory)
         fd = os.open(f"{_FILE}.new", _NEW, 0o600, dir_fd=self._directory)
         try:
-            os.write(fd, content)
+            write_all(fd, content)
             os.fsync(fd)
+        except BaseException:
+            os.unlink(f"{_FILE}.new", dir_fd=self._directory)
+            raise
         finally:
             os.close(fd)
         os.rename(f"{_FILE}.new", _FILE, src_dir_fd=self._directory, dst_dir_fd=self._directory)
 
 
+def _newest(entries: list[Entry], most_entries: int, most_bytes: int) -> list[Entry]:
+    """The newest entries within the limits, oldest first."""
+    kept: list[Entry] = []
+    size = 0
+    for entry in reversed(entries[-most_entries:]):
+        size += entry.before.size if entry.before else 0
+        if kept and size > most_bytes:
+            break
+        kept.append(entry)
+    return kept[::-1]
+
+
 def copy_file(source_directory: int, source: str, directory: int, name: str) -> None:
-    """Copy a regular file, sharing its blocks where the file system can."""
+    """Copy a regular file, whole and on the disk, or leave nothing."""
     from_fd = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=source_directory)
     try:
         info = os.fstat(from_fd)
@@ -221,10 +268,13 @@ def copy_file(source_directory: int, source: str, directory: int, name: str) -> 
         try:
             position = 0
             while data := os.pread(from_fd, 1 << 20, position):
-                os.write(to_fd, data)
+                write_all(to_fd, data)
                 position += len(data)
             os.utime(to_fd, ns=(info.st_atime_ns, info.st_mtime_ns))
             os.fsync(to_fd)
+        except BaseException:
+            os.unlink(name, dir_fd=directory)
+            raise
         finally:
             os.close(to_fd)
     finally:

@@ -1,33 +1,20 @@
 """What a session has seen of the files: an edit of something that changed since is a conflict."""
 
-import hashlib
 import os
-import time
 from collections import OrderedDict
 from collections.abc import Mapping, MutableMapping
 from typing import Any, NamedTuple
 
-from toolgate.workspace.root import OpenedFile, identity
+from toolgate.workspace.file_state import digest_file, identity, is_settled, stamp
+from toolgate.workspace.root import OpenedFile
 
-HASHED = 1 << 20
-"""Bytes up to which a file that is read is remembered by its content; beyond, by its identity alone."""
-_SETTLED_NS = 50_000_000
 _MOST_FILES = 4096
 _MOST_CARRIED = 512
 
 
-def digest_of(content: bytes) -> str:
-    """The hash that a content is remembered by."""
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def digest_file(fd: int, info: os.stat_result, most: int = HASHED) -> str | None:
-    """The hash of an open file, or None where it is too large to be worth it."""
-    return digest_of(os.pread(fd, info.st_size, 0)) if info.st_size <= most else None
-
-
 class _Seen(NamedTuple):
     identity: str
+    stamp: str
     digest: str | None
     settled: bool
     """The file was at rest when it was seen: an equal identity means an equal content."""
@@ -50,9 +37,8 @@ class KnownFiles:
     def remember(self, parts: tuple[str, ...], info: os.stat_result, digest: str | None) -> None:
         """This is what the session saw at this place."""
         self.changes += 1
-        settled = time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _SETTLED_NS
         self._seen.pop(parts, None)
-        self._seen[parts] = _Seen(identity=identity(info), digest=digest, settled=settled)
+        self._seen[parts] = _Seen(identity=identity(info), stamp=stamp(info), digest=digest, settled=is_settled(info))
         while len(self._seen) > _MOST_FILES:
             self._seen.popitem(last=False)
 
@@ -68,7 +54,7 @@ class KnownFiles:
     def carry_on(self, found: Mapping[str, str]) -> None:
         """Go on from what another process has carried: a file may have another identity here, but not another hash."""
         for path, digest in found.items():
-            self._seen[tuple(path.split("/"))] = _Seen(identity="", digest=digest, settled=False)
+            self._seen[tuple(path.split("/"))] = _Seen(identity="", stamp="", digest=digest, settled=False)
 
     def changed(self, parts: tuple[str, ...], opened: OpenedFile | None) -> bool:
         """Whether the file is no longer what the session saw.
@@ -78,7 +64,8 @@ class KnownFiles:
         seen = self._seen.get(parts)
         if seen is None or opened is None:
             return False
-        same = identity(opened.stat) == seen.identity
-        if seen.digest is None or (same and seen.settled):
-            return not same
+        if seen.digest is None:
+            return stamp(opened.stat) != seen.stamp
+        if seen.settled and identity(opened.stat) == seen.identity:
+            return False
         return digest_file(opened.fd, opened.stat) != seen.digest

@@ -10,9 +10,9 @@ from itertools import chain
 
 from toolgate.workspace.collect import Blocks, Collector
 from toolgate.workspace.encoding import SAMPLE, binary, detect, guess, not_text
-from toolgate.workspace.known import HASHED, digest_file
+from toolgate.workspace.file_state import HASHED, digest_file, identity
 from toolgate.workspace.lines import LineIndex, Read
-from toolgate.workspace.root import OpenedFile, Workspace, identity
+from toolgate.workspace.root import OpenedFile, Workspace
 from toolgate.workspace.threads import Stop
 
 PATIENCE = 5.0

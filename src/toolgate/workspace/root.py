@@ -15,14 +15,12 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace import paths, protect
 from toolgate.workspace.confine import Confinement, Place, Walk, choose_opener
+from toolgate.workspace.file_state import ABSENT, stamp, state_of_file
 from toolgate.workspace.lines import LineIndexes
 from toolgate.workspace.oserrors import from_os_error, quote
 
 if TYPE_CHECKING:
     from toolgate.workspace.journal import Journal
-
-ABSENT = "absent"
-"""The state of a path where nothing is."""
 
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -64,11 +62,6 @@ class OpenedFile:
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
-
-
-def identity(info: os.stat_result) -> str:
-    """A file's cheap identity: changes when the file is replaced or written."""
-    return f"{info.st_dev}:{info.st_ino}:{info.st_size}:{info.st_mtime_ns}:{info.st_ctime_ns}"
 
 
 class Workspace:
@@ -191,9 +184,17 @@ class Workspace:
             os.close(fd)
 
     def state(self, path: str) -> str:
-        """`absent`, or an identity that changes whenever the file does; for `Plan.preconditions`."""
+        """`absent`, or text that changes whenever the file's content does; for `Plan.preconditions`."""
         info = self.stat(path)
-        return ABSENT if info is None else identity(info)
+        if info is None:
+            return ABSENT
+        if not stat.S_ISREG(info.st_mode):
+            return stamp(info)
+        try:
+            with self.open_file(path) as opened:
+                return state_of_file(opened.fd, opened.stat)
+        except ToolError:  # it cannot be read, or not any more: no plan was made for that
+            return stamp(info)
 
     def is_protected(self, relative: str) -> bool:
         """Whether the tools may not write this path (normal form) or anything below it."""

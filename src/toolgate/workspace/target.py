@@ -7,8 +7,9 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace import protect
 from toolgate.workspace.confine import Place
+from toolgate.workspace.file_state import ABSENT, state_of_file
 from toolgate.workspace.oserrors import quote
-from toolgate.workspace.root import ABSENT, OpenedFile, Workspace, identity, kind_of
+from toolgate.workspace.root import OpenedFile, Workspace, kind_of
 
 _PROTECTED = (protect.RUNTIME, ".git", ".git/hooks", ".git/config")
 
@@ -58,7 +59,7 @@ def target_of(workspace: Workspace, path: str, cwd: str = ".") -> Target:
 
 def state_of(opened: OpenedFile | None) -> str:
     """The state that a plan is made for."""
-    return ABSENT if opened is None else identity(opened.stat)
+    return ABSENT if opened is None else state_of_file(opened.fd, opened.stat)
 
 
 def _require_writable_kind(info: os.stat_result, path: str) -> None:

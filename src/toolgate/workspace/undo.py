@@ -2,14 +2,14 @@
 
 import os
 import stat
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from toolgate.errors import UndoRefused
 from toolgate.workspace.entries import Entry, Key, Snapshot
+from toolgate.workspace.file_state import digest_file
 from toolgate.workspace.journal import DIRECTORY, OpenJournal, copy_file
-from toolgate.workspace.known import digest_file
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.root import Workspace
 from toolgate.workspace.temporary import TEMPORARY
@@ -17,6 +17,7 @@ from toolgate.workspace.threads import Stop
 
 Last = Literal["call", "turn", "session"]
 """How much is taken back."""
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +40,20 @@ def undo(workspace: Workspace, last: Last = "call", *, session_id: str | None = 
     with workspace.journal.open(Stop()) as journal:
         entries, aliases = journal.entries()
         chosen = _choose(entries, last, session_id)
-        steps = _check(workspace, journal, chosen, aliases)
-        return [_take_back(workspace, journal, entry, applied=applied) for entry, applied in steps]
+        undone: list[Undone] = []
+        for entry, applied in _check(workspace, journal, chosen, aliases):
+            try:
+                undone.append(_take_back(workspace, journal, entry, applied=applied))
+            except OSError as error:
+                raise _stopped(entry, undone, error) from None
+        return undone
+
+
+def _stopped(entry: Entry, undone: list[Undone], error: OSError) -> UndoRefused:
+    reason = os.strerror(error.errno) if error.errno else "input/output error"
+    before = ", ".join(quote(path) for path in dict.fromkeys(one.path for one in undone))
+    done = f"Taken back before that: {before}." if before else "Nothing was taken back before that."
+    return UndoRefused(f"{quote(entry.path)} could not be taken back: {reason}. {done} Undo again when that is solved.")
 
 
 def _choose(entries: list[Entry], last: Last, session_id: str | None) -> list[Entry]:
@@ -74,6 +87,8 @@ def _check(
             expected[entry.path] = _current(workspace, entry, aliases)
         now, before = expected[entry.path], entry.before.key if entry.before else None
         applied = now == entry.after.key
+        if not applied and now != before and _is_back_already(workspace, journal, entry):
+            now = before
         if not _image_is_whole(journal, entry) if applied else now != before:
             changed.append(entry.path)
         expected[entry.path] = before
@@ -105,6 +120,34 @@ def _current(workspace: Workspace, entry: Entry, aliases: dict[Key, Key]) -> Key
         return None
     except OSError:  # a directory became a file or a link
         return (0, 0, 0, 0)
+
+
+def _is_back_already(workspace: Workspace, journal: OpenJournal, entry: Entry) -> bool:
+    """Whether the file is a copy of its earlier content: an undo restored it and could not record that."""
+    if entry.before is None:
+        return False
+    parts = tuple(entry.path.split("/"))
+    images, image = journal.image(entry)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    with ExitStack() as opened:
+        try:
+            directory = opened.enter_context(workspace.directory(parts[:-1]))
+            file = os.open(parts[-1], flags, dir_fd=directory)
+            opened.callback(os.close, file)
+            earlier = os.open(image, flags, dir_fd=images)
+            opened.callback(os.close, earlier)
+        except OSError:
+            return False
+        info = os.fstat(file)
+        if (info.st_size, info.st_mtime_ns) != (entry.before.size, entry.before.mtime_ns):
+            return False
+        return _same_bytes(file, earlier, info.st_size)
+
+
+def _same_bytes(one: int, other: int, size: int) -> bool:
+    return all(
+        os.pread(one, _BLOCK, offset) == os.pread(other, _BLOCK, offset) for offset in range(0, size + 1, _BLOCK)
+    )
 
 
 def _image_is_whole(journal: OpenJournal, entry: Entry) -> bool:

@@ -16,10 +16,10 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace import protect
 from toolgate.workspace.entries import Origin, Snapshot
-from toolgate.workspace.known import digest_of
+from toolgate.workspace.file_state import ABSENT, digest_of, identity, is_settled, state_of_file
 from toolgate.workspace.oserrors import from_os_error, quote
 from toolgate.workspace.pieces import Piece, write_pieces
-from toolgate.workspace.root import ABSENT, Workspace, identity
+from toolgate.workspace.root import Workspace
 from toolgate.workspace.target import Target, target_of
 from toolgate.workspace.temporary import Temporary, sweep, temporary_in
 from toolgate.workspace.threads import Stop
@@ -91,57 +91,90 @@ class _Commit:
         self._origin = origin
 
     def run(self, stop: Stop) -> Written:
-        old = self._old()
-        source = None
+        source = self._open_old()
         try:
+            self._require_as_planned(source)
+            old = None if source is None else os.fstat(source)
             if old is not None:
-                source = self._open_source(old)
+                self._require_writable()
+            settled = old is not None and is_settled(old)
             with temporary_in(self._directory, 0o666 if old is None else 0o600) as temporary:
                 write_pieces(temporary.fd, source, self._change.pieces, stop)
                 if old is not None and source is not None:
                     _take_over(temporary.fd, source, old, self._change.target.typed)
                 os.fsync(temporary.fd)
                 stop.check()
-                return self._publish(temporary, stop)
+                return self._publish(temporary, old if settled else None, stop)
         finally:
             if source is not None:
                 os.close(source)
 
-    def _old(self) -> os.stat_result | None:
-        """The file as it is now, which must be as it was planned for."""
+    def _open_old(self) -> int | None:
+        """The file as it is now, open for reading; None if there is none."""
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            info = os.stat(self._name, dir_fd=self._directory, follow_symlinks=False)
+            return os.open(self._name, flags, dir_fd=self._directory)
         except FileNotFoundError:
-            info = None
-        if (ABSENT if info is None else identity(info)) != self._change.before:
-            raise conflict(self._change.target.typed)
-        return info
+            return None
+        except OSError as error:
+            if error.errno == errno.ELOOP:  # a link took its place
+                raise conflict(self._change.target.typed) from None
+            raise
 
-    def _open_source(self, old: os.stat_result) -> int:
+    def _require_as_planned(self, source: int | None) -> None:
+        """Judge by the content whether somebody else has changed the file since the change was planned."""
+        now = ABSENT if source is None else state_of_file(source, os.fstat(source))
+        if now != self._change.before:
+            raise conflict(self._change.target.typed)
+
+    def _require_writable(self) -> None:
         if not os.access(self._name, os.W_OK, dir_fd=self._directory, effective_ids=True, follow_symlinks=False):
             raise OSError(errno.EACCES, os.strerror(errno.EACCES))
-        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-        source = os.open(self._name, flags, dir_fd=self._directory)
-        if identity(os.fstat(source)) != identity(old):
-            os.close(source)
-            raise conflict(self._change.target.typed)
-        return source
 
-    def _publish(self, temporary: Temporary, stop: Stop) -> Written:
+    def _publish(self, temporary: Temporary, seen: os.stat_result | None, stop: Stop) -> Written:
         digest = self._digest()
-        after = Snapshot.of(os.fstat(temporary.fd), digest)
         target = self._change.target
         with self._workspace.journal.open(stop) as journal:
             self._workspace.journal.prune_sometimes(journal)
-            old = self._old()
+            old = self._look_again(temporary, seen)
+            after = Snapshot.of(os.fstat(temporary.fd), digest)
             stop.check()
             kept = None if old is None else (self._directory, self._name)
             before = None if old is None else Snapshot.of(old)
             journal.record(self._origin, target.path, before, after, self._made, kept)
             self._name_it(temporary, new=old is None)
-            os.fsync(self._directory)
             info = os.fstat(temporary.fd)
+            self._flush()
         return Written(parts=target.parts, stat=info, digest=digest, made=self._made)
+
+    def _look_again(self, temporary: Temporary, seen: os.stat_result | None) -> os.stat_result | None:
+        """The file that is going to be replaced, which must still have the content that was planned for.
+
+        `seen` is a settled file as it was found before: if nothing happened to it since, it is not read again.
+        """
+        source = self._open_old()
+        if source is None:
+            self._require_as_planned(source)
+            return None
+        try:
+            old = os.fstat(source)
+            if seen is None or identity(seen) != identity(old):
+                self._require_as_planned(source)
+                _take_over(temporary.fd, source, old, self._change.target.typed)
+            return old
+        finally:
+            os.close(source)
+
+    def _flush(self) -> None:
+        try:
+            os.fsync(self._directory)
+        except OSError as error:
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR,
+                f"{quote(self._change.target.typed)} was written, but the disk did not confirm it "
+                f"({os.strerror(error.errno or errno.EIO)}): it may be lost when the power fails.",
+                "Ask the user to look at the disk; the change can be taken back with undo.",
+            ) from None
 
     def _name_it(self, temporary: Temporary, *, new: bool) -> None:
         if not new:
