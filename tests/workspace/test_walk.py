@@ -119,7 +119,7 @@ def test_too_deep_a_tree_ends_and_says_so(tmp_path: Path, start: int) -> None:
     os.makedirs(deep.joinpath(*["d"] * (DEEPEST + 3)))
     walk = Walk(start, ignores=None)
 
-    assert (len(list(walk)), walk.too_deep) == (DEEPEST + 1, True)
+    assert (len(list(walk)), walk.too_deep) == (DEEPEST + 1, "d/" * (DEEPEST + 1))
 
 
 def test_no_descriptor_is_left_open_when_a_walk_is_abandoned(tmp_path: Path, start: int) -> None:

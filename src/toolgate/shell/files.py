@@ -68,7 +68,8 @@ def find(
                     with open_at(start.prefix + folder.path or ".") as target:
                         ending = _list(program, workspace, target, _Paths(folder.path, pattern, first), bounds)
                     files.complete = ending.complete
-                    files.unreadable = [target.prefix + where for where, _ in ripgrep.complaints(ending.messages)]
+                    complaints = [folder.path + where for where, _ in ripgrep.complaints(ending.messages)]
+                    files.unreadable = [start.prefix + where for where in complaints if pattern.reaches(where)]
                 files.paths, files.total = first.paths(start.prefix), first.total
             except ripgrep.Unusable:
                 pass

@@ -15,7 +15,7 @@ from toolgate.workspace.listing import shown_name
 from toolgate.workspace.paths import outside
 from toolgate.workspace.root import Workspace
 from toolgate.workspace.start import Start
-from toolgate.workspace.walk import DEEPEST, Folder, Walk
+from toolgate.workspace.walk import Folder, Walk
 
 _SLACK = 4096
 
@@ -67,7 +67,9 @@ class Pattern:
         """Names of the directories that every match lies in."""
         rest = [choice[len(self.only) :] for choice in choices]
         self.recursive = any("**" in choice for choice in rest)
-        self.depth = DEEPEST if self.recursive else max(map(len, choices), default=1) - 1
+        self.depth = None if self.recursive else max(map(len, choices), default=1) - 1
+        """Levels below the directory at which a match may lie; None: at any."""
+        self._choices = [_folders(choice) for choice in choices]
         self.tails = [choice[-1] for choice in rest if choice]
         """What the names of all matches look like, alternatives; `**` is any name."""
         self._paths = globs.compile_paths(list(choices)).fullmatch
@@ -84,11 +86,35 @@ class Pattern:
             return paths
         return [path for path in paths if self._paths(path)]
 
+    def reaches(self, directory: str) -> bool:
+        """Whether a match may lie below this directory, given relative to the same one."""
+        names = directory.rstrip("/").split("/")
+        return any(_leads_to(choice, names) for choice in self._choices)
+
     def covers(self, text: str, count: int) -> bool:
         """Whether it is sure that so many paths, each with a NUL before and behind it in `text`, all match."""
         if not self._tail_decides or len(self._suffixes) != 1:
             return False
         return text.startswith(self._prefix, 1) and text.count(f"{self._suffixes[0]}\0") == count
+
+
+def _folders(choice: Sequence[str]) -> "list[Callable[[str], object] | None]":
+    """What the names of the directories on the way to a match look like."""
+    return [_segment(segment) for segment in (choice if choice[-1:] == ["**"] else choice[:-1])]
+
+
+def _segment(segment: str) -> Callable[[str], object] | None:
+    """What tells whether a name matches one segment; None: `**`, which any number of names matches."""
+    return None if segment == "**" else globs.compile_paths([[segment]]).fullmatch
+
+
+def _leads_to(segments: Sequence[Callable[[str], object] | None], names: Sequence[str]) -> bool:
+    for matches, name in zip(segments, names, strict=False):
+        if matches is None:
+            return True
+        if not matches(name):
+            return False
+    return len(names) <= len(segments)
 
 
 def _common(choices: Sequence[list[str]]) -> tuple[str, ...]:
@@ -140,8 +166,8 @@ def find_files(
             files.complete = False
             break
     files.paths, files.total = first.paths(start.prefix), first.total
-    files.unreadable = [start.prefix + path for path, _ in walk.unreadable]
-    files.too_deep = walk.too_deep
+    files.unreadable = [start.prefix + path for path, _ in walk.unreadable if not path or pattern.reaches(path)]
+    files.too_deep = bool(walk.too_deep)
     return files
 
 

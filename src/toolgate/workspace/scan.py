@@ -211,6 +211,8 @@ def search(plan: dict[str, Any], out: int) -> None:
     if share == 0:
         for path, number in walk.unreadable:
             scanner.skipped(path, f"unreadable: {os.strerror(number)}")
+        if walk.too_deep:
+            scanner.skipped(walk.too_deep, "nested too deeply to be searched")
 
 
 def _search_folder(scanner: Scanner, folder: Folder, wanted: Wanted, share: int, shares: int) -> None:

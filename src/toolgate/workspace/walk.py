@@ -1,6 +1,8 @@
 """Walking a directory tree by descriptors: links are reported and never followed, whatever changes meanwhile."""
 
+import errno
 import os
+import stat
 from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 
@@ -61,17 +63,18 @@ class Walk:
         check: Callable[[], None] | None = None,
         hidden: Collection[str] = (),
         only: tuple[str, ...] = (),
-        depth: int = DEEPEST,
+        depth: int | None = None,
     ) -> None:
+        """With `depth`, the walk ends so many levels below its start, and what lies below them is not missed."""
         self._fd = fd
         self._start = ignores
         self._check = check
         self._hidden = frozenset(hidden)
         self._only = only
-        self._depth = min(depth, DEEPEST)
+        self._depth = depth
         self.unreadable: list[tuple[str, int]] = []
-        self.too_deep = False
-        """Whether the tree went on below the deepest level."""
+        self.too_deep = ""
+        """A directory that lies below the deepest level that a walk descends to; empty if there is none."""
 
     def __iter__(self) -> Iterator[Folder]:
         """Every folder, parents before their children; each is open only until the next one is asked for."""
@@ -109,7 +112,8 @@ class Walk:
             try:
                 return os.open(name, _DIRECTORY, dir_fd=parent), f"{prefix}{name}/", ignores
             except OSError as error:
-                self.unreadable.append((f"{prefix}{name}/", error.errno or 0))
+                if len(stack) > len(self._only) or not _is_missing(name, parent):
+                    self.unreadable.append((f"{prefix}{name}/", error.errno or 0))
         stack.pop()
         os.close(parent)
         return -1, "", None
@@ -147,10 +151,12 @@ class Walk:
                 continue
             if folder.ignores is not None and folder.ignores.ignored(name, folder.path, True):
                 folder.ignored.append(name)
-            elif level < self._depth:
+            elif self._depth is not None and level >= self._depth:
+                continue
+            elif level < DEEPEST:
                 folder.dirs.append(name)
             else:
-                self.too_deep = True
+                self.too_deep = f"{folder.path}{name}/"
 
 
 def _take(entries: Iterator[os.DirEntry[str]], folder: Folder) -> tuple[list[str], bool]:
@@ -168,6 +174,15 @@ def _take(entries: Iterator[os.DirEntry[str]], folder: Folder) -> tuple[list[str
         else:
             others += 1
     return dirs, len(folder.files) + len(dirs) + len(folder.links) + others == CHUNK
+
+
+def _is_missing(name: str, parent: int) -> bool:
+    """Whether no directory, nor a link that may lead to one, has this name."""
+    try:
+        mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+    except OSError as error:
+        return error.errno == errno.ENOENT
+    return not stat.S_ISDIR(mode) and not stat.S_ISLNK(mode)
 
 
 def is_own(path: str) -> bool:

@@ -3,16 +3,21 @@
 import asyncio
 import os
 import re
+import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.searching import ENGINES, PYTHON, call, context, open_descriptors, plant, unprivileged
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.tools.builtin import glob
 from toolgate.tools.builtin.glob import GlobParams, GlobTool
+from toolgate.workspace.walk import DEEPEST
 
 GLOB = GlobTool()
 both_engines = pytest.mark.parametrize("engine", ENGINES, ids=["ripgrep", "python"])
@@ -260,3 +265,75 @@ async def test_a_hostile_pattern_takes_no_time(tmp_path: Path) -> None:
 def test_the_description_says_what_a_model_must_know() -> None:
     assert re.search("include_ignored", GLOB.description)
     assert GLOB.parameters["required"] == ["pattern"]
+
+
+@both_engines
+@pytest.mark.parametrize(
+    "pattern", ["*.md", "*", "src/*.py", "src/*", "*/*.md", "{a,src}/*.py", "README.md", "src/x/*"]
+)
+async def test_directories_at_the_depth_of_the_pattern_are_not_missed(
+    tmp_path: Path, engine: str | None, pattern: str
+) -> None:
+    plant(tmp_path, {"README.md": "", "src/a.py": "", "src/x/b.py": "", "src/x/y/z/c.py": "", "docs/d/e.md": ""})
+
+    response = await call(GLOB, tmp_path, ripgrep=engine, pattern=pattern)
+
+    assert (response.status, "too deeply" in response.text) == ("success", False)
+
+
+@both_engines
+@pytest.mark.parametrize("pattern", ["*.md", "{docs,src}/*.md", "src/**/*.md", "{docs,src}/**/*.md"])
+async def test_a_closed_directory_where_nothing_can_match_is_not_missed(
+    public_path: Path, engine: str | None, pattern: str
+) -> None:
+    plant(public_path, {"README.md": "", "src/a.md": "", "docs/b.md": "", "private/c.md": ""})
+    (public_path / "private").chmod(0)
+    with unprivileged():
+        response = await call(GLOB, public_path, ripgrep=engine, pattern=pattern)
+        closed = await call(GLOB, public_path, ripgrep=engine, pattern="*/*.md")
+    (public_path / "private").chmod(0o755)
+
+    assert (response.status, "could not be read" in response.text) == ("success", False)
+    assert (closed.status, "1 directory could not be read: 'private/'" in closed.text) == ("partial", True)
+
+
+@both_engines
+async def test_a_tree_that_is_nested_too_deeply_for_the_walk_is_said(tmp_path: Path, engine: str | None) -> None:
+    deep = tmp_path.joinpath(*["d"] * (DEEPEST + 2))
+    deep.mkdir(parents=True)
+    (deep / "f.md").touch()
+
+    everywhere = await call(GLOB, tmp_path, ripgrep=engine, pattern="**/*.md")
+    near = await call(GLOB, tmp_path, ripgrep=engine, pattern="d/*")
+
+    found = (everywhere.status, everywhere.stats["total_paths"], "too deeply" in everywhere.text)
+    assert found == (("success", 1, False) if engine is None else ("partial", 0, True))
+    assert near.status == "success"
+
+
+NAMES = st.sampled_from(["a", "b", "ab", "a.py", "b.md", ".h"])
+SEGMENTS = st.sampled_from(["*", "a", "b", "a*", "*.py", "?", "[ab]", "*b*", "**"])
+
+
+@both_engines
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    files=st.lists(st.lists(NAMES, min_size=1, max_size=4), max_size=12),
+    pattern=st.lists(SEGMENTS, min_size=1, max_size=4),
+)
+def test_what_is_found_is_what_pathlib_finds(
+    tmp_path: Path, engine: str | None, files: list[list[str]], pattern: list[str]
+) -> None:
+    with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
+        root = Path(folder)
+        for parts in files:
+            with suppress(FileExistsError, NotADirectoryError, IsADirectoryError):
+                root.joinpath(*parts[:-1]).mkdir(parents=True, exist_ok=True)
+                root.joinpath(*parts).touch()
+        joined = "/".join(pattern)
+        # pathlib finds only directories for a pattern that ends with '**'
+        every = root.glob(f"{joined}/*" if pattern[-1] == "**" else joined)
+        expected = sorted({str(path.relative_to(root)) for path in every if path.is_file()})
+        response = asyncio.run(call(GLOB, root, ripgrep=engine, pattern=joined))
+
+    assert (response.status, response.data["paths"]) == ("success", expected)

@@ -13,6 +13,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.tools.builtin import grep
 from toolgate.tools.builtin.grep import GrepParams, GrepTool
+from toolgate.workspace.walk import DEEPEST
 
 GREP = GrepTool()
 both_engines = pytest.mark.parametrize("engine", ENGINES, ids=["ripgrep", "python"])
@@ -398,3 +399,14 @@ async def test_the_output_is_what_grep_writes(tmp_path: Path) -> None:
 
     assert plain.splitlines()[1:] == ["a:2:2 x"]
     assert wide.splitlines()[1:] == ["a-1-1", "a:2:2 x", "a-3-3", "--"]
+
+
+async def test_a_tree_that_is_nested_too_deeply_for_the_search_in_python_is_said(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["d"] * (DEEPEST + 2))
+    deep.mkdir(parents=True)
+    (deep / "f.md").write_text("needle\n")
+
+    response = await call(GREP, tmp_path, ripgrep=PYTHON, pattern="needle")
+
+    reasons = [skipped["reason"] for skipped in response.data["skipped"]]
+    assert (response.status, reasons) == ("partial", ["nested too deeply to be searched"])
