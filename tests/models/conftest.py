@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import pytest
@@ -12,7 +12,8 @@ class Provider:
     """Plays one answer a request and keeps the requests."""
 
     def __init__(self) -> None:
-        self.answers: list[Sequence[bytes | float]] = []
+        self.answers: list[Iterable[bytes | float]] = []
+        """The parts of each answer. An empty one is a pause of ten milliseconds."""
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.hung_up = asyncio.Event()
@@ -48,6 +49,7 @@ class Provider:
                     break
                 writer.write(part)
                 await writer.drain()
+                await asyncio.sleep(0.01 if not part else 0)  # or the client in the same loop would never run
         except (TimeoutError, ConnectionError):
             self.hung_up.set()
         finally:
@@ -56,7 +58,7 @@ class Provider:
 
 def _event(event: dict[str, Any] | str) -> bytes:
     if isinstance(event, str):
-        return event.encode()
+        return event.encode("utf-8", "surrogateescape")
     name = f"event: {event['type']}\n" if "type" in event else ""
     return f"{name}data: {json.dumps(event)}\n\n".encode()
 

@@ -72,7 +72,7 @@ class TurnApprover:
 
     async def _stored(self, request_id: str) -> Approval:
         """What was answered before us; anything but a clear yes is no."""
-        for row in await self._sessions.approvals(self._lease.session_id):
-            if row.id == request_id:
-                return Approval(allowed=row.state == "allowed", message=row.message, remember=row.remember)
-        return Approval(allowed=False, message="the question was withdrawn")
+        row = await self._sessions.approval(request_id)
+        if row is None:
+            return Approval(allowed=False, message="the question was withdrawn")
+        return Approval(allowed=row.state == "allowed", message=row.message, remember=row.remember)

@@ -8,8 +8,11 @@ from typing import Any
 from toolgate.agent.events import ToolCallInfo, ToolResultInfo
 from toolgate.protocol.calls import ToolCall, ToolDenied, ToolResult
 from toolgate.protocol.codes import ErrorCode
-from toolgate.runtime.arguments import ArgumentsError, parse_arguments
+from toolgate.runtime.arguments import MAX_BYTES, SURELY_SMALL, ArgumentsError, parse_arguments
 from toolgate.runtime.scheduler import MOST_AT_ONCE
+
+_BEGINNING = 500
+"""Characters that are kept of arguments that were refused for their size."""
 
 
 def groups(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool]) -> Iterator[list[ToolCall]]:
@@ -27,6 +30,17 @@ def groups(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool]) -> It
             yield [call]
     if group:
         yield group
+
+
+def shortened(call: ToolCall) -> ToolCall:
+    """A call as it is kept and shown: of arguments that are refused for their size, the beginning.
+
+    They stay what is no JSON, so that nobody who goes on with the turn could run the call.
+    """
+    if len(call.arguments) <= SURELY_SMALL or len(call.arguments.encode("utf-8", "replace")) <= MAX_BYTES:
+        return call
+    beginning = call.arguments[:_BEGINNING]
+    return call.model_copy(update={"arguments": f"{beginning}… [cut: more than {MAX_BYTES} bytes of arguments]"})
 
 
 def announced(call: ToolCall) -> ToolCallInfo:

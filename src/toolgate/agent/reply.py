@@ -12,6 +12,8 @@ from typing import Any
 from toolgate.errors import ModelError
 from toolgate.log import logger
 from toolgate.models.base import ModelClient, ModelItem, ModelRequest, ModelStop, ModelUsage
+from toolgate.models.fragments import LARGEST_ARGUMENTS, MOST_CALLS, too_many_calls
+from toolgate.models.pace import FairShare
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import is_unicode, scrub
@@ -19,7 +21,12 @@ from toolgate.runtime.tracing import Span, span
 
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
+LARGEST_ANSWER = 1_000_000
+"""Bytes of one answer's text. A message holds a little more, for the note that says where it was cut."""
+_LONGEST_NAME = 200
+"""Characters of a call's id and of a tool's name."""
 _CUT = "\n\n[The answer was cut: the model's output limit was reached.]"
+_TOO_LONG = "\n\n[The answer was cut: it was longer than {most} bytes.]"
 _DECLINED = "[The model declined to answer.]"
 
 
@@ -34,6 +41,8 @@ class Reply:
     input_tokens: int = 0
     output_tokens: int = 0
     reason: str = "stop"
+    size: int = 0
+    """Bytes of the text."""
 
     @property
     def text(self) -> str:
@@ -51,16 +60,18 @@ async def ask(
     *,
     retries: int,
     wait: float = FIRST_WAIT,
+    most: int = LARGEST_ANSWER,
 ) -> None:
     """Fill `reply`, showing its text; a failure that may pass is tried again as long as nothing was shown.
 
-    Whatever a client raises becomes a `ModelError`; how far the answer got is in `reply`.
+    Whatever a client raises becomes a `ModelError`; how far the answer got is in `reply`. An answer with more than
+    `most` bytes of text is cut there, and says so.
     """
     name = str(getattr(model, "name", ""))
     with span("chat", name, gen_ai__request__model=name) as asked:
-        await _ask(model, request, reply, show, retries, wait, asked)
+        await _ask(model, request, reply, show, retries, wait, most, asked)
         asked.note(gen_ai__usage__input_tokens=reply.input_tokens, gen_ai__usage__output_tokens=reply.output_tokens)
-    _close(reply, show)
+    _close(reply, show, most)
 
 
 async def _ask(
@@ -70,11 +81,12 @@ async def _ask(
     show: Callable[[str], None],
     retries: int,
     wait: float,
+    most: int,
     asked: Span,
 ) -> None:
     for attempt in range(retries + 1):
         try:
-            await _stream(model, request, reply, show)
+            await _stream(model, request, reply, show, most)
             return
         except ModelError as error:
             if not error.retryable or attempt == retries or reply.text:
@@ -87,11 +99,18 @@ async def _ask(
             await asyncio.sleep(min(pause, LONGEST_WAIT))
 
 
-async def _stream(model: ModelClient, request: ModelRequest, reply: Reply, show: Callable[[str], None]) -> None:
+async def _stream(
+    model: ModelClient, request: ModelRequest, reply: Reply, show: Callable[[str], None], most: int
+) -> None:
+    share = FairShare()
     try:
         async with _closing(model.stream(request)) as items:
             async for item in items:
-                _take(item, reply, show)
+                _take(item, reply, show, most)
+                if reply.size > most:
+                    reply.reason = "too_long"
+                    return
+                await share.give_way()
     except (ModelError, asyncio.CancelledError):
         raise
     except Exception as error:
@@ -109,10 +128,12 @@ async def _closing(items: AsyncIterator[ModelItem]) -> AsyncIterator[AsyncIterat
             await items.aclose()
 
 
-def _take(item: Any, reply: Reply, show: Callable[[str], None]) -> None:
+def _take(item: Any, reply: Reply, show: Callable[[str], None], most: int) -> None:
     if isinstance(item, str):
-        _add(item, reply, show)
+        _add(item, reply, show, most)
     elif isinstance(item, ToolCall):
+        if len(reply.calls) == MOST_CALLS:
+            raise too_many_calls()
         reply.calls.append(_usable(item))
     elif isinstance(item, ModelUsage):
         reply.input_tokens += item.input_tokens
@@ -123,31 +144,43 @@ def _take(item: Any, reply: Reply, show: Callable[[str], None]) -> None:
         raise ModelError("MODEL_PROTOCOL", f"The model's client yielded {type(item).__name__}.")
 
 
-def _add(piece: str, reply: Reply, show: Callable[[str], None]) -> None:
+def _add(piece: str, reply: Reply, show: Callable[[str], None], most: int) -> None:
     """Text that can be shown, stored and sent back: halves of characters are put together, lone ones replaced."""
     text, reply.half = reply.half + piece, ""
     if not is_unicode(text):
         if "\ud800" <= text[-1] <= "\udbff":
             text, reply.half = text[:-1], text[-1]
         text = scrub(text)
+    left = most - reply.size
+    reply.size += len(text) if text.isascii() else len(text.encode())
+    if reply.size > most:
+        text = text.encode()[: max(0, left)].decode("utf-8", "ignore")
     if text:
         reply.parts.append(text)
         show(text)
 
 
 def _usable(call: ToolCall) -> ToolCall:
-    """A call with an id, in text that can be stored and sent back."""
-    fields = {"id": call.id or f"call_{uuid7()}", "name": call.name, "arguments": call.arguments}
-    if call.id and all(map(is_unicode, fields.values())):
+    """A call with an id and a name of a usual length, in text that can be stored and sent back."""
+    usual = 0 < len(call.id) <= _LONGEST_NAME and len(call.name) <= _LONGEST_NAME
+    short = len(call.arguments) <= LARGEST_ARGUMENTS + 1
+    if usual and short and is_unicode(call.id + call.name) and is_unicode(call.arguments):
         return call
+    fields = {
+        "id": call.id if 0 < len(call.id) <= _LONGEST_NAME else f"call_{uuid7()}",
+        "name": call.name[:_LONGEST_NAME],
+        "arguments": call.arguments[: LARGEST_ARGUMENTS + 1],  # still too many: the call is refused
+    }
     return ToolCall(**scrub(fields))
 
 
-def _close(reply: Reply, show: Callable[[str], None]) -> None:
+def _close(reply: Reply, show: Callable[[str], None], most: int) -> None:
     """Say it in words where an answer is not whole."""
     note = "\ufffd" if reply.half else ""
     reply.half = ""
-    if reply.reason == "length" and not reply.calls:
+    if reply.reason == "too_long":
+        note = _TOO_LONG.format(most=most)
+    elif reply.reason == "length" and not reply.calls:
         note += _CUT
     elif reply.reason == "refusal" and not reply.text.strip():
         note = _DECLINED

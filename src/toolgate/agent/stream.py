@@ -7,7 +7,10 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
-from toolgate.agent.events import AgentEvent
+from toolgate.agent.events import AgentEvent, TextChunk
+
+_BACKLOG = 1000
+"""Events that wait for a slow reader before pieces of text are put together for it."""
 
 Start = Callable[["TurnStream"], Coroutine[Any, Any, None]]
 
@@ -22,6 +25,8 @@ class TurnStream:
     def __init__(self, start: Start) -> None:
         self._start = start
         self._events: deque[AgentEvent] = deque()
+        self._late: list[str] = []
+        """Text that came while the reader was far behind: it becomes one event."""
         self._news: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._closed = False
@@ -37,6 +42,9 @@ class TurnStream:
     async def __anext__(self) -> AgentEvent:
         task = self.begin()
         while not self._events:
+            self._join_late()
+            if self._events:
+                break
             if self._closed:
                 raise StopAsyncIteration
             if task.done():
@@ -90,14 +98,24 @@ class TurnStream:
         """Stop watching; the turn goes on."""
         self._closed = True
         self._events.clear()
+        self._late.clear()
 
     def emit(self, event: AgentEvent) -> None:
         """Tell whoever watches."""
         if self.tap is not None:
             self.tap(event)
         elif not self._closed:
-            self._events.append(event)
+            if isinstance(event, TextChunk) and (self._late or len(self._events) >= _BACKLOG):
+                self._late.append(event.content)
+            else:
+                self._join_late()
+                self._events.append(event)
             self._wake()
+
+    def _join_late(self) -> None:
+        if self._late:
+            self._events.append(TextChunk(content="".join(self._late)))
+            self._late.clear()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from toolgate.agent.calls import announced, ended, groups
+from toolgate.agent.calls import announced, ended, groups, shortened
 from toolgate.agent.compaction import Compactor, tokens_of, tokens_of_tools
 from toolgate.agent.events import AgentEvent, Compacted, TextChunk, ToolOutput
 from toolgate.agent.means import Means, Tally
@@ -133,6 +133,7 @@ class Turn:
                     lambda text: self._emit(TextChunk(content=text)),
                     retries=self._means.settings.retries,
                     wait=self._means.first_wait,
+                    most=self._means.settings.max_answer_bytes,
                 )
                 return
             except ModelError as error:
@@ -169,17 +170,18 @@ class Turn:
         """Store what the model said and asked for."""
         self.text = reply.text
         text = _bounded(reply.text)
+        calls = [shortened(call) for call in reply.calls]
         await self._append(
             "assistant",
             text,
-            tool_calls=reply.calls or None,
+            tool_calls=calls or None,
             usage=Usage(input_tokens=reply.input_tokens, output_tokens=reply.output_tokens),
         )
         message: dict[str, Any] = {"role": "assistant", "content": text}
-        if reply.calls:
+        if calls:
             message["tool_calls"] = [
                 {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-                for call in reply.calls
+                for call in calls
             ]
         self._history.append(message)
 
@@ -194,7 +196,7 @@ class Turn:
         for group in groups(calls, self._toolset.is_read_only):
             self._pending = []
             for call in group:
-                self._emit(announced(call))
+                self._emit(announced(shortened(call)))
                 self._pending.append(self._toolset.handle(call))
                 if self._stopping:
                     self._pending[-1].cancel()

@@ -176,9 +176,7 @@ class Methods:
     async def _pending_again(self, watcher: Watcher, after_seq: int) -> list[Frame]:
         """The questions that still wait for an answer and would not be replayed."""
         sessions = self._service.sessions
-        pending = {
-            row.id: row.turn_id for row in await sessions.approvals(watcher.session_id) if row.state == "pending"
-        }
+        pending = {row.id: row.turn_id for row in await sessions.pending_approvals(watcher.session_id)}
         frames: list[Frame] = []
         if not pending or not after_seq:
             return frames

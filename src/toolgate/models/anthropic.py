@@ -11,11 +11,22 @@ from toolgate.models.anthropic_form import conversation, tool_form
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop, ModelUsage, StopReason
 from toolgate.models.fragments import Fragments
 from toolgate.models.on_demand import load
-from toolgate.models.sdk import SdkModel
+from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of, object_of, parsed, text_of
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 _REASONS: dict[str, StopReason] = {"max_tokens": "length", "refusal": "refusal", "tool_use": "tool_calls"}
-_STATUSES = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500}
+_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "timeout_error": 408,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "overloaded_error": 529,
+}
+"""What an error in the middle of a stream stands for."""
 
 
 class AnthropicModel(SdkModel):
@@ -31,54 +42,68 @@ class AnthropicModel(SdkModel):
         *,
         api_key: str | None = None,
         base_url: str | None = None,
-        timeout: float = 120.0,
+        timeout: float = TIMEOUT,
+        total_timeout: float = TOTAL_TIMEOUT,
         max_output_tokens: int = 8192,
     ) -> None:
         """`api_key` and `base_url` default to `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`."""
-        super().__init__(model, api_key=api_key, base_url=base_url, timeout=timeout)
+        super().__init__(model, api_key=api_key, base_url=base_url, timeout=timeout, total_timeout=total_timeout)
         self._limit = max_output_tokens
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
         """Ask, and pass on the answer as it is written."""
-        calls, reason, answered = Fragments(), "", False
+        calls, reason, kind = Fragments(), "", ""
         spent = {"input_tokens": 0, "output_tokens": 0}
-        async with contextlib.aclosing(self._events(self._arguments(request))) as events:
+        pace = self._pace()
+        async with contextlib.aclosing(self._events(self._arguments(request), pace)) as events:
             async for event in events:
-                answered = True
-                if event.type == "message_start":
-                    _count(spent, event.message.usage)
-                elif event.type == "content_block_start" and event.content_block.type == "tool_use":
-                    calls.add(event.index, call_id=event.content_block.id, name=event.content_block.name)
-                elif event.type == "content_block_delta" and event.delta.type == "input_json_delta":
-                    calls.add(event.index, text=event.delta.partial_json)
-                elif event.type == "content_block_delta" and event.delta.type == "text_delta" and event.delta.text:
-                    yield event.delta.text
-                elif event.type == "message_delta":
-                    reason = event.delta.stop_reason or reason
-                    _count(spent, event.usage)
-        if not answered:
+                kind = text_of(event, "type")
+                if kind == "message_start":
+                    _count(spent, object_of(object_of(event, "message"), "usage"))
+                elif kind == "message_delta":
+                    reason = text_of(object_of(event, "delta"), "stop_reason") or reason
+                    _count(spent, object_of(event, "usage"))
+                elif kind in ("content_block_start", "content_block_delta"):
+                    text = _content(event, calls)
+                    if any(value for name, value in object_of(event, "delta").items() if name != "type"):
+                        pace.progressed()
+                    if calls.refused:
+                        break
+                    if text:
+                        yield text
+                        pace.progressed()
+        if not kind:
             raise failures.nonsense("nothing")
+        if kind != END["type"] and not (reason or calls.refused):
+            raise failures.broken_off()
         for call in calls.finished():
             yield call
         yield ModelUsage(**spent)
         yield ModelStop(reason=_REASONS.get(reason, "stop"))
 
     async def _begin(self, connection: Any, arguments: dict[str, Any]) -> Any:
+        sdk = load(self.package)
         try:
-            return await connection.messages.create(**arguments)
-        except (TypeError, self._errors(load(self.package))) as error:  # the SDK finds out late that there is no key
+            return await connection.post(
+                "/v1/messages", cast_to=object, body=arguments, stream=True, stream_cls=sdk.AsyncStream[object]
+            )
+        except (TypeError, self._errors(sdk)) as error:  # the SDK finds out late that there is no key
             if hasattr(error, "request") or "auth" not in str(error).lower():
                 raise
             raise failures.from_status(401, str(error), {}, key_name=self.key_name) from error
 
-    def _ready(self, connection: Any) -> None:
-        connection.messages  # noqa: B018 - the SDK loads it when it is looked at
+    def _event(self, name: str, data: str) -> dict[str, Any] | None:
+        if name != "error":
+            return parsed(data) if name not in ("", "ping") and data else None
+        error = object_of(parsed(data), "error")
+        said = text_of(error, "message") or data
+        status = _STATUSES.get(text_of(error, "type"))
+        if status is None:
+            raise failures.nonsense(f"an error in its stream: {said[:300]}")
+        raise failures.from_status(status, said, {}, key_name=self.key_name)
 
-    def _status(self, error: Any) -> int:
-        """Errors in the middle of a stream come with the status of its beginning; what they are is in their body."""
-        body = error.body if isinstance(error.body, dict) else {}
-        kind = body["error"].get("type", "") if isinstance(body.get("error"), dict) else ""
-        return _STATUSES.get(kind, super()._status(error))
+    def _is_end(self, name: str, data: str) -> bool:
+        return name == "message_stop"
 
     def _errors(self, sdk: Any) -> type[Exception]:
         return sdk.AnthropicError  # type: ignore[no-any-return]  # the SDK is loaded by name
@@ -98,11 +123,23 @@ class AnthropicModel(SdkModel):
         return arguments
 
 
-def _count(spent: dict[str, int], usage: Any) -> None:
+def _content(event: dict[str, Any], calls: Fragments) -> str:
+    """The text in an event about a block of the answer; what it says about a call goes to `calls`."""
+    found = event.get("index")
+    index = found if isinstance(found, int) else None
+    block, delta = object_of(event, "content_block"), object_of(event, "delta")
+    if block.get("type") == "tool_use":
+        calls.add(index, call_id=text_of(block, "id"), name=text_of(block, "name"))
+    elif delta.get("type") == "input_json_delta":
+        calls.add(index, text=text_of(delta, "partial_json"))
+    elif delta.get("type") == "text_delta":
+        return text_of(delta, "text")
+    return ""
+
+
+def _count(spent: dict[str, int], usage: dict[str, Any]) -> None:
     """Counts are running totals; what came from or went to the cache was read, too."""
-    if usage is None:
-        return
-    read = [getattr(usage, f"{kind}input_tokens", None) for kind in ("", "cache_creation_", "cache_read_")]
-    if read[0] is not None:
-        spent["input_tokens"] = max(spent["input_tokens"], sum(number or 0 for number in read))
-    spent["output_tokens"] = max(spent["output_tokens"], usage.output_tokens or 0)
+    if isinstance(usage.get("input_tokens"), int):
+        read = [number_of(usage, f"{kind}input_tokens") for kind in ("", "cache_creation_", "cache_read_")]
+        spent["input_tokens"] = max(spent["input_tokens"], sum(read))
+    spent["output_tokens"] = max(spent["output_tokens"], number_of(usage, "output_tokens"))

@@ -53,7 +53,11 @@ def model_of(settings: ModelSettings) -> ModelClient:
         from toolgate.models.offline import OfflineModel
 
         return OfflineModel()
-    options: dict[str, Any] = {"base_url": settings.base_url}
+    options: dict[str, Any] = {
+        "base_url": settings.base_url,
+        "timeout": settings.timeout,
+        "total_timeout": settings.total_timeout,
+    }
     if settings.api_key is not None:
         options["api_key"] = settings.api_key.get_secret_value()
     if settings.name:

@@ -42,6 +42,21 @@ def unreachable(address: str, *, timed_out: bool) -> ModelError:
     return ModelError("MODEL_UNAVAILABLE", f"The model at {address} {what}.", retryable=True)
 
 
+def late(address: str, what: str) -> ModelError:
+    """An answer that takes too long though something is sent."""
+    return ModelError("MODEL_UNAVAILABLE", f"The answer of the model at {address} {what}.", retryable=True)
+
+
+def broken_off() -> ModelError:
+    """A stream without the event that ends an answer: nobody knows what is missing."""
+    return ModelError("MODEL_UNAVAILABLE", "The model's answer broke off before its end.", retryable=True)
+
+
+def too_long(most: int) -> ModelError:
+    """An answer that does not end."""
+    return ModelError("MODEL_PROTOCOL", f"The model's answer has more than {most} bytes; the rest was not read.")
+
+
 def nonsense(what: str) -> ModelError:
     """An answer that no model gives; the next one may be better."""
     return ModelError("MODEL_PROTOCOL", f"The model's server answered with {what}.", retryable=True)

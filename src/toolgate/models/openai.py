@@ -10,7 +10,7 @@ from toolgate.models import failures
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop, ModelUsage, StopReason
 from toolgate.models.fragments import Fragments
 from toolgate.models.on_demand import load
-from toolgate.models.sdk import SdkModel
+from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of, object_of, parsed, text_of
 
 DEFAULT_MODEL = "gpt-5.5"
 _REASONS: dict[str, StopReason] = {"length": "length", "content_filter": "refusal", "tool_calls": "tool_calls"}
@@ -29,37 +29,47 @@ class OpenAIModel(SdkModel):
         *,
         api_key: str | None = None,
         base_url: str | None = None,
-        timeout: float = 120.0,
+        timeout: float = TIMEOUT,
+        total_timeout: float = TOTAL_TIMEOUT,
         max_output_tokens: int | None = None,
     ) -> None:
         """`api_key` and `base_url` default to `OPENAI_API_KEY` and `OPENAI_BASE_URL`."""
-        super().__init__(model, api_key=api_key, base_url=base_url, timeout=timeout)
+        super().__init__(model, api_key=api_key, base_url=base_url, timeout=timeout, total_timeout=total_timeout)
         self._limit = {} if max_output_tokens is None else {"max_completion_tokens": max_output_tokens}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
         """Ask, and pass on the answer as it is written."""
         calls, reason, spent = Fragments(), "", None
-        answered = refused = False
-        async with contextlib.aclosing(self._events(self._arguments(request))) as chunks:
+        answered = refused = whole = False
+        pace = self._pace()
+        async with contextlib.aclosing(self._events(self._arguments(request), pace)) as chunks:
             async for chunk in chunks:
-                spent = _object(chunk, "usage") or spent  # some servers count in every chunk: the last one is the sum
+                whole = whole or chunk is END
+                spent = object_of(chunk, "usage") or spent  # some servers count in every chunk: the last one is the sum
                 choice = _first(chunk, "choices")
                 if choice is None:
                     continue
                 answered = True
-                reason = _text(choice, "finish_reason") or reason
-                delta = _object(choice, "delta")
+                reason = text_of(choice, "finish_reason") or reason
+                delta = object_of(choice, "delta")
+                if any(value for name, value in delta.items() if name != "role"):
+                    pace.progressed()
                 _add(calls, delta.get("tool_calls"))
+                if calls.refused:
+                    break
                 refused = refused or bool(delta.get("refusal"))
-                if text := _text(delta, "content") or _text(delta, "refusal"):
+                if text := text_of(delta, "content") or text_of(delta, "refusal"):
                     yield text
+                    pace.progressed()
         if not answered:
             raise failures.nonsense("no choice at all")
+        if not (whole or reason or calls.refused):
+            raise failures.broken_off()
         for call in calls.finished():
             yield call
         if spent is not None:
             yield ModelUsage(
-                input_tokens=_number(spent, "prompt_tokens"), output_tokens=_number(spent, "completion_tokens")
+                input_tokens=number_of(spent, "prompt_tokens"), output_tokens=number_of(spent, "completion_tokens")
             )
         yield ModelStop(reason="refusal" if refused else _REASONS.get(reason, "stop"))
 
@@ -69,6 +79,18 @@ class OpenAIModel(SdkModel):
         return await connection.post(
             "/chat/completions", cast_to=object, body=arguments, stream=True, stream_cls=sdk.AsyncStream[object]
         )
+
+    def _event(self, name: str, data: str) -> dict[str, Any] | None:
+        if not data:
+            return None
+        event = parsed(data)
+        if error := event.get("error"):
+            said = text_of(error, "message") if isinstance(error, dict) else str(error)
+            raise failures.nonsense(f"an error in its stream: {said[:300]}")
+        return event
+
+    def _is_end(self, name: str, data: str) -> bool:
+        return data.startswith("[DONE]")
 
     def _errors(self, sdk: Any) -> type[Exception]:
         return sdk.OpenAIError  # type: ignore[no-any-return]  # the SDK is loaded by name
@@ -87,35 +109,19 @@ class OpenAIModel(SdkModel):
 def _add(calls: Fragments, parts: Any) -> None:
     for part in parts if isinstance(parts, list) else ():
         if isinstance(part, dict):
-            function = _object(part, "function")
+            function = object_of(part, "function")
             index = part.get("index")
             calls.add(
                 index if isinstance(index, int) else None,
-                call_id=_text(part, "id"),
-                name=_text(function, "name"),
-                text=_text(function, "arguments"),
+                call_id=text_of(part, "id"),
+                name=text_of(function, "name"),
+                text=text_of(function, "arguments"),
             )
-
-
-def _object(value: Any, key: str) -> dict[str, Any]:
-    """What a server has put there, if it is an object; servers put all kinds of things there."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
 
 
 def _first(value: Any, key: str) -> dict[str, Any] | None:
     found = value.get(key) if isinstance(value, dict) else None
     return found[0] if isinstance(found, list) and found and isinstance(found[0], dict) else None
-
-
-def _text(value: dict[str, Any], key: str) -> str:
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
-
-
-def _number(value: dict[str, Any], key: str) -> int:
-    found = value.get(key)
-    return found if isinstance(found, int) else 0
 
 
 def _sendable(message: dict[str, Any]) -> dict[str, Any]:

@@ -88,6 +88,12 @@ def of_session(transaction: Transaction, session_id: str) -> list[ApprovalRow]:
     return [_row(row) for row in transaction.rows(sql, session_id)]
 
 
+def pending(transaction: Transaction, session_id: str) -> list[ApprovalRow]:
+    """The questions of a session that nobody has answered, oldest first."""
+    sql = f"{_COLUMNS} WHERE session_id = ?1 AND state = 'pending' ORDER BY asked_at, id"
+    return [_row(row) for row in transaction.rows(sql, session_id)]
+
+
 def _row(row: Row) -> ApprovalRow:
     fields: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
     return ApprovalRow(**{**fields, "remember": bool(fields["remember"])})

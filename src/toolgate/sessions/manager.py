@@ -131,7 +131,7 @@ class SessionManager(Work):
 
     async def messages(self, session_id: str) -> builtins.list[Message]:
         """The transcript for a provider."""
-        return await self._db.read(lambda tx: transcript.valid(transcript.stored(tx, session_id)))
+        return list(transcript.valid((await self._transcript(session_id)).messages))
 
     async def history(self, session_id: str) -> builtins.list[Message]:
         """The transcript for people."""

@@ -10,7 +10,7 @@ from toolgate.protocol.calls import ToolCall
 from toolgate.sessions import transcript
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.log import Pen, as_json
-from toolgate.sessions.schema import SPAN
+from toolgate.sessions.transcript_cache import NOTHING, Known
 from toolgate.sessions.types import Lease, Message
 
 _UNCERTAIN: Final[dict[str, Any]] = {
@@ -19,12 +19,6 @@ _UNCERTAIN: Final[dict[str, Any]] = {
     "text": "The process ended while the call ran; nobody knows how far it got.",
     "uncertain": True,
 }
-_ROUNDS = (
-    "SELECT COUNT(*) FROM messages m JOIN events e ON e.id = m.id "
-    f"WHERE e.place BETWEEN (SELECT number * {SPAN} FROM sessions WHERE id = ?1) "
-    f"AND (SELECT number * {SPAN} + {SPAN - 1} FROM sessions WHERE id = ?1) "
-    "AND m.turn_id = ?2 AND m.role = 'assistant'"
-)
 _OF_TURN = "session_id = ?1 AND turn_id = ?2"
 
 
@@ -42,15 +36,17 @@ class Standing:
     """Whether the model has said its last words: nothing is left but to end the turn."""
 
 
-def resume(transaction: Transaction, lease: Lease, turn_id: str, repeats: Callable[[str], bool]) -> Standing:
-    """Find out where a turn stands, and put its calls in order.
+def resume(
+    transaction: Transaction, lease: Lease, turn_id: str, repeats: Callable[[str], bool], known: Known = NOTHING
+) -> Standing:
+    """Find out where a turn stands, and put its calls in order. `known` is what was read of the transcript before.
 
     A call that had started and that `repeats` does not allow to be run again is answered: nobody knows its outcome.
     """
     session_id = lease.session_id
-    messages = transcript.stored(transaction, session_id)
-    row = transaction.row(_ROUNDS, session_id, turn_id)
-    rounds = int(row[0]) if row is not None else 0
+    known = known.with_tail(transaction, session_id)
+    messages = known.messages
+    rounds = sum(turn == turn_id and said.role == "assistant" for turn, said in zip(known.turns, messages, strict=True))
     missing = transcript.open_calls(messages) if rounds else []
     latest = next((said for said in reversed(messages) if said.role != "tool"), None)
     if not missing or latest is None:
@@ -60,7 +56,7 @@ def resume(transaction: Transaction, lease: Lease, turn_id: str, repeats: Callab
     uncertain = [call for call in _begun(transaction, session_id, turn_id, open_ones) if not repeats(call.name)]
     if uncertain:
         _give_up(Pen(transaction, session_id, lease, turn_id=turn_id, count=2 * len(uncertain)), uncertain)
-        messages = transcript.stored(transaction, session_id)
+        messages = known.with_tail(transaction, session_id).messages
     transaction.run(
         f"UPDATE tool_calls SET state = 'proposed' WHERE {_OF_TURN} AND state = 'started'", session_id, turn_id
     )

@@ -249,6 +249,13 @@ _SHOWN_ELSEWHERE = (
 _SIGN_OUTS = ("CREATE TABLE sign_outs (id TEXT NOT NULL PRIMARY KEY, until {real} NOT NULL){by_key}",)
 
 
+# A long session has very many questions that are answered; a turn looks only for those that are not.
+_OPEN_QUESTIONS = (
+    "CREATE INDEX approvals_pending ON approvals (session_id, turn_id) WHERE state = 'pending'",
+    "CREATE INDEX approvals_remembered ON approvals (session_id, asked_at) WHERE remember = 1",
+)
+
+
 @contextlib.contextmanager
 def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
     """Whole sessions can be taken out of the log for as long as the block lasts, in its own transaction only."""
@@ -261,7 +268,7 @@ def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
     run(on)  # what fails in between is rolled back, and this with it
 
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 """All of them, oldest first; a module of the same name in `migrations/versions` hands each one to Alembic."""
 HEAD = REVISIONS[-1]
 
@@ -275,6 +282,7 @@ def statements(revision: str, dialect: Dialect) -> tuple[str, ...]:
         "0003": (_DISTRIBUTED, ()),
         "0004": (_SHOWN_ELSEWHERE, ()),
         "0005": (_SIGN_OUTS, ()),
+        "0006": (_OPEN_QUESTIONS, ()),
     }[revision]
     words = _WORDS[dialect]
     return tuple(" ".join(text.format(**words).split()) for text in texts) + more

@@ -266,6 +266,10 @@ class SessionStore(Protocol):
         """All questions of a session, oldest first."""
         ...
 
+    async def pending_approvals(self, session_id: str) -> builtins.list[ApprovalRow]:
+        """The questions of a session that nobody has answered, oldest first."""
+        ...
+
     async def past(self, session_id: str, project: str | None = None) -> Past:
         """What whoever takes the session up has to know: what was allowed, and what it takes along.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from toolgate.errors import MessageTooLarge
 from toolgate.protocol.calls import ToolCall
@@ -28,10 +28,19 @@ INSERT: Final = (
     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
 )
 _OF_SESSION = (
-    "SELECT m.role, m.content, m.tool_calls, m.tool_call_id FROM events e JOIN messages m ON m.id = e.id "
+    "SELECT m.role, m.content, m.tool_calls, m.tool_call_id, e.place, m.turn_id "
+    "FROM events e JOIN messages m ON m.id = e.id "
     f"WHERE e.place BETWEEN (SELECT number * {SPAN} FROM sessions WHERE id = ?1) "
     f"AND (SELECT number * {SPAN} + {SPAN - 1} FROM sessions WHERE id = ?1)"
 )
+
+
+class StoredMessage(NamedTuple):
+    """A message with its place in the log of all sessions and the turn that it belongs to."""
+
+    place: int
+    turn_id: str | None
+    message: Message
 
 
 def message(
@@ -106,6 +115,12 @@ def stored(transaction: Transaction, session_id: str) -> list[Message]:
     return [_message(row) for row in transaction.rows(f"{_OF_SESSION} ORDER BY e.place", session_id)]
 
 
+def stored_from(transaction: Transaction, session_id: str, place: int) -> list[StoredMessage]:
+    """What is in the database from a place in the log on."""
+    sql = f"{_OF_SESSION} AND e.place >= ?2 ORDER BY e.place"
+    return [StoredMessage(row[4], row[5], _message(row)) for row in transaction.rows(sql, session_id, place)]
+
+
 def shown(transaction: Transaction, session_id: str) -> list[Message]:
     """What people see: what was said, by the person and by the model."""
     sql = f"{_OF_SESSION} AND m.role IN ('user', 'assistant') ORDER BY e.place"
@@ -113,7 +128,7 @@ def shown(transaction: Transaction, session_id: str) -> list[Message]:
 
 
 def _message(row: Row) -> Message:
-    role, content, calls, call_id = row
+    role, content, calls, call_id = row[:4]
     return trusted(
         Message,
         {

@@ -15,6 +15,7 @@ from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.log import Pen, as_json
 from toolgate.sessions.schema import SPAN
+from toolgate.sessions.transcript_cache import Known, TranscriptCache
 from toolgate.sessions.types import ApprovalRow, Call, Event, Lease, Message, Past, Recovery, Turn, TurnStatus, Usage
 
 if TYPE_CHECKING:
@@ -26,6 +27,14 @@ class Work:
 
     def __init__(self, db: Database) -> None:
         self._db = db
+        self._transcripts = TranscriptCache()
+
+    async def _transcript(self, session_id: str) -> Known:
+        """Everything that was said; only what was added since the last time is read."""
+        before = self._transcripts.get(session_id)
+        known = await self._db.read(lambda tx: before.with_tail(tx, session_id))
+        self._transcripts.keep(session_id, known)
+        return known
 
     async def start_turn(
         self,
@@ -76,7 +85,8 @@ class Work:
         """Where a turn stands that another process has begun."""
         from toolgate.sessions import resuming
 
-        return await self._db.write(lambda tx: resuming.resume(tx, lease, turn_id, repeats))
+        known = await self._transcript(lease.session_id)
+        return await self._db.write(lambda tx: resuming.resume(tx, lease, turn_id, repeats, known))
 
     async def request_cancel(self, session_id: str) -> bool:
         """Ask whoever runs the session's turn to stop it."""
@@ -169,6 +179,10 @@ class Work:
     async def approvals(self, session_id: str) -> list[ApprovalRow]:
         """All questions of a session, oldest first."""
         return await self._db.read(lambda tx: approvals.of_session(tx, session_id))
+
+    async def pending_approvals(self, session_id: str) -> list[ApprovalRow]:
+        """The questions of a session that nobody has answered, oldest first."""
+        return await self._db.read(lambda tx: approvals.pending(tx, session_id))
 
     async def past(self, session_id: str, project: str | None = None) -> Past:
         """What whoever takes the session up has to know."""

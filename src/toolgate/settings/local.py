@@ -153,6 +153,10 @@ class ModelSettings(BaseSettings):
     """Address of a compatible server; unset, the provider's own."""
     api_key: SecretStr | None = None
     """The provider's key."""
+    timeout: float = Field(default=120.0, gt=0)
+    """Seconds of silence after which a request to the model has failed."""
+    total_timeout: float = Field(default=3600.0, gt=0)
+    """Seconds after which one answer of the model has to be whole."""
 
 
 class AgentSettings(BaseSettings):
@@ -166,6 +170,8 @@ class AgentSettings(BaseSettings):
     """Tokens of a request (estimated) above which the conversation is compacted."""
     retries: int = Field(default=3, ge=0, le=20)
     """How often a request that failed for a passing reason is made again."""
+    max_answer_bytes: int = Field(default=1_000_000, ge=1_000, le=1_000_000)
+    """Bytes of text in one answer of the model; a longer one is cut there."""
     approval_timeout: float | None = Field(default=None, gt=0)
     """Seconds after which a question to a person counts as answered with no; unset, it waits."""
     max_children: int = Field(default=16, ge=0, le=1000)

@@ -1,0 +1,83 @@
+"""Transcripts that were read before, so that a turn reads only what was added since.
+
+The log of a session only grows, so what was read stays true. The last known message is read again with every look: if
+it is not there any more, the database is another one, and everything is read again.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import OrderedDict
+from typing import Final, NamedTuple
+
+from toolgate.sessions import transcript
+from toolgate.sessions.driver import Transaction
+from toolgate.sessions.types import Message
+
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""Memory that all transcripts together may take; the one that was not used for longest gives way."""
+_OVERHEAD: Final = 1_000
+"""Bytes of a message beside its text."""
+
+
+class Known(NamedTuple):
+    """A transcript as far as it was read. The lists are never changed."""
+
+    messages: list[Message]
+    turns: list[str | None]
+    """The turn that each message belongs to."""
+    place: int
+    """Where the last message is in the log; 0 if there is none."""
+    size: int
+
+    def with_tail(self, transaction: Transaction, session_id: str) -> Known:
+        """The same with what was added since."""
+        rows = transcript.stored_from(transaction, session_id, self.place)
+        if self.place:
+            again = rows[:1]
+            if not again or (again[0].place, again[0].message) != (self.place, self.messages[-1]):
+                return NOTHING.with_tail(transaction, session_id)
+            rows = rows[1:]
+        if not rows:
+            return self
+        return Known(
+            messages=self.messages + [row.message for row in rows],
+            turns=self.turns + [row.turn_id for row in rows],
+            place=rows[-1].place,
+            size=self.size + sum(_size(row.message) for row in rows),
+        )
+
+
+NOTHING: Final = Known([], [], 0, 0)
+
+
+class TranscriptCache:
+    """The transcripts that were used last."""
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most = most
+        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def get(self, session_id: str) -> Known:
+        """What is known of a session."""
+        with self._lock:
+            return self._known.get(session_id, NOTHING)
+
+    def keep(self, session_id: str, known: Known) -> None:
+        """Remember what was read; the oldest give way to it."""
+        with self._lock:
+            before = self._known.pop(session_id, NOTHING)
+            self._size -= before.size
+            if known.place and known.size <= self._most:
+                self._known[session_id] = known
+                self._size += known.size
+            while self._size > self._most:
+                _, oldest = self._known.popitem(last=False)
+                self._size -= oldest.size
+
+
+def _size(said: Message) -> int:
+    return _OVERHEAD + sys.getsizeof(said.content) + sum(sys.getsizeof(call.arguments) for call in said.tool_calls)
