@@ -3,16 +3,21 @@
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pydantic import SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_settings import BaseSettings
 
+import toolgate
+from toolgate import ToolContext
 from toolgate.settings import (
     AREAS,
     READ,
     GatewaySettings,
+    SessionSettings,
     Settings,
+    ShellSettings,
     ToolOutputSettings,
     explain,
     variable,
@@ -230,3 +235,59 @@ def _documented(value: object) -> str:
     if value is None or value == ():
         return "–"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+WRONG: list[dict[str, Any]] = [
+    {"polcy_file": "/etc/policy.toml"},
+    {"policy_file": 7},
+    {"policy_file": ""},
+    {"mcp_config": b"x"},
+    {"tool_output": None},
+    {"tool_output": 3},
+    {"tool_output": SessionSettings()},
+    {"tool_output": {"max_line": 3}},
+    {"tool_output": {"max_lines": "many"}},
+    {"tool_output": ToolOutputSettings.model_construct(max_lines="many")},  # type: ignore[arg-type]
+    {"shell": ShellSettings.model_construct(sandbox="none")},  # type: ignore[arg-type]
+    {"session": {"default_mode": "coding"}},
+]
+
+
+@pytest.mark.parametrize("update", WRONG, ids=str)
+def test_a_copy_with_other_settings_is_validated(update: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Settings.defaults().model_copy(update=update)
+    with pytest.raises(ValidationError):
+        Settings.of(**update)
+
+
+@pytest.mark.parametrize("update", [{"max_line": 1}, {"max_lines": 0}, {"max_lines": "many"}, {"dir": ".."}])
+def test_a_copy_of_an_area_is_validated(update: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        ToolOutputSettings().model_copy(update=update)
+
+
+@pytest.mark.parametrize("update", WRONG, ids=str)
+async def test_settings_that_nobody_has_validated_are_refused_where_they_are_used(update: dict[str, Any]) -> None:
+    settings = BaseModel.model_copy(Settings.defaults(), update=update)
+    with pytest.raises(ValidationError):
+        ToolContext(settings=settings)
+    with pytest.raises(ValidationError):
+        async with toolgate.open(settings=settings):
+            pass
+
+
+def test_settings_of_another_kind_are_refused() -> None:
+    with pytest.raises(TypeError, match="must be a toolgate"):
+        ToolContext(settings={"policy_file": "x"})  # type: ignore[arg-type]
+
+
+def test_what_fits_is_taken_and_the_environment_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOL_OUTPUT_MAX_LINES", "7")
+    settings = Settings.of(policy_file="/etc/policy.toml", tool_output={"max_bytes": 5000})
+    assert settings.policy_file == Path("/etc/policy.toml")
+    assert (settings.tool_output.max_lines, settings.tool_output.max_bytes) == (2000, 5000)
+    assert Settings.of() == Settings.defaults()
+    copy = settings.model_copy(update={"session": settings.session.model_copy(update={"coding_enabled": True})})
+    assert (copy.session.coding_enabled, copy.tool_output) == (True, settings.tool_output)
+    assert copy.checked() is copy

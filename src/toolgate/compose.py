@@ -36,7 +36,7 @@ async def open(  # noqa: A001 - `toolgate.open(".")` reads like what it does
     recorder: Recorder | None = None,
 ) -> AsyncIterator[CallableToolset]:
     """The built-in tools on a project, for as long as the block lasts."""
-    settings = settings if settings is not None else Settings()
+    settings = settings.checked() if settings is not None else Settings()
     workspace = Workspace(root)
     context = ToolContext(
         workspace=workspace, mode=ToolMode(mode), approver=approver, settings=settings, recorder=recorder
@@ -137,7 +137,7 @@ async def assemble(
     """
     from toolgate.sessions import Database, SessionManager
 
-    settings = settings if settings is not None else Settings()
+    settings = settings.checked() if settings is not None else Settings()
     if model is None:
         from toolgate.models import model_of
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
+import pytest
 from pydantic import Field
 
 from toolgate import CallableToolset, ToolContext, ToolMode, ToolRegistry, builtin_registry, tool
@@ -61,3 +62,14 @@ def bridged(root: Path, *, allow: bool = True) -> Iterator[Bridged]:
         yield made
     finally:
         made.workspace.close()
+
+
+def denied_by_user(folder: Path, monkeypatch: pytest.MonkeyPatch) -> CallableToolset:
+    """A toolset without settings of its own, while the user's policy file denies `ls`."""
+    policy = folder / "config" / "toolgate" / "policy.toml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text('[[rule]]\ntool = "ls"\ndecision = "deny"\nreason = "no listing"\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    monkeypatch.delenv("TOOLGATE_POLICY_FILE", raising=False)
+    context = ToolContext(workspace=Workspace(folder), mode=ToolMode.coding)
+    return builtin_registry().toolset(ToolMode.coding, context)

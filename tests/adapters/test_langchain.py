@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from tests.adapters.bridge_kit import Bridged, bridged
+from tests.adapters.bridge_kit import Bridged, bridged, denied_by_user
 from toolgate import ToolMode
 from toolgate.adapters.langchain import langchain_tools
 
@@ -144,3 +144,8 @@ def test_calling_it_synchronously_says_what_to_do(tmp_path: Path) -> None:
     message = tool.invoke({"name": "read_file", "args": {"path": "a.txt"}, "id": "1", "type": "tool_call"})
 
     assert (message.status, "ainvoke" in message.content) == ("error", True)
+
+
+async def test_the_users_policy_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = {made.name: made for made in langchain_tools(denied_by_user(tmp_path, monkeypatch))}
+    assert "The policy denies this call: no listing" in await tools["ls"].ainvoke({})

@@ -10,7 +10,7 @@ import pytest
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Tool, ToolCallOutputItem, Usage
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from tests.adapters.bridge_kit import bridged
+from tests.adapters.bridge_kit import bridged, denied_by_user
 from toolgate import ToolMode
 from toolgate.adapters.openai_agents import function_tools
 
@@ -122,3 +122,12 @@ async def test_cancelling_the_run_stops_the_tool(tmp_path: Path) -> None:
             await run
 
     assert live.ended
+
+
+async def test_the_users_policy_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = Agent(
+        name="a", model=Scripted(("ls", "{}")), tools=list(function_tools(denied_by_user(tmp_path, monkeypatch)))
+    )
+    outcome = await Runner.run(agent, "go", run_config=RunConfig(tracing_disabled=True))
+    outputs = [item.output for item in outcome.new_items if isinstance(item, ToolCallOutputItem)]
+    assert "The policy denies this call: no listing" in outputs[0]

@@ -10,7 +10,7 @@ from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart, ToolCallPa
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
-from tests.adapters.bridge_kit import bridged
+from tests.adapters.bridge_kit import bridged, denied_by_user
 from toolgate import ToolMode
 from toolgate.adapters.pydantic_ai import ToolgateToolset
 
@@ -116,3 +116,9 @@ async def test_the_frameworks_own_test_model_can_use_every_schema(tmp_path: Path
         outcome = await agent.run("go")
 
     assert "current_time" in str(outcome.output)
+
+
+async def test_the_users_policy_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    toolset = ToolgateToolset(denied_by_user(tmp_path, monkeypatch))
+    (returned,) = await returns_of(Agent(scripted(("ls", {})), toolsets=[toolset]))
+    assert "The policy denies this call: no listing" in str(returned.content)

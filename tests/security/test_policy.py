@@ -67,7 +67,7 @@ class Project:
         return path
 
     def toolset(self) -> CallableToolset:
-        settings = Settings.defaults().model_copy(update={"policy_file": self.user_file})
+        settings = Settings.of(policy_file=self.user_file if self.user_file.exists() else None)
         context = ToolContext(workspace=Workspace(self.root), mode=ToolMode.coding, settings=settings)
         return CallableToolset([self.shell], context)
 

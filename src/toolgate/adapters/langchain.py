@@ -8,6 +8,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
+from toolgate.adapters.users_policy import under_users_policy
 from toolgate.protocol.calls import ToolCall, ToolDefinition
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import encode
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 
 
 def langchain_tools(toolset: CallableToolset) -> list[BaseTool]:
-    """`create_agent(model, tools=langchain_tools(registry.toolset(mode, context)))`.
+    """`async with toolgate.open(root, mode) as toolset: create_agent(model, tools=langchain_tools(toolset))`.
 
     Every call goes through the gates, and its approval through the context's approver. A failed call is a tool message
     with status `error` that the model reads, never an exception that ends the run. The envelope is the message's
     `artifact`. The tools are asynchronous: use `ainvoke` and `astream`.
     """
+    toolset = under_users_policy(toolset)
     return [_tool(toolset, definition) for definition in toolset.tools]
 
 

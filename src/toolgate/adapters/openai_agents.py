@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agents import AgentBase, FunctionTool, FunctionToolCustomDataContext, RunContextWrapper
 from agents.tool_context import ToolContext
 
+from toolgate.adapters.users_policy import under_users_policy
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 
 if TYPE_CHECKING:
@@ -14,12 +15,13 @@ if TYPE_CHECKING:
 
 
 def function_tools(toolset: CallableToolset) -> list[FunctionTool]:
-    """`Agent(name=…, tools=function_tools(registry.toolset(mode, context)))`.
+    """`async with toolgate.open(root, mode) as toolset: Agent(name=…, tools=function_tools(toolset))`.
 
     A tool that is hidden later is switched off for as long as it is. Every call goes through the gates, and its
     approval through the context's approver. A failed call is an output that the model reads, never an exception that
     ends the run. The envelope is in the output item's `custom_data`, under `toolgate`.
     """
+    toolset = under_users_policy(toolset)
     return [_function_tool(toolset, definition) for definition in toolset.tools]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_ai import RunContext, ToolDefinition, ToolFailed, ToolReturn
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
+from toolgate.adapters.users_policy import under_users_policy
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import encode
@@ -21,7 +22,7 @@ _RAW = "toolgate: unreadable arguments"
 
 
 class ToolgateToolset(AbstractToolset[Any]):
-    """`Agent(model, toolsets=[ToolgateToolset(registry.toolset(mode, context))])`.
+    """`async with toolgate.open(root, mode) as toolset: Agent(model, toolsets=[ToolgateToolset(toolset)])`.
 
     What is visible is asked before every step. Every call goes through the gates, and its approval through the
     context's approver. A failed call is a failed tool return that the model reads, never an exception that ends the
@@ -29,7 +30,7 @@ class ToolgateToolset(AbstractToolset[Any]):
     """
 
     def __init__(self, toolset: CallableToolset, *, id: str | None = "toolgate") -> None:  # noqa: A002 - theirs
-        self._toolset = toolset
+        self._toolset = under_users_policy(toolset)
         self._id = id
 
     @property

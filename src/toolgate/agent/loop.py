@@ -67,7 +67,7 @@ class AgentLoop:
             from toolgate.settings import Settings
 
             settings = _at_stage_of(sessions, Settings.defaults())
-        self._settings = settings
+        self._settings = settings = settings.checked()
         self._secrets = secrets_of(settings)
         self._workspace = workspace
         self._memory = memory

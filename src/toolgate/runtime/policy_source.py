@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from toolgate.errors import PolicyError, ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.tools.context import ToolContext
+from toolgate.userfiles import users_policy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,9 +66,16 @@ def project_text(workspace: Workspace) -> str | None:
 
 
 def _require_named(path: Path | None) -> None:
-    """Refuse a file that the environment names and that is not there: its rules would silently not hold."""
-    if path is not None and os.environ.get(_NAMED) == str(path) and not _may_exist(path):
+    """Refuse a file that somebody has named and that is not there: its rules would silently not hold.
+
+    Only the default place may be empty, and only while nobody names it.
+    """
+    if path is None or _may_exist(path):
+        return
+    if os.environ.get(_NAMED) == str(path):
         raise PolicyError(f"{path}: there is no such file. Make it, or unset {_NAMED} to have no rules.")
+    if path != users_policy(os.environ) or os.path.islink(path):
+        raise PolicyError(f"{path}: there is no such file. Make it, or set policy_file to None to have no rules.")
 
 
 def _may_exist(path: Path) -> bool:

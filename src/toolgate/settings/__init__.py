@@ -1,7 +1,7 @@
 """Settings: one model an area, each read from the environment under its own prefix and from the user's config file.
 
 Only the composition root and the CLI read them; everything else is handed a `Settings`. `Settings()` reads the
-environment and, for what that does not say, the config file; `Settings.defaults()` reads nothing.
+environment and, for what that does not say, the config file; `Settings.defaults()` and `Settings.of(…)` read nothing.
 """
 
 from toolgate.settings.local import (
@@ -16,7 +16,7 @@ from toolgate.settings.local import (
     WorkspaceSettings,
 )
 from toolgate.settings.served import DistributedSettings, GatewaySettings, LimitSettings, users_and_tokens
-from toolgate.settings.whole import AREAS, READ, Settings, explain, variable, variables
+from toolgate.settings.whole import AREAS, READ, Settings, explain, policy_file_in_force, variable, variables
 
 __all__ = [
     "AREAS",
@@ -35,6 +35,7 @@ __all__ = [
     "ToolOutputSettings",
     "WorkspaceSettings",
     "explain",
+    "policy_file_in_force",
     "users_and_tokens",
     "variable",
     "variables",

@@ -5,10 +5,10 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, NoDecode
+from pydantic_settings import NoDecode
 
 from toolgate.protocol.modes import ToolMode
-from toolgate.settings.area import area, words
+from toolgate.settings.area import Area, area, words
 from toolgate.userfiles import users_database
 
 Direction = Literal["head", "tail", "head_tail"]
@@ -16,7 +16,7 @@ Sandbox = Literal["auto", "bwrap", "landlock", "off"]
 _SYSTEM = frozenset(["", "bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "usr"])
 
 
-class SessionSettings(BaseSettings):
+class SessionSettings(Area):
     """Sessions and the stage that modes are in."""
 
     model_config = area("SESSION_")
@@ -37,7 +37,7 @@ class SessionSettings(BaseSettings):
         return value
 
 
-class ToolOutputSettings(BaseSettings):
+class ToolOutputSettings(Area):
     """How much of a tool's output reaches the model, and where the rest is kept."""
 
     model_config = area("TOOL_OUTPUT_")
@@ -66,7 +66,7 @@ class ToolOutputSettings(BaseSettings):
         return str(path)
 
 
-class WorkspaceSettings(BaseSettings):
+class WorkspaceSettings(Area):
     """The project root."""
 
     model_config = area("TOOLGATE_WORKSPACE_")
@@ -82,7 +82,7 @@ class WorkspaceSettings(BaseSettings):
         return value
 
 
-class ShellSettings(BaseSettings):
+class ShellSettings(Area):
     """Commands and searches."""
 
     model_config = area("TOOLGATE_SHELL_")
@@ -126,7 +126,7 @@ class ShellSettings(BaseSettings):
         return value
 
 
-class DatabaseSettings(BaseSettings):
+class DatabaseSettings(Area):
     """Where sessions are kept."""
 
     model_config = area("TOOLGATE_DATABASE_")
@@ -140,7 +140,7 @@ class DatabaseSettings(BaseSettings):
         return self.url or users_database(os.environ)
 
 
-class ModelSettings(BaseSettings):
+class ModelSettings(Area):
     """The language model."""
 
     model_config = area("TOOLGATE_MODEL_")
@@ -159,7 +159,7 @@ class ModelSettings(BaseSettings):
     """Seconds after which one answer of the model has to be whole."""
 
 
-class AgentSettings(BaseSettings):
+class AgentSettings(Area):
     """The agent loop and its sub-agents."""
 
     model_config = area("TOOLGATE_AGENT_")

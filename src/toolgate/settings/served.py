@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, NoDecode
+from pydantic_settings import NoDecode
 
-from toolgate.settings.area import area, words
+from toolgate.settings.area import Area, area, words
 
 
-class GatewaySettings(BaseSettings):
+class GatewaySettings(Area):
     """The gateway: where it listens and whom it answers."""
 
     model_config = area("TOOLGATE_GATEWAY_")
@@ -93,7 +93,7 @@ def users_and_tokens(entries: Iterable[str]) -> dict[str, str]:
     return found
 
 
-class DistributedSettings(BaseSettings):
+class DistributedSettings(Area):
     """Turns on several machines: gateways hand them out, workers play them."""
 
     model_config = area("TOOLGATE_DISTRIBUTED_")
@@ -120,7 +120,7 @@ class DistributedSettings(BaseSettings):
     """Bytes up to which a worker stores a whole output in the database, where every gateway finds it."""
 
 
-class LimitSettings(BaseSettings):
+class LimitSettings(Area):
     """How much a user, and all of them together, may ask of the workers."""
 
     model_config = area("TOOLGATE_LIMITS_")

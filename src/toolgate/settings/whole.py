@@ -3,13 +3,13 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings
 
 from toolgate.protocol.fast import fill, trusted
-from toolgate.settings.area import area
+from toolgate.settings.area import Area, area
 from toolgate.settings.local import (
     AgentSettings,
     DatabaseSettings,
@@ -34,13 +34,18 @@ class _PolicyFile(BaseSettings):
     @field_validator("policy_file", "mcp_config", mode="before")
     @classmethod
     def _not_empty(cls, value: Any, info: ValidationInfo) -> Any:
-        if value == "":
-            kind = "TOML" if info.field_name == "policy_file" else "JSON"
-            raise ValueError(f"is empty. Unset it for the default place, or set it to a {kind} file")
-        return value
+        return _named(value, info)
 
 
-AREAS: dict[str, type[BaseSettings]] = {
+def _named(value: Any, info: ValidationInfo) -> Any:
+    """A file's name; an empty one would be the current directory."""
+    if value == "":
+        kind = "TOML" if info.field_name == "policy_file" else "JSON"
+        raise ValueError(f"is empty. Unset it for the default place, or set it to a {kind} file")
+    return value
+
+
+AREAS: dict[str, type[Area]] = {
     "session": SessionSettings,
     "tool_output": ToolOutputSettings,
     "workspace": WorkspaceSettings,
@@ -80,6 +85,11 @@ class Settings(BaseModel):
     config_file: Path | None = None
     """Where the config file is looked for; None if none was."""
 
+    @field_validator("policy_file", "mcp_config", mode="before")
+    @classmethod
+    def _not_empty(cls, value: Any, info: ValidationInfo) -> Any:
+        return _named(value, info)
+
     def __init__(self, **given: Any) -> None:
         """What is not given is read: the environment first, then the config file."""
         if not given:
@@ -94,6 +104,52 @@ class Settings(BaseModel):
         """The defaults of every area, whatever the environment and the config file say."""
         areas = {name: area.model_construct() for name, area in AREAS.items()}
         return trusted(cls, {**areas, "policy_file": None, "mcp_config": None, "config_file": None})
+
+    @classmethod
+    def of(cls, **given: Any) -> Self:
+        """The defaults with these areas (or tables of their values) and files; an unknown name is refused.
+
+        The environment and the config file are not read, so there is no user's policy unless `policy_file` is given.
+        """
+        return cls.defaults().model_copy(update=given)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other areas or files; unlike pydantic's own, it validates them and refuses unknown names."""
+        return self._validated({**self.__dict__, **update}) if update else super().model_copy(deep=deep)
+
+    def checked(self) -> Self:
+        """These settings, validated, however they were made; whoever is handed settings uses what this returns."""
+        return self._validated(self.__dict__)
+
+    def _validated(self, values: dict[str, Any]) -> Self:
+        areas = {name: _area(model, values.get(name)) for name, model in AREAS.items()}
+        whole = {**values, **areas}
+        known = whole.keys() == type(self).model_fields.keys()
+        if not known or not all(isinstance(area, AREAS[name]) for name, area in areas.items()) or not _paths(whole):
+            type(self).model_rebuild()
+            fresh = type(self).__new__(type(self))
+            return cast("Self", self.__pydantic_validator__.validate_python(whole, self_instance=fresh))
+        if all(self.__dict__.get(name) is value for name, value in whole.items()):
+            return self
+        return trusted(type(self), whole)
+
+
+def _area(model: type[Area], value: Any) -> Any:
+    """An area, validated; what can be none is left for the model of the settings to refuse."""
+    if isinstance(value, model):
+        return value.checked()
+    return model.of(value) if isinstance(value, Mapping) else value
+
+
+def _paths(values: Mapping[str, Any]) -> bool:
+    files = (values["policy_file"], values["mcp_config"], values["config_file"])
+    return all(file is None or isinstance(file, Path) for file in files)
+
+
+def policy_file_in_force() -> Path | None:
+    """The user's policy file, as the environment and the config file name it."""
+    found: Path | None = _read(AREAS)["policy_file"]
+    return found
 
 
 def _read(given: Mapping[str, Any]) -> dict[str, Any]:

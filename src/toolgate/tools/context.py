@@ -65,7 +65,9 @@ class ToolContext:
         """Told what a command prints while it runs."""
         self.left: dict[str, Any] = {}
         """What a call that is taken back leaves: the `data` of its `CANCELLED` answer."""
-        self._settings = settings
+        self.has_settings = settings is not None
+        """Whether settings were handed over; else these are the defaults, without the user's policy."""
+        self._settings = None if settings is None else _checked(settings)
         self.shared: dict[str, Any] = {}
         """State of the session that every copy of this context shares (one key a room)."""
         if shell is not None:
@@ -111,3 +113,12 @@ class ToolContext:
         """End the shell that was made here; one that was passed in is left to its owner."""
         if self._owns_shell and (session := self.shared.pop("shell", None)) is not None:
             await session.close()
+
+
+def _checked(settings: object) -> Settings:
+    """The settings, validated: a copy that was made without validation may hold anything."""
+    from toolgate.settings import Settings
+
+    if not isinstance(settings, Settings):
+        raise TypeError(f"settings must be a toolgate.settings.Settings, not {type(settings).__name__}")
+    return settings.checked()

@@ -18,9 +18,9 @@ from toolgate.testing import AutoApprover
 
 
 def box_with(root: Path, roots: str, layer: str = "bwrap", **context: Any) -> Toolbox:
-    defaults = Settings.defaults()
     shell = ShellSettings.model_validate({"roots": roots})
-    settings = defaults.model_copy(update={"shell": shell, "policy_file": root.parent / "data/policy.toml"})
+    policy = root.parent / "data/policy.toml"
+    settings = Settings.of(shell=shell, policy_file=policy if policy.exists() else None)
     box = Toolbox(root, settings=settings, **context)
     box.context.shared["shell"] = ShellSession(
         box.context.require_workspace(), options=ShellOptions.of(settings, str(root)), layer=make_layer(layer)
