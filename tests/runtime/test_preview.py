@@ -113,3 +113,40 @@ def test_head_tail_stays_within_the_limits(text: str, lines: int, size: int) -> 
     shown = head_tail(text, limits)
     assert shown.count("\n") < limits.lines
     assert count_bytes(shown) <= limits.bytes
+
+
+LINES = st.lists(st.text(alphabet="ab\ré漢", max_size=6), min_size=1, max_size=40)
+
+
+@given(LINES, LIMITS, st.booleans())
+def test_a_preview_of_crlf_text_has_whole_line_ends_or_none(lines: list[str], limits: Limits, ended: bool) -> None:
+    text = "\r\n".join(lines) + ("\r\n" if ended else "")
+    first, last = head(text, limits), tail(text, limits)
+    after = text.rfind(last) + len(last) if ended or not last else len(text)
+
+    assert text.startswith(first)
+    assert not (first.endswith("\r") and text.startswith("\n", len(first)))
+    assert last in text
+    assert not (last.endswith("\r") and text.startswith("\n", after))
+    if last.startswith("\n"):
+        assert not text.endswith("\r", 0, len(text) - (2 if ended else 0) - len(last))
+
+
+def test_crlf_text_is_cut_between_its_lines() -> None:
+    text = "".join(f"line {number}\r\n" for number in range(1, 101))
+
+    assert head(text, Limits(lines=2, bytes=100)) == "line 1\r\nline 2"
+    assert head(text, Limits(lines=9, bytes=7)) == "line 1"
+    assert tail(text, Limits(lines=2, bytes=100)) == "line 99\r\nline 100"
+    assert tail(text, Limits(lines=9, bytes=9)) == "line 100"
+    assert cut(text, "head_tail", Limits(lines=12, bytes=4000))[1].split("\n") == [
+        *(f"line {number}\r" for number in range(1, 5)),
+        "line 5",
+        "[… 90 lines (804 bytes) from line 6 on are not shown …]",
+        *(f"line {number}\r" for number in range(96, 100)),
+        "line 100",
+    ]
+
+
+def test_a_carriage_return_that_ends_no_line_is_kept() -> None:
+    assert [head("a\rb\r", Limits(lines=1, bytes=size)) for size in (2, 4)] == ["a\r", "a\rb\r"]

@@ -90,3 +90,30 @@ def test_lines_are_counted_both_ways(tmp_path: Path, line: bytes) -> None:
     capture.feed((line + b"\n") * 100)
 
     assert capture.lines == 100
+
+
+def test_a_file_that_takes_only_a_part_of_a_write_has_no_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    capture = capture_of(tmp_path)
+    write = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda fd, data: write(fd, bytes(data)[:7]))
+        for number in range(100):
+            capture.feed(b"%d\n" % number * 3)
+        capture.finish()
+
+    assert (tmp_path / "spill").read_bytes() == b"".join(b"%d\n" % number * 3 for number in range(100))
+    assert capture.info.spilled_bytes == capture.bytes
+
+
+def test_without_room_for_a_file_the_ends_and_the_counts_are_right(tmp_path: Path) -> None:
+    def no_room() -> tuple[str, int]:
+        raise OSError(28, "No space left on device")
+
+    capture = Capture(kept=100, spill=10**6, opener=no_room)
+    for number in range(1000):
+        capture.feed(b"%d\n" % number)
+    capture.finish()
+
+    assert capture.text().startswith("0\n1\n")
+    assert capture.text().endswith("998\n999\n")
+    assert (capture.lines, capture.info.truncated, capture.info.spill) == (1000, True, None)

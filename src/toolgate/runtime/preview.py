@@ -2,6 +2,7 @@
 
 A line ends at `\\n` and nowhere else; a line break at the very end does not begin another line. Bytes are UTF-8, and a
 cut never splits a character. A preview never ends in a line break, so splitting it at `\\n` gives exactly its lines.
+Where a line ends with `\\r\\n`, both characters are shown or neither is.
 """
 
 import re
@@ -87,12 +88,13 @@ def head(text: str, limits: Limits) -> str:
     kept = text[: limits.bytes if end < 0 else min(end, limits.bytes)]
     if not kept.isascii():
         kept = kept.encode()[: limits.bytes].decode(errors="ignore")
-    return kept.removesuffix("\n")
+    kept = kept.removesuffix("\n")
+    return kept[:-1] if kept.endswith("\r") and text.startswith("\n", len(kept)) else kept
 
 
 def tail(text: str, limits: Limits) -> str:
     """The longest end within the limits."""
-    end = start = len(text) - text.endswith("\n")
+    end = start = _end(text)
     for _ in range(limits.lines):
         start = text.rfind("\n", 0, start)
         if start < 0:
@@ -101,19 +103,24 @@ def tail(text: str, limits: Limits) -> str:
     if not kept.isascii():
         encoded = kept.encode()
         kept = encoded[max(0, len(encoded) - limits.bytes) :].decode(errors="ignore")
-    return kept
+    return kept[1:] if kept.startswith("\n") and text.endswith("\r", 0, end - len(kept)) else kept
+
+
+def _end(text: str) -> int:
+    """Where the last line of the text ends, without its line break."""
+    return len(text) - (2 if text.endswith("\r\n") else text.endswith("\n"))
 
 
 def head_tail(text: str, limits: Limits) -> str:
     """The beginning and the end, and between them a marker and the lines that look like errors, with their numbers."""
     part = Limits(lines=limits.lines * 9 // 20, bytes=limits.bytes * 9 // 20)
     first, last = head(text, part), tail(text, part)
-    start, end = len(first), len(text) - text.endswith("\n") - len(last)
+    start, end = len(first), _end(text) - len(last)
     line = count_lines(first)
-    if text.startswith("\n", start):
-        start, line = start + 1, line + 1
+    if text.startswith(("\n", "\r\n"), start):
+        start, line = text.index("\n", start) + 1, line + 1
     if end > start and text[end - 1] == "\n":
-        end -= 1
+        end -= 2 if text.endswith("\r\n", start, end) else 1
     room = Limits(lines=limits.lines - 2 * part.lines - 2, bytes=limits.bytes - 2 * part.bytes - 2 * _MARKER)
     telling = _fitting(_telling_lines(text, start, end, line), room)
     counts = f"{text.count(chr(10), start, end) + 1} lines ({count_bytes(text, start, end)} bytes) from line {line} on"

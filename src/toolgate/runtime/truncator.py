@@ -186,7 +186,7 @@ def _first_hidden(direction: Direction, shown: str, output: str) -> tuple[int, i
         return 1, 1
     if direction == "head_tail":
         shown = shown.partition(f"\n{preview.ELISION}")[0]
-    if output.startswith("\n", len(shown)):
+    if output.startswith(("\n", "\r\n"), len(shown)):
         return count_lines(shown) + 1, 1
     return shown.count("\n") + 1, len(shown) - shown.rfind("\n")
 

@@ -59,7 +59,10 @@ class Capture:
 
     def _split(self) -> None:
         self._cut = True
-        self._path, self._fd = self._opener()
+        try:
+            self._path, self._fd = self._opener()
+        except OSError as error:  # no room or no descriptor for a file: the ends and the counts are still right
+            logger("shell").warning("output_not_kept", error=error.strerror)
         before = 0
         for chunk in self._start:
             self._write(chunk)
@@ -80,8 +83,12 @@ class Capture:
         room = self._cap - self._spilled
         if self._fd < 0 or room <= 0:
             return
+        rest = memoryview(chunk)[:room]
         try:
-            self._spilled += os.write(self._fd, chunk if len(chunk) <= room else memoryview(chunk)[:room])
+            while rest:
+                written = os.write(self._fd, rest)
+                self._spilled += written
+                rest = rest[written:]
         except OSError as error:  # a full disk: the ends and the counts are still right
             logger("shell").warning("output_not_kept", error=error.strerror)
             self._close()

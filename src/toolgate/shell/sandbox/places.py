@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import tempfile
 import weakref
@@ -11,6 +10,7 @@ from collections.abc import Callable
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
+from toolgate.shell.sandbox import leftovers
 from toolgate.shell.sandbox.plan import is_below
 
 _ON_DISK = ("", "/tmp", "/var/tmp", "/dev/shm")
@@ -24,9 +24,18 @@ class Places:
     """Directories and files of one session, removed with it (also when the interpreter ends)."""
 
     def __init__(self, root: str) -> None:
-        self.base = tempfile.mkdtemp(prefix="toolgate-", dir=_outside(root, *_ON_DISK))
-        self._exchange = tempfile.mkdtemp(prefix="toolgate-", dir=_outside(root, *_IN_MEMORY, *_ON_DISK))
-        self.remove: Callable[[], object] = weakref.finalize(self, _remove, self.base, self._exchange)
+        parents = _outside(root, *_ON_DISK), _outside(root, *_IN_MEMORY, *_ON_DISK)
+        made: list[tuple[str, int]] = []
+        self.remove: Callable[[], object] = weakref.finalize(self, _remove, made)
+        try:
+            made += [leftovers.make_directory(parents[0])]
+            made += [leftovers.make_directory(parents[1])]
+        except OSError:
+            self.remove()
+            raise
+        for parent in parents:
+            leftovers.sweep_once(parent)
+        self.base, self._exchange = (path for path, _ in made)
         self.temporary = self._directory("tmp")
         self.home = self._directory("home")
         self.output = self._directory("output")
@@ -71,9 +80,10 @@ class Places:
             )
 
 
-def _remove(*directories: str) -> None:
-    for directory in directories:
-        shutil.rmtree(directory, ignore_errors=True)
+def _remove(made: list[tuple[str, int]]) -> None:
+    for directory, lock in made:
+        leftovers.remove(directory)
+        os.close(lock)
 
 
 def _outside(root: str, *candidates: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.errors import ToolError
 from toolgate.log import logger
+from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
@@ -45,8 +46,13 @@ async def keep_whole(context: ToolContext, stdout: StreamInfo, stderr: StreamInf
 
 
 def _adopt(stop: Stop, context: ToolContext, stream: str, source: str | None) -> str:
-    spool = _spool(context)
-    return spool.adopt(f"Bash_{stream}", context.clock.time(), source or "", stop)
+    if source is None:
+        raise ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            "there was no room for it in the directory for temporary files.",
+            "Free some space.",
+        )
+    return _spool(context).adopt(f"Bash_{stream}", context.clock.time(), source, stop)
 
 
 def _spool(context: ToolContext) -> Spool:

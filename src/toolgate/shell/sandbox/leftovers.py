@@ -1,0 +1,158 @@
+"""Directories of sessions where all processes put temporary files: whoever comes next removes those of dead owners.
+
+The owner holds a lock on its directory. The kernel drops the lock when the owner dies, however that happens and in
+whichever container, so a directory whose lock can be taken belongs to no living process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import tempfile
+import threading
+import time
+from contextlib import suppress
+
+PREFIX = "toolgate-session-"
+"""How the names of these directories begin."""
+_PATIENCE = 5.0
+"""Seconds that one process spends on the directories of others."""
+_DEEPEST = 64
+"""Levels that are open at a time; what is nested more deeply is moved up first."""
+_ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOOK = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_swept: set[tuple[int, str]] = set()
+
+
+def make_directory(parent: str) -> tuple[str, int]:
+    """A new private directory and the descriptor that holds its lock; closing that gives the directory up."""
+    while True:
+        path = tempfile.mkdtemp(prefix=PREFIX, dir=parent)
+        try:
+            fd = os.open(path, _ENTER)
+        except FileNotFoundError:  # another process took it for abandoned before it was locked
+            continue
+        if _is_taken(fd) or not os.fstat(fd).st_nlink:
+            os.close(fd)
+            continue
+        return path, fd
+
+
+def sweep_once(parent: str) -> None:
+    """Remove what dead processes left in a directory, once per process and beside everything else."""
+    key = os.getpid(), parent
+    if key not in _swept:
+        _swept.add(key)
+        threading.Thread(target=sweep, args=(parent,), name="toolgate-leftovers", daemon=True).start()
+
+
+def sweep(parent: str) -> None:
+    """Remove the directories of this user that belong to no living process; links are never followed."""
+    deadline = time.monotonic() + _PATIENCE
+    with suppress(OSError):
+        fd = os.open(parent, _ENTER)
+        try:
+            for name in os.listdir(fd):
+                if time.monotonic() > deadline:
+                    return
+                if name.startswith(PREFIX):
+                    _remove_abandoned(fd, name, deadline)
+        finally:
+            os.close(fd)
+
+
+def remove(path: str) -> None:
+    """Remove a directory with everything in it, as far as that is possible."""
+    with suppress(OSError):
+        fd = os.open(path, _ENTER)
+        try:
+            _empty(fd, None)
+            os.rmdir(path)
+        finally:
+            os.close(fd)
+
+
+def _remove_abandoned(parent: int, name: str, deadline: float) -> None:
+    try:
+        fd = os.open(name, _ENTER, dir_fd=parent)
+    except OSError:  # a link, a file, gone, or not ours to look at
+        return
+    try:
+        if os.fstat(fd).st_uid == os.geteuid() and not _is_taken(fd, unknown=True) and _empty(fd, deadline):
+            with suppress(OSError):
+                os.rmdir(name, dir_fd=parent)
+    finally:
+        os.close(fd)
+
+
+def _is_taken(fd: int, *, unknown: bool = False) -> bool:
+    """Whether another process holds the lock; if not, this one does now. `unknown`: the answer without locks."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return unknown
+    return False
+
+
+def _empty(top: int, deadline: float | None) -> bool:
+    """Remove everything in an open directory, also what its owner closed to themselves; False if the time was up."""
+    stack: list[tuple[int, str, set[str]]] = [(os.dup(top), "", set())]
+    try:
+        while stack:
+            if deadline is not None and time.monotonic() > deadline:
+                return False
+            fd, name, kept = stack[-1]
+            child = _remove_files(fd, kept)
+            if child is not None:
+                _go_into(top, stack, child)
+                continue
+            os.close(fd)
+            stack.pop()
+            if stack:
+                _remove_directory(stack[-1], name)
+        return True
+    finally:
+        for fd, *_ in stack:
+            os.close(fd)
+
+
+def _remove_files(fd: int, kept: set[str]) -> str | None:
+    """Remove files until the first directory; its name. `kept` collects what cannot be removed."""
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            if entry.name in kept:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                return entry.name
+            try:
+                os.unlink(entry.name, dir_fd=fd)
+            except OSError:
+                kept.add(entry.name)
+    return None
+
+
+def _go_into(top: int, stack: list[tuple[int, str, set[str]]], name: str) -> None:
+    parent, _, kept = stack[-1]
+    try:
+        look = os.open(name, _LOOK, dir_fd=parent)
+        try:
+            os.chmod(f"/proc/self/fd/{look}", 0o700)
+            if len(stack) >= _DEEPEST:
+                os.rename(name, secrets.token_hex(8), src_dir_fd=parent, dst_dir_fd=top)
+                return
+            stack.append((os.open(".", _ENTER, dir_fd=look), name, set()))
+        finally:
+            os.close(look)
+    except OSError:
+        kept.add(name)
+
+
+def _remove_directory(above: tuple[int, str, set[str]], name: str) -> None:
+    parent, _, kept = above
+    try:
+        os.rmdir(name, dir_fd=parent)
+    except OSError:
+        kept.add(name)
