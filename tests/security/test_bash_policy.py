@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.security.test_commands import BENIGN, WRAPPED
+from tests.security.test_commands import BENIGN, RUN_BY_OTHERS, UNKNOWN, WRAPPED
 from tests.shell.analysis.test_corpus import DIRECTORIES, FILES, ROWS
 from tests.support.arena import arena_for
 from tests.support.privileges import UIDS, run_as
@@ -128,6 +128,7 @@ DENIED = {
     "c11": ["/bin/rm x", "\\rm x", "r''m x", "r\\m x", "$'rm' x", '"rm" x'],
     "c12": ["true && " * 60 + "rm x", f"echo {'a' * 20_000}; rm x"],
     "c13": ["eval 'rm x'", "command rm", "exec rm", "builtin eval 'rm x'"],
+    "c20": RUN_BY_OTHERS,
 }
 
 
@@ -155,6 +156,7 @@ NOT_ALLOWED = {
     "c15": ["bash <<EOF\nls\nEOF", "cat <<< x | sh", "cat <<EOF > new\nx\nEOF"],
     "c03": ["test -v 'a[$(rm x)]'", "[ -v 'a[`rm x`]' ]", "compgen -C 'rm x'", "history -s rm x; fc -s"],
     "c16": ['echo "a', "ls \0", "ls (", "if true", "echo `ls"],
+    "c21": UNKNOWN,
     "background": ["touch new", "make"],
 }
 
@@ -282,6 +284,59 @@ async def test_c19_a_project_cannot_allow(tmp_path: Path) -> None:
         assert result.response.error is not None
         assert result.response.error.code == "APPROVAL_DENIED"
     assert (box.root / "x").exists()
+
+
+LOSES = [
+    "mv x f /tmp/",
+    "mv x f ~/",
+    "mv -t /tmp x",
+    "mv -n x /tmp/",
+    "mv * /tmp/",
+    'for name in *; do mv "$name" /tmp; done',
+    'for name in *; do mv "$name" all; done',
+    "find . -type f -exec mv {} all \\;",
+    "find . -type f | xargs -I{} mv {} /tmp",
+    "cd /tmp && mv $OLDPWD/x .",
+    "cp /dev/null ?",
+    "cp /dev/null [fx]",
+    "cp f x",
+    "install f x",
+    "gzip x",
+    "tar cf x f",
+    "rsync f x",
+    "tee x < f",
+]
+KEEPS = [
+    "mv new /tmp/",
+    "cp x copy",
+    "cp x /tmp/",
+    "cp /dev/null empty",
+    "cp x new*",
+    "gzip -k f",
+    "mkdir d",
+    "mv copy d/",
+]
+
+
+async def test_c22_moving_out_of_the_project_is_removing(tmp_path: Path) -> None:
+    box = Guarded(tmp_path, policy="")
+    try:
+        assert await box.refused(LOSES) == {}
+        assert {path.name: path.read_text() for path in box.root.iterdir()} == dict.fromkeys("xfs", "touch pwned\n")
+    finally:
+        await box.context.aclose()
+
+
+async def test_c22_control_copies_and_new_files_need_no_question(tmp_path: Path) -> None:
+    box = Guarded(tmp_path, policy="")
+    try:
+        decisions = {}
+        for command in KEEPS:
+            call = ToolCall(id="1", name="Bash", arguments=json.dumps({"command": command}))
+            decisions[command] = (await box.toolset.explain(call)).decision
+        assert decisions == dict.fromkeys(KEEPS, "allow")
+    finally:
+        await box.context.aclose()
 
 
 async def test_s16_permission_is_about_what_runs_after_unwrapping(headless: Guarded) -> None:

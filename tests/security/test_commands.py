@@ -29,6 +29,7 @@ def planned(command: str) -> Plan:
         commands=analysis.commands,
         harmless=analysis.harmless,
         plain=analysis.plain,
+        suspects=analysis.suspects,
         asks=analysis.asks,
         reason=analysis.reason,
     )
@@ -267,6 +268,92 @@ def test_c11_a_deny_rule_matches_however_the_word_is_written(command: str) -> No
 )
 def test_c11_a_word_that_is_not_known_is_never_allowed(command: str) -> None:
     assert decision(command) in ("ask", "deny")
+
+
+RUN_BY_OTHERS = [
+    "true; jobs -x rm x",
+    "x86_64 rm x",
+    "cmake -E rm x",
+    "cmake -E remove_directory x",
+    "tmux new-session -d 'rm x'",
+    "screen -dmS name rm x",
+    "npm exec -c 'rm x'",
+    "zip -T -TT 'rm x' a.zip f",
+    "zip --unzip-command 'rm x' -T a.zip f",
+    "sqlite3 a.db '.sh rm x'",
+    *(f"{shell} -c 'rm x'" for shell in ("csh", "tcsh", "fish", "pwsh", "nu", "elvish", "yash", "xonsh")),
+    "nodemon --exec 'rm x'",
+    "watchexec -- rm x",
+    "dotenv -- rm x",
+    "dotenv run rm x",
+    "direnv exec . rm x",
+    "op run -- rm x",
+    "doppler run -- rm x",
+    "doppler --project p run -- rm x",
+    "gosu nobody rm x",
+    "su-exec nobody rm x",
+    "proot -0 rm x",
+    "faketime 2020-01-01 rm x",
+    "torsocks rm x",
+    "nix develop -c rm x",
+    "aws-vault exec prod -- rm x",
+    "concurrently ls 'rm x'",
+    "/lib64/ld-linux-x86-64.so.2 /bin/rm x",
+]
+
+
+@pytest.mark.parametrize("command", RUN_BY_OTHERS)
+def test_c20_a_deny_rule_reaches_what_other_programs_run(command: str) -> None:
+    assert decision(command) == "deny"
+
+
+ONLY_CURL = Policy({"user": parse_policy('[[rule]]\ntool = "Bash"\nwords = ["curl"]\ndecision = "deny"\n', "curl")})
+UNKNOWN = [
+    "frobnicate curl x",
+    "frobnicate --exec=curl x",
+    "frobnicate 'ls; curl x'",
+    "frobnicate -- /usr/bin/curl x",
+    "frobnicate \"sh -c 'curl x'\"",
+    "./frobnicate curl x",
+    "python3 a.py curl x",
+    "python3 -m frobnicate curl x",
+    "timeout 5 frobnicate curl x",
+]
+
+
+@pytest.mark.parametrize("command", UNKNOWN)
+def test_c21_a_program_that_is_not_known_asks_if_a_rule_denies_one_of_its_words(command: str) -> None:
+    assert decision(command, ONLY_CURL) == "ask"
+
+
+def test_c21_the_question_says_which_word_it_is() -> None:
+    verdict = ONLY_CURL.decide("Bash", {"command": UNKNOWN[0]}, planned(UNKNOWN[0]))
+    assert verdict is not None
+    assert verdict.reason == "'frobnicate' is not a known program, and may run 'curl', which a rule is about"
+    assert verdict.rule == 'user rule 1: deny Bash ["curl"]'
+
+
+def test_c21_a_rule_of_several_words_is_looked_for_as_a_whole() -> None:
+    push = Policy({"user": parse_policy('[[rule]]\ntool="Bash"\nwords=["git","push"]\ndecision="deny"\n', "push")})
+    assert decision("frobnicate git push", push) == "ask"
+    assert decision("frobnicate git status; frobnicate push", push) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo curl",
+        "grep curl f",
+        "man curl",
+        "which curl",
+        "ls curl",
+        'git commit -m "curl x"',
+        "pytest -k curl",
+        "cat curl",
+    ],
+)
+def test_c21_control_a_known_program_with_such_a_word_does_not_ask(command: str) -> None:
+    assert decision(command, ONLY_CURL) == "allow"
 
 
 @pytest.mark.parametrize(

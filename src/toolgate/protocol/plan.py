@@ -41,6 +41,8 @@ class Plan(BaseModel):
     plain: bool = False
     """`commands` is all that there is to it, without redirection, assignment or anything unresolved: only then may
     rules that allow each of them allow the whole."""
+    suspects: tuple[tuple[str, ...], ...] = ()
+    """The words of programs that are not known (Bash): a rule against one of them asks."""
     asks: bool = False
     """The analysis wants a person to decide, whatever the tool's default is."""
     reason: str = ""

@@ -21,7 +21,13 @@ def kind(path: str) -> Kind:
     return "file" if path in FILES else "directory" if path in DIRECTORIES else "absent"
 
 
-AROUND = Surroundings(root="/project", home="/home/user", kind=kind)
+def entries(directory: str) -> tuple[str, ...] | None:
+    below = "" if directory == "." else f"{directory}/"
+    paths = [path[len(below) :] for path in (*FILES, *DIRECTORIES - {"."}) if path.startswith(below)]
+    return tuple(sorted({path.split("/")[0] for path in paths}))
+
+
+AROUND = Surroundings(root="/project", home="/home/user", kind=kind, entries=entries)
 
 
 def corpus() -> list[tuple[str, str]]:

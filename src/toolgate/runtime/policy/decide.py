@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -182,10 +183,24 @@ class Policy:
                 matches(placed.rule, call, command) for command in _commands(tool_name, plan)
             ):
                 yield placed.verdict()
+        if plan is not None and tool_name == SHELL:
+            yield from _suspected(rules, plan.suspects)
         if plan is not None and plan.access == "full":
             yield _FULL
         if plan is None and any(placed.rule.words is not None for placed in rules):
             yield _UNREAD
+
+
+def _suspected(rules: Iterable[_Placed], suspects: Iterable[tuple[str, ...]]) -> Iterator[Verdict]:
+    """Questions about programs that are not known and that may run what a rule denies or asks about."""
+    for placed in rules:
+        words = placed.rule.words
+        if words is None or placed.rule.decision == "allow":
+            continue
+        for program, *rest in suspects:
+            if any(tuple(rest[at : at + len(words)]) == words for at in range(len(rest))):
+                reason = f"'{program}' is not a known program, and may run '{' '.join(words)}', which a rule is about"
+                yield dataclasses.replace(placed.verdict(), decision="ask", reason=reason)
 
 
 def _commands(tool_name: str, plan: Plan | None) -> tuple[tuple[str, ...], ...]:

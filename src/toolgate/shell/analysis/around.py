@@ -6,12 +6,14 @@ import functools
 import posixpath
 import re
 import stat
+import time
 from typing import TYPE_CHECKING
 
 from toolgate.errors import ToolError
 from toolgate.shell.analysis.plan import Kind, Surroundings
 from toolgate.shell.analysis.scope import MAX_SCRIPT
 from toolgate.shell.line import read_line
+from toolgate.workspace.listing import list_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 _DEFINITION = re.compile(r"^([^\s()$`'\"\\]+) \(\) *$", re.MULTILINE)
+_MOST_ENTRIES = 2000
+"""Names of a directory that patterns are compared with."""
 _MOST_OWN_DIRECTORIES = 64
 """Directories of `PATH` inside the root in which a command word is looked up."""
 _SYSTEM = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
@@ -38,6 +42,7 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
         home=environment.get("HOME", ""),
         scratch=scratch,
         kind=_kinds(workspace),
+        entries=_entries(workspace),
         functions=definitions(state.functions.decode(errors="replace")),
         aliases={
             name.decode(errors="replace"): _alias(value.decode(errors="replace"))
@@ -91,6 +96,30 @@ def _kinds(workspace: Workspace) -> Callable[[str], Kind]:
         return "directory" if stat.S_ISDIR(info.st_mode) else "file"
 
     return kind
+
+
+def _entries(workspace: Workspace) -> Callable[[str], tuple[str, ...] | None]:
+    def entries(path: str) -> tuple[str, ...] | None:
+        parts = () if path == "." else tuple(path.split("/"))
+        try:
+            with workspace.directory(parts) as fd:
+                listing = list_directory(
+                    fd,
+                    offset=0,
+                    limit=_MOST_ENTRIES,
+                    include_hidden=True,
+                    deadline=time.monotonic() + 1,
+                    check=lambda: None,
+                )
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        except OSError:
+            return None
+        if not listing.complete or listing.total > _MOST_ENTRIES or listing.unreadable_names:
+            return None
+        return tuple(name for name, _ in listing.entries)
+
+    return entries
 
 
 def _contents(workspace: Workspace) -> Callable[[str], str | None]:

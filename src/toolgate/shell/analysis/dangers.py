@@ -1,5 +1,6 @@
 """Potentially dangerous commands other than git's: a table of words, and a few that depend on their options."""
 
+import posixpath
 import re
 from collections.abc import Callable, Sequence
 
@@ -14,6 +15,7 @@ _PUBLISHES = "it publishes"
 _SYSTEM = "it changes the system outside the root"
 _REMOTE = "it acts on another machine"
 _USER = "it acts as another user"
+_DISCARDS = "it discards work"
 
 ALWAYS: dict[str, str] = {
     **dict.fromkeys(names("rm rmdir unlink shred srm wipe rimraf trash trash-put del-cli dropdb dropuser"), _REMOVES),
@@ -94,6 +96,20 @@ _VERBS: dict[str, dict[str, str]] = {
     "goreleaser": {"release": _PUBLISHES},
     "make": {"publish deploy upload": _PUBLISHES},
     "just": {"publish deploy upload": _PUBLISHES},
+    "hg": {"revert purge strip rollback uncommit histedit rebase shelve": _DISCARDS, "push email": _PUBLISHES},
+    "sl": {"revert purge hide rollback undo histedit rebase": _DISCARDS, "push pr": _PUBLISHES},
+    "svn": {
+        "revert cleanup switch update": _DISCARDS,
+        "delete del remove rm": _REMOVES,
+        "commit ci import": _PUBLISHES,
+    },
+    "jj": {"abandon restore undo squash rebase op operation": _DISCARDS, "push": _PUBLISHES},
+    "bzr": {"revert uncommit clean-tree": _DISCARDS, "push send": _PUBLISHES},
+    "fossil": {"revert clean undo": _DISCARDS, "push sync": _PUBLISHES},
+    "darcs": {"revert obliterate unrecord unpull amend rollback": _DISCARDS, "push send": _PUBLISHES},
+    "cvs": {"commit ci tag": _PUBLISHES, "remove rm delete": _REMOVES},
+    "p4": {"revert clean obliterate": _DISCARDS, "submit": _PUBLISHES},
+    "gio": {"trash remove move": _REMOVES},
     "redis-cli": {"flushall FLUSHALL flushdb FLUSHDB shutdown SHUTDOWN": _REMOVES},
     "tmux": {"kill-server kill-session kill-window kill-pane": _SIGNALS},
     "aws": {"rm rb delete-object delete-bucket deploy": _REMOTE},
@@ -107,7 +123,7 @@ _VERBS: dict[str, dict[str, str]] = {
 def judge(scope: Scope, words: Sequence[Word]) -> None:
     """Note why a command is potentially dangerous, if it is."""
     name = words[0].text
-    if name not in _LISTED:
+    if name not in LISTED:
         return
     reason = ALWAYS.get(name)
     if reason and not _only_reads(name, words):
@@ -154,17 +170,14 @@ def _curl(scope: Scope, words: Sequence[Word]) -> None:
     method = next((words[at + 1].text for at, word in enumerate(words[:-1]) if word.text in ("-X", "--request")), "")
     if (sends or method.upper() in ("POST", "PUT", "PATCH", "DELETE")) and not _local(words):
         scope.found.danger("'curl': it sends data to another machine")
-    for at, word in enumerate(words[:-1]):
-        if word.text in ("-o", "--output"):
-            scope.write(words[at + 1])
+    _downloads(scope, words)
 
 
 def _wget(scope: Scope, words: Sequence[Word]) -> None:
     if has(words, "", "--post-data", "--post-file", "--body-data", "--body-file", "--method") and not _local(words):
         scope.found.danger("'wget': it sends data to another machine")
-    for at, word in enumerate(words[:-1]):
-        if word.text in ("-O", "--output-document") and words[at + 1].text != "-":
-            scope.write(words[at + 1])
+    if any(word.text.startswith("--use-askpass") for word in words):
+        scope.found.unclear("'wget --use-askpass' runs another program")
 
 
 _LOCAL = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?:[:/]|$)")
@@ -177,20 +190,11 @@ def _local(words: Sequence[Word]) -> bool:
 
 
 def _rsync(scope: Scope, words: Sequence[Word]) -> None:
-    if has(
-        words,
-        "",
-        "--delete",
-        "--delete-after",
-        "--delete-before",
-        "--delete-during",
-        "--delete-excluded",
-        "--remove-source-files",
-    ):
+    if any(word.text.startswith(("--del", "--remove-")) for word in words[1:]) and not has(words, "n", "--dry-run"):
         scope.found.danger(f"'rsync': {_REMOVES}")
     if any(re.match(r"[\w.@-]+:", word.text) for word in operands(words)):
         scope.found.danger(f"'rsync': {_REMOTE}")
-    if has(words, "e", "--rsh"):
+    if has(words, "e", "--rsh", "--rsync-path"):
         scope.found.unclear("'rsync -e' runs another program")
 
 
@@ -226,6 +230,41 @@ def _redefines(scope: Scope, words: Sequence[Word]) -> None:
         scope.found.unclear(f"'{words[0].text}' changes what a command word means")
 
 
+def _renames(scope: Scope, words: Sequence[Word]) -> None:
+    if len(words) > 2 and not has(words, "n", "--nono", "--no-act", "--dry-run", "--just-print"):
+        scope.found.danger(f"'{words[0].text}': it may overwrite files")
+
+
+def _archiver(scope: Scope, words: Sequence[Word]) -> None:
+    if any(word.text.startswith(("-sdel", "-df", "-dr", "-dw")) for word in words[1:]) or (
+        len(words) > 1 and words[1].text in ("d", "m", "mf")
+    ):
+        scope.found.danger(f"'{words[0].text}': {_REMOVES}")
+
+
+def _compresses(scope: Scope, words: Sequence[Word]) -> None:
+    if has(words, "", "--rm") or (words[0].text == "lz4" and has(words, "m")):
+        scope.found.danger(f"'{words[0].text}': {_REMOVES}")
+
+
+def _punches(scope: Scope, words: Sequence[Word]) -> None:
+    if has(words, "pczi", "--punch-hole", "--collapse-range", "--zero-range", "--dig-holes"):
+        scope.found.danger(f"'{words[0].text}': it removes content of files")
+
+
+def _mercurial(scope: Scope, words: Sequence[Word]) -> None:
+    if has(words, "C", "--clean") and any(word.text in ("update", "up", "checkout", "co", "merge") for word in words):
+        scope.found.danger(f"'{words[0].text}': {_DISCARDS}")
+
+
+def _downloads(scope: Scope, words: Sequence[Word]) -> None:
+    """`curl -O address`: the file is called as at the end of the address."""
+    if has(words, "O", "--remote-name", "--remote-name-all"):
+        for word in operands(words):
+            if "/" in word.text:
+                scope.write(word._replace(text=posixpath.basename(word.text.partition("?")[0]) or "index.html"))
+
+
 def _zip(scope: Scope, words: Sequence[Word]) -> None:
     if has(words, "m", "--move") or any(word.text in ("-TT", "--unzip-command") for word in words):
         scope.found.danger("'zip': it removes files or runs a program")
@@ -237,6 +276,12 @@ _CHECKS: dict[str, Callable[[Scope, Sequence[Word]], None]] = {
     "curl": _curl,
     "wget": _wget,
     "rsync": _rsync,
+    **dict.fromkeys(names("rename prename file-rename perl-rename rename.ul mmv mcp qmv vidir"), _renames),
+    **dict.fromkeys(names("7z 7za 7zr 7zz rar p7zip"), _archiver),
+    **dict.fromkeys(names("zstd pzstd lz4 lrzip brotli"), _compresses),
+    "fallocate": _punches,
+    "hg": _mercurial,
+    "sl": _mercurial,
     "gh": _gh,
     "glab": _gh,
     **dict.fromkeys(names("npm pnpm yarn bun"), _runs_task),
@@ -248,4 +293,4 @@ _CHECKS: dict[str, Callable[[Scope, Sequence[Word]], None]] = {
     "bind": _redefines,
     "zip": _zip,
 }
-_LISTED = frozenset({*ALWAYS, *_VERBS, *_CHECKS})
+LISTED = frozenset({*ALWAYS, *_VERBS, *_CHECKS})

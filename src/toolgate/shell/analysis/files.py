@@ -1,7 +1,6 @@
 """Commands that write, replace or walk over files."""
 
 import posixpath
-import re
 from collections.abc import Sequence
 
 from toolgate.shell.analysis.known import names
@@ -17,8 +16,7 @@ _FIND_ALONE = names(
     -true -false -readable -writable -executable -nouser -nogroup -noleaf -ignore_readdir_race -L -H -P
     """
 )
-_TARGET = re.compile(r"(?:--target-directory=|-[a-su-zA-Z]*t)(.+)", re.DOTALL)
-_COPY_VALUED = names("-t --target-directory -S --suffix -m --mode -o --owner -g --group --backup")
+_SPLIT_VALUED = names("-a --suffix-length -b --bytes -C --line-bytes -l --lines -n --number -t --separator")
 
 
 def operands(words: Sequence[Word], valued: frozenset[str] = frozenset()) -> list[Word]:
@@ -48,70 +46,6 @@ def has(words: Sequence[Word], letters: str, *names: str) -> bool:
         if text.startswith("-") and not text.startswith("--") and any(letter in text[1:] for letter in letters):
             return True
     return False
-
-
-def copy(scope: Scope, words: Sequence[Word]) -> None:
-    """`cp`, `mv`, `install`: a file that exists at the target is lost."""
-    scope.found.changes = True
-    if has(words, "n", "--no-clobber"):
-        return
-    given = operands(words, _COPY_VALUED)
-    target = _directory(words)
-    if target is None:
-        if len(given) < 2 or (words[0].text == "install" and has(words, "d", "--directory")):
-            return
-        given, target = given[:-1], given[-1]
-    for source in given:
-        _replaces(scope, source, target)
-
-
-def _directory(words: Sequence[Word]) -> Word | None:
-    """What `-t` names, in any of its spellings."""
-    for at, word in enumerate(words):
-        if word.text in ("-t", "--target-directory"):
-            return words[at + 1] if at + 1 < len(words) else None
-        if match := _TARGET.fullmatch(word.text):
-            return word._replace(text=match.group(1))
-    return None
-
-
-def _replaces(scope: Scope, source: Word, target: Word) -> None:
-    place = scope.place(target.text)
-    if place.where is not Where.inside:
-        if place.where is Where.unknown:
-            reason = f"it may overwrite '{target.raw or target.text}', which is only known when it runs"
-            scope.found.danger(reason, sure=False)
-        return
-    for path in place.paths:
-        into = scope.around.kind(path) == "directory" or path in scope.made
-        base = posixpath.basename(source.text.rstrip("/"))
-        if into and (not source.known or base in ("", ".", "..")):
-            continue
-        final = posixpath.normpath(f"{path}/{base}") if into else path
-        if scope.around.kind(final) == "file":
-            scope.found.danger(f"it overwrites '{final}', which exists")
-
-
-def link(scope: Scope, words: Sequence[Word]) -> None:
-    """`ln`: what a symbolic link names is resolved from where the link is."""
-    scope.found.changes = True
-    if has(words, "f", "--force"):
-        copy(scope, words)
-    given = [word.text for word in operands(words, _COPY_VALUED)]
-    for text in given[-1:]:
-        scope.path(text)
-    base = given[-1] if len(given) > 1 else "."
-    symbolic = has(words, "s", "--symbolic")
-    for path in scope.place(base).paths if scope.place(base).paths else ():
-        into = path == "." or scope.around.kind(path) == "directory"
-        directory = path if into else posixpath.dirname(path) or "."
-        for text in given[:-1]:
-            beside = symbolic and not text.startswith(("/", "~"))
-            scope.path(posixpath.join(_rooted(scope, directory), text) if beside else text)
-
-
-def _rooted(scope: Scope, relative: str) -> str:
-    return posixpath.normpath(posixpath.join(scope.around.root, relative))
 
 
 def tee(scope: Scope, words: Sequence[Word]) -> None:
@@ -186,7 +120,7 @@ def find(scope: Scope, words: Sequence[Word]) -> None:
         text = words[at].text
         if text in _FIND_RUNS:
             end = next((i for i in range(at, len(words)) if words[i].text == ";" or _plus(words, i)), len(words))
-            scope.run([_found(word) for word in words[at + 1 : end]])
+            scope.repeat([_found(word) for word in words[at + 1 : end]])
             at = end
         elif text == "-delete":
             scope.found.commands[("rm", *(word.text for word in words[1:at] if not word.text.startswith("-")))] = None
@@ -219,7 +153,7 @@ def fd(scope: Scope, words: Sequence[Word]) -> None:
     """`fd -x command`."""
     for at, word in enumerate(words):
         if word.text in ("-x", "--exec", "-X", "--exec-batch"):
-            scope.run([*(_found(inner) for inner in words[at + 1 :]), Word(UNRESOLVED, False)])
+            scope.repeat([*(_found(inner) for inner in words[at + 1 :]), Word(UNRESOLVED, False)])
             return
 
 
@@ -232,7 +166,9 @@ def ripgrep(scope: Scope, words: Sequence[Word]) -> None:
 
 
 def tar(scope: Scope, words: Sequence[Word]) -> None:
-    """`tar`: options that run a program or remove what was packed."""
+    """`tar`: options that run a program or remove what was packed, and the archive that it makes."""
+    if (archive := _archive(words)) is not None:
+        scope.write(archive)
     for at, word in enumerate(words):
         name, equals, value = word.text.partition("=")
         following = words[at + 1] if at + 1 < len(words) else Word("")
@@ -256,8 +192,25 @@ def tar(scope: Scope, words: Sequence[Word]) -> None:
         scope.found.changes = True
 
 
+def _archive(words: Sequence[Word]) -> Word | None:
+    """The archive that `tar -c` makes; None if it makes none, or writes it to standard output."""
+    letters = words[1].text.removeprefix("-") if len(words) > 1 else ""
+    creates = has(words, "c", "--create") or (letters.isalpha() and "c" in letters)
+    for at, word in enumerate(words[:-1] if creates else (), 0):
+        name, equals, value = word.text.partition("=")
+        option = word.text.startswith("-") and not word.text.startswith("--") and word.text.endswith("f")
+        if option or word.text == "--file" or (at == 1 and letters.isalpha() and letters.endswith("f")):
+            return words[at + 1] if words[at + 1].text != "-" else None
+        if name == "--file" and equals:
+            return word._replace(text=value)
+    return None
+
+
 def split(scope: Scope, words: Sequence[Word]) -> None:
-    """`split --filter=code`."""
+    """`split --filter=code`, and the first file that it writes."""
+    given = operands(words, _SPLIT_VALUED)
+    prefix = given[1] if len(given) > 1 else Word("x")
+    scope.write(prefix._replace(text=f"{prefix.text}aa"))
     for word in words[1:]:
         if word.text.startswith("--filter="):
             scope.code(word.text.partition("=")[2])

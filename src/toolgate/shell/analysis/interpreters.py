@@ -3,11 +3,12 @@
 import re
 from collections.abc import Callable, Sequence
 
-from toolgate.shell.analysis.known import names
+from toolgate.shell.analysis.known import ORDINARY, names
 from toolgate.shell.analysis.scope import Scope
+from toolgate.shell.analysis.unknown import suspect
 from toolgate.shell.words import Word
 
-SHELLS = names("sh bash dash zsh ksh ash rbash mksh")
+SHELLS = names("sh bash dash zsh ksh ash rbash mksh lksh oksh pdksh yash posh osh")
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _CODE_OPTIONS = {
     "python": "-c",
@@ -32,14 +33,16 @@ _DESTROYS = re.compile(
     r"rmtree|unlink|\brmdir|removedirs|os\.remove|\.remove\(|\btruncate|rmSync|\brm\(|\.rm\b|FileUtils|File\.delete|Dir\.delete"
     r"|os\.kill|process\.kill|\bkillpg|Process\.kill|\bkill\b"
     r"|os\.system|subprocess|\bsystem\b|popen|\bexec[lv]p?e?\b|child_process|execSync|spawn|\bexec\b|shell_exec|passthru"
-    r"|Open3|%x|\bqx\b|`|__import__|ctypes|pty\."
+    r"|os\.rename|os\.replace|shutil\.move|renameSync|Open3|%x|\bqx\b|`|__import__|ctypes|pty\."
 )
 _SQL_SHELL = re.compile(
-    r"^\s*\.(?:shell|system|output|once|excel|import|save|backup|clone|log|read|open|trace|load)\b|\b(?:edit|writefile|load_extension)\s*\("
+    r"^\s*\.(?:sh|sy|ou|on|ex|im|sa|ba|cl|lo|re|op|tr)\w*\b|\b(?:edit|writefile|load_extension)\s*\("
     r"|\\!|\\copy\b|\bsystem\b|\bprogram\b",
     re.IGNORECASE | re.MULTILINE,
 )
 """What the clients themselves can do to files and programs."""
+_SQL_CODE = re.compile(r"^\s*(?:\.(?:sh|sy)\w*|\\!|\\?system\b)\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+"""The commands among them."""
 _SQL = re.compile(r"\b(?:drop|delete|truncate)\b", re.IGNORECASE)
 
 
@@ -160,12 +163,15 @@ def interpreter(scope: Scope, words: Sequence[Word]) -> None:
             _search(scope, name, word.text)
         return
     before = ""
-    for word in words[1:]:
+    for at, word in enumerate(words[1:], 1):
+        if word.text == "-m" and at + 1 < len(words) and words[at + 1].text not in ORDINARY:
+            suspect(scope, words[at + 1 :])
         if word.text in ("-m", "-V", "-v", "--version", "--help", "-h"):
             return
         if (not word.text.startswith("-") or word.text == "-") and before not in ("-X", "-W", "-r", "-I", "--import"):
             if name not in ("deno", "bun"):
                 _script(scope, name, word, lambda code: _search(scope, name, code))
+            suspect(scope, words[at:])
             return
         before = word.text
     _from_stdin(scope, name, lambda code: _search(scope, name, code))
@@ -203,3 +209,5 @@ def sql(scope: Scope, words: Sequence[Word]) -> None:
             scope.found.danger("it removes data from a database")
         if _SQL_SHELL.search(text):
             scope.found.unclear(f"'{words[0].text}' is told to run a program or to write a file")
+        for code in _SQL_CODE.findall(text):
+            scope.code(code)

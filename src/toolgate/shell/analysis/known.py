@@ -42,6 +42,30 @@ NO_PATHS = names(
 )
 """Commands whose words are never opened."""
 
+ORDINARY = names(
+    """
+    ack actionlint alembic ansible-lint ant apropos ar asciidoctor astyle autoconf automake autopep8 autoreconf
+    babel bandit banner basedpyright bazel bg bind biome black bokeh buck builtin bundler c++ c++filt cabal
+    caller cargo cargo-clippy cc celery checkov clang clang++ clang-format clang-tidy clj cmake-format code
+    codespell composer coverage cowsay cppcheck crystal csvcut csvgrep csvlook csvstat ctags ctest cucumber dart
+    delta dialyzer dig dirs disown django-admin dmesg doctest dot doxygen dune dvc editorconfig-checker elixir
+    elm enable erlc esbuild eslint fg figlet flake8 flask flit flutter fx fzf g++ gcc gcov gem gfortran ghc ghci
+    gleam go gofmt goimports golangci-lint gradle gradlew graphviz gron gunicorn hadolint hash help history host
+    htop hugo iex ifconfig info interrogate ip ipython isort jar java javac jekyll jest jless journalctl jshell
+    jupyter kotlinc lcov ld ldd lein lerna let license-checker lint-staged ln logout lsof lspci lsusb ltrace man
+    markdownlint mdbook meson mix mkdir mkdocs mlr mocha mvn mvnw mypy nbconvert nc netstat next nim ninja nox
+    npm-check nslookup nuxt nx nyc objcopy opam open pandoc parcel pdflatex pgrep phpcs phpstan phpunit pidof
+    ping pip pip-audit pip-compile pip-sync pip3 playwright pnpm pod pre-commit prettier protoc psalm pstree pv
+    py.test pycodestyle pydocstyle pyflakes pylint pyright pytest pyupgrade qemu-img rails rake ranlib
+    react-scripts reuse rollup rspec rubocop ruff rustc rustfmt sass sbt scala scalac semgrep serve set
+    shellcheck shfmt shift shopt snakemake solc sphinx-build sqlfluff sqlfmt ss stack strip stylelint stylua
+    suspend swift swiftc tap terser tflint times tldr tofu top touch tox traceroute tree-sitter trivy ts-node
+    tsc tsx turbo twine typos ulimit umask unalias uvicorn vale vite vitest vue vulture watch webpack whatis
+    xcodebuild xdg-open xdotool xelatex yamllint zig
+    """
+)
+"""Ordinary programs that never run their words as commands."""
+
 PATTERN_FIRST = names("grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk jq yq perl fd fdfind")
 """Commands whose first operand is a pattern or a program."""
 

@@ -1,6 +1,8 @@
 """Where a path leads: beneath the root, to a private place that may be used freely, or outside."""
 
+import fnmatch
 import posixpath
+import re
 from collections.abc import Sequence
 from enum import Enum, auto
 from typing import NamedTuple
@@ -12,6 +14,8 @@ _DEVICES = frozenset(
     f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty")
 )
 _DESCRIPTORS = "/dev/fd/"
+_PATTERN = re.compile(r"[*?[]")
+_MOST_MATCHES = 1000
 _LONGEST = 4096
 """Characters of a path that is looked at; the kernel opens no longer one."""
 
@@ -66,6 +70,30 @@ def locate(text: str, cwds: Sequence[str | None], around: Surroundings) -> Place
     if UNRESOLVED in text:
         return _UNKNOWN
     return Place(Where.inside, tuple(found))
+
+
+def expand(pattern: str, around: Surroundings) -> list[str] | None:
+    """What a pattern (relative to the root) finds; None if that is not known."""
+    if "{" in pattern or "\\" in pattern:
+        return None
+    found = ["."]
+    for part in pattern.split("/"):
+        if not _PATTERN.search(part):
+            found = [posixpath.normpath(f"{directory}/{part}") for directory in found]
+            continue
+        deeper: list[str] = []
+        for directory in found:
+            entries = around.entries(directory)
+            if entries is None or len(deeper) > _MOST_MATCHES:
+                return None
+            names = fnmatch.filter(entries, part)
+            deeper += [
+                posixpath.normpath(f"{directory}/{name}")
+                for name in names
+                if not name.startswith(".") or part.startswith(".")
+            ]
+        found = deeper
+    return [path for path in found if around.kind(path) != "absent"]
 
 
 def _relative(normal: str) -> Place:

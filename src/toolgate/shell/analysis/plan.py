@@ -19,6 +19,10 @@ def _unshadowed(_: str) -> None:
     return None
 
 
+def _unlisted(_: str) -> None:
+    return None
+
+
 def _unread(_: str) -> None:
     return None
 
@@ -41,6 +45,8 @@ class Surroundings:
     """Private directories outside the root that may be used freely."""
     kind: Callable[[str], Kind] = _nothing
     """What a path (relative to the root, normal form) leads to."""
+    entries: Callable[[str], tuple[str, ...] | None] = _unlisted
+    """The names in a directory (relative to the root, normal form); None if they are not known, or too many."""
     functions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """The shell's functions: name to definition."""
     aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -99,6 +105,8 @@ class CommandPlan:
     scripts: tuple[str, ...] = ()
     """Files inside the root (relative to it) whose content is run."""
     heredocs: tuple[str, ...] = ()
+    suspects: tuple[tuple[str, ...], ...] = ()
+    """The words of programs that are not known: any of them may be a command that the program runs."""
     read_only: bool = False
     """Every command is known to change nothing."""
 

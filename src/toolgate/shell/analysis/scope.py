@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from toolgate.shell.analysis.paths import Place, Where, locate
+from toolgate.shell.analysis.paths import Place, Where, expand, locate
 from toolgate.shell.analysis.plan import NO_COMMANDS, Assignment, CommandPlan, Redirection, Surroundings
 from toolgate.shell.syntax import MAX_DEPTH
 from toolgate.shell.syntax import Sequence as Tree
@@ -55,6 +55,7 @@ class Findings:
         """Those of the dangers that are about what is not known."""
         self.scripts: dict[str, None] = {}
         self.heredocs: list[str] = []
+        self.suspects: dict[tuple[str, ...], None] = {}
         self.changes = False
         self.holds_code = False
         """Whether there is quoted text that would run something if bash were to evaluate it."""
@@ -91,6 +92,7 @@ class Findings:
             dangers=tuple(self.dangers),
             scripts=tuple(self.scripts),
             heredocs=tuple(self.heredocs),
+            suspects=tuple(self.suspects),
             read_only=not self.changes,
         )
 
@@ -113,6 +115,7 @@ class Scope:
         "made",
         "path_changed",
         "read",
+        "repeated",
         "stdin",
         "steps",
         "written",
@@ -138,6 +141,8 @@ class Scope:
         """Files that the command line itself writes."""
         self.path_changed = False
         self.stdin: Stdin | None = None
+        self.repeated = False
+        """Whether what is looked at may run several times, each time with other words."""
         self.depth = 0
         self.expanding: frozenset[str] = frozenset()
         """Functions and aliases that are being followed."""
@@ -154,6 +159,12 @@ class Scope:
         if words and self.step(1 + (len(words) >> 5)) and self.descend():
             self._run(self, words)
             self.depth -= 1
+
+    def repeat(self, words: Sequence[Word]) -> None:
+        """Look at a command that some other one runs again and again."""
+        before, self.repeated = self.repeated, True
+        self.run(words)
+        self.repeated = before
 
     def code(self, text: str, *, here: bool = False) -> None:
         """Look at shell code that some command runs, in a shell of its own or (`here`) in this one."""
@@ -228,6 +239,22 @@ class Scope:
         """Where a path leads from here."""
         return locate(text, self.cwds, self.around)
 
+    def matches(self, word: Word) -> tuple[str, ...] | None:
+        """The paths inside the root that a word may name; None if only the shell knows them.
+
+        A pattern stands for what it finds now, or for itself where it finds nothing.
+        """
+        place = self.place(word.text)
+        if word.known or place.where is not Where.inside:
+            return place.paths if place.where is Where.inside else None
+        found: list[str] = []
+        for path in place.paths:
+            expanded = expand(path, self.around)
+            if expanded is None:
+                return None
+            found.extend(expanded or [path])
+        return tuple(found)
+
     def path(self, text: str) -> Place:
         """`place`, and a path outside the root is noted."""
         place = self.place(text)
@@ -290,6 +317,7 @@ class Scope:
         if inner.exhausted:
             outer.too_large(f"the script '{path}'")
         outer.scripts.update(inner.scripts)
+        outer.suspects.update(inner.suspects)
         outer.commands.update({words: None for words in inner.commands if words[0] not in NO_COMMANDS})
         for reason in inner.dangers:
             if reason not in inner.unknown:

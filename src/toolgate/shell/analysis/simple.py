@@ -4,12 +4,22 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 
-from toolgate.shell.analysis import dangers, files, interpreters, programs
+from toolgate.shell.analysis import copying, dangers, files, interpreters, programs, runners
 from toolgate.shell.analysis.abbreviations import spelled_out
 from toolgate.shell.analysis.git import git
-from toolgate.shell.analysis.known import NO_PATHS, PATTERN_FIRST, PATTERN_OPTIONS, READ_ONLY, WELL_KNOWN, names
+from toolgate.shell.analysis.known import (
+    NO_PATHS,
+    ORDINARY,
+    PATTERN_FIRST,
+    PATTERN_OPTIONS,
+    READ_ONLY,
+    WELL_KNOWN,
+    names,
+)
+from toolgate.shell.analysis.outputs import OUTPUTS, outputs
 from toolgate.shell.analysis.scope import Scope
 from toolgate.shell.analysis.sed import sed
+from toolgate.shell.analysis.unknown import suspect
 from toolgate.shell.analysis.unwrap import unwrap
 from toolgate.shell.analysis.variables import assign
 from toolgate.shell.analysis.wrappers import WRAPPERS
@@ -51,7 +61,11 @@ def run(scope: Scope, words: Sequence[Word]) -> None:
         unwrap(scope, words, WRAPPERS[name])
     elif interpreters.is_interpreter(name):
         interpreters.interpreter(scope, words)
+    if name in OUTPUTS:
+        outputs(scope, words)
     dangers.judge(scope, words)
+    if name not in _RECOGNISED and not interpreters.is_interpreter(name):
+        suspect(scope, words)
     if name not in NO_PATHS and handler not in _OWN_PATHS:
         _paths(scope, words)
 
@@ -69,6 +83,8 @@ def _program(scope: Scope, words: Sequence[Word]) -> None:
     if base in WRAPPERS or base in interpreters.SHELLS or interpreters.is_interpreter(base):
         scope.run([words[0]._replace(text=base), *words[1:]])
     else:
+        if base not in _RECOGNISED:
+            suspect(scope, words)
         _paths(scope, words)
 
 
@@ -205,8 +221,15 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(interpreters.SHELLS, interpreters.shell),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), interpreters.awk),
     **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3", "mongosh", "duckdb"), interpreters.sql),
-    **dict.fromkeys(("cp", "mv", "install"), files.copy),
-    "ln": files.link,
+    **dict.fromkeys(runners.FOREIGN_SHELLS, runners.foreign_shell),
+    **dict.fromkeys(("cp", "mv", "install"), copying.copy),
+    **dict.fromkeys(("gzip", "bzip2", "xz", "lzma", "lzip", "compress", "pigz", "pbzip2"), copying.compress),
+    "rsync": copying.rsync,
+    "ln": copying.link,
+    "cmake": runners.cmake,
+    "jobs": runners.jobs,
+    "zip": runners.zip_archive,
+    "concurrently": runners.each_operand,
     **dict.fromkeys(("read", "mapfile", "readarray", "let", "printf", "unset", "getopts", "wait"), _names),
     **dict.fromkeys(("export", "declare", "typeset", "local", "readonly"), _declares),
     **dict.fromkeys(("test", "["), _test),
@@ -246,5 +269,14 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(("vi", "vim", "nvim", "view", "vimdiff", "ex", "ed", "less", "more", "emacs"), programs.editor),
 }
 _OWN_PATHS: frozenset[_Handler | None] = frozenset(
-    {git, files.change_directory, files.find, files.link, interpreters.evaluate}
+    {git, files.change_directory, files.find, copying.link, interpreters.evaluate}
 )
+_RECOGNISED = (
+    READ_ONLY
+    | WELL_KNOWN
+    | NO_PATHS
+    | ORDINARY
+    | dangers.LISTED
+    | frozenset({*_HANDLERS, *WRAPPERS, *OUTPUTS, *_KEYWORDS})
+) - {"tmux", "screen"}
+"""Programs whose words are judged as what they are; those of all others may be commands."""

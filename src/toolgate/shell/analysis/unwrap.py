@@ -15,11 +15,16 @@ def unwrap(scope: Scope, words: Sequence[Word], shape: Wrapper) -> None:
     words = list(words)
     if words[0].text == "command" and len(words) > 1 and words[1].text in ("-v", "-V"):
         return
+    if shape.after:
+        at = next((i for i, word in enumerate(words) if word.text in shape.after), len(words))
+        scope.run(words[at + 1 :])
+        return
     if shape.verb:
-        at = next((i for i, word in enumerate(words[1:], 1) if not word.text.startswith("-")), len(words))
-        if at == len(words) or words[at].text not in shape.verb:
+        at = next((i for i, word in enumerate(words[1:], 1) if word.text in shape.verb), len(words))
+        if at < len(words) and all(_may_precede(words[i], words[i - 1]) for i in range(1, at)):
+            words = words[at:]
+        elif not shape.may_omit_verb:
             return
-        words = words[at:]
     for start in _starts(scope, words, shape):
         inner = words[start:]
         if not inner and words[0].text == "parallel":
@@ -28,6 +33,11 @@ def unwrap(scope: Scope, words: Sequence[Word], shape: Wrapper) -> None:
             _joined(scope, words[0].text, inner)
         else:
             _inner(scope, words, inner, shape)
+
+
+def _may_precede(word: Word, before: Word) -> bool:
+    """Whether a word before the verb is an option or the value of one."""
+    return word.text.startswith("-") or before.text.startswith("-")
 
 
 def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], shape: Wrapper) -> None:
@@ -39,7 +49,10 @@ def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], shape: Wrappe
         inner = [w._replace(text=w.text.replace(mark, UNRESOLVED), known=w.known and mark not in w.text) for w in inner]
     if shape.appends and inner and not marks:
         inner = [*inner, Word(UNRESOLVED, False)]
-    scope.run(inner)
+    if shape.appends:
+        scope.repeat(inner)
+    else:
+        scope.run(inner)
 
 
 def _replaced(words: Sequence[Word], shape: Wrapper) -> list[str]:

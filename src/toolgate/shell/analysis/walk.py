@@ -99,9 +99,11 @@ def _compound(scope: Scope, compound: Compound) -> None:
         resolve(scope, lexeme)
     if compound.variable:
         assign(scope, compound.variable, Word(UNRESOLVED, False), None)
-    before = scope.cwds
+    before, repeated = scope.cwds, scope.repeated
+    scope.repeated = repeated or compound.loops
     for body in compound.bodies:
         sequence(scope, body)
+    scope.repeated = repeated
     if compound.kind in ("subshell", "function"):
         scope.restore(outside)
     elif compound.kind == "branches":

@@ -22,14 +22,21 @@ class Wrapper(NamedTuple):
     """The first operand must be one of these; otherwise nothing is wrapped."""
     joins: bool = False
     """The command is given as shell code, in one or several words."""
+    may_omit_verb: bool = False
+    """Without such an operand the command begins there."""
+    after: frozenset[str] = frozenset()
+    """Options that the command follows, wherever they stand; without one nothing is wrapped."""
 
 
-def _shape(valued: str = "", flags: str = "", code: str = "", verb: str = "", **rest: bool | int) -> Wrapper:
+def _shape(
+    valued: str = "", flags: str = "", code: str = "", verb: str = "", after: str = "", **rest: bool | int
+) -> Wrapper:
     return Wrapper(
         valued=frozenset(valued.split()),
         flags=frozenset(flags.split()),
         code=frozenset(code.split()),
         verb=tuple(verb.split()),
+        after=frozenset(after.split()),
         **rest,  # type: ignore[arg-type]  # the keywords are the field names
     )
 
@@ -39,8 +46,19 @@ _RUN = _shape(
     "--directory --project --with --python -p --env-file --extra --group", verb="run", flags="--no-sync --frozen"
 )
 _EXEC = _shape(
-    "-w --workspace -C --dir --filter -c -p --package", verb="exec x dlx", flags="-y --yes -r -s --silent -q --quiet"
+    "-w --workspace -C --dir --filter -p --package",
+    code="-c --call",
+    verb="exec x dlx",
+    flags="-y --yes -r -s --silent -q --quiet",
 )
+_ARCHITECTURE = _shape("", "-R -v -3 -B -F -I -L -S -T -X -Z --4gb --uname-2.6")
+_USER = _shape(skip=1)
+_ENVIRONMENT = _shape(
+    "-e --env --env-file -p --project -c --config -f --file --path --account -a", code="--command", verb="run exec"
+)
+_LOADER = _shape("--library-path --preload --argv0 --audit --inhibit-rpath --glibc-hwcaps-prepend", "--inhibit-cache")
+_TERMINAL = "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window respawnw"
+_MORE_TERMINAL = "run-shell run if-shell if send-keys send pipe-pane pipep display-popup popup"
 
 WRAPPERS: dict[str, Wrapper] = {
     "env": _shape(
@@ -146,7 +164,64 @@ WRAPPERS: dict[str, Wrapper] = {
     "direnv": _shape(verb="exec", skip=1),
     "mise": _shape(verb="exec x"),
     "asdf": _shape(verb="exec"),
-    "dotenv": _shape("-f -e", verb="run"),
+    "dotenv": _shape("-f -e -c -v -p", "-o --override --debug", verb="run", may_omit_verb=True),
+    **dict.fromkeys("op doppler infisical teller".split(), _ENVIRONMENT),
+    **dict.fromkeys("aws-vault chamber".split(), _shape(verb="exec", skip=1)),
+    "sops": _shape(verb="exec-env exec-file", skip=1, joins=True),
+    "envchain": _shape(skip=1),
+    "envconsul": _shape("-prefix -config -secret -upcase", "-once -pristine"),
+    **dict.fromkeys("foreman honcho pyenv rbenv nodenv goenv jenv fnm volta proto lerna nx rush".split(), _ENVIRONMENT),
+    "with-contenv": _PLAIN,
+    **dict.fromkeys("gosu su-exec setuidgid envuidgid envdir setlock lckdo".split(), _USER),
+    "softlimit": _shape("-m -d -s -l -a -o -p -f -c -r -t", "-h"),
+    "chpst": _shape("-u -U -e -/ -C -n -l -L -m -d -o -p -f -c -t -r -b", "-0 -1 -2 -v -P"),
+    "tini": _shape("-p -e", "-s -v -vv -vvv -g -w"),
+    "dumb-init": _shape("-r --rewrite", "-c --single-child -v --verbose"),
+    "proot": _shape("-r -b -q -k -w -m --rootfs --bind --qemu --cwd", "-0 -v -S -R --root-id"),
+    "fakechroot": _shape("-e -b -c -l", "-s -u"),
+    "firejail": _PLAIN,
+    "bwrap": _shape(
+        "--bind --ro-bind --dev-bind --symlink --setenv --chdir --dev --proc --tmpfs --dir --unsetenv --args --uid"
+    ),
+    **dict.fromkeys("torsocks torify tsocks eatmydata catchsegv heaptrack ddtrace-run".split(), _PLAIN),
+    **dict.fromkeys("proxychains proxychains4".split(), _shape("-f", "-q")),
+    **dict.fromkeys("faketime datefudge".split(), _shape("-p", "-m -f --exclude-monotonic", skip=1)),
+    "cpulimit": _shape("-l --limit -e --exe -p --pid -P --path", "-z --lazy -i -b -f -m"),
+    "trickle": _shape("-u -d -w -t -l -n -L", "-s -v"),
+    "choom": _shape("-n --adjust -p --pid"),
+    "uclampset": _shape("-m -M -p", "-a -s -R -v"),
+    "openvt": _shape("-c --console", "-f -e -s -u -l -v -w"),
+    "sshpass": _shape("-p -f -d -P", "-e -v"),
+    "sg": _shape(code="-c", skip=1),
+    "sem": _shape("-j --jobs --id", "--fg --bg", appends=True),
+    "gdbserver": _shape("", "--once --multi", skip=1),
+    **dict.fromkeys("rr samply py-spy scalene austin".split(), _shape("-o --output -r -d", verb="record run")),
+    "watchexec": _shape(
+        "-w --watch -W -e --exts -i --ignore -f --filter -d --debounce -s --signal --shell -E --env",
+        "-c --clear -r --restart -n -N --notify -p --postpone -v -q",
+        joins=True,
+    ),
+    "nodemon": _shape("-w --watch -i --ignore -e --ext -d --delay -s --signal --config", code="-x --exec"),
+    "onchange": _PLAIN,
+    "nix": _shape(after="-c --command"),
+    "devbox": _shape(verb="run"),
+    "just": _shape(after="--command -c"),
+    "vagrant": _shape(code="-c --command", verb="ssh", skip=9),
+    "screen": _shape("-S -c -e -h -p -r -s -t -T -x", "-d -D -m -A -a -L -U -O -q -R -ls -list -wipe"),
+    "tmux": _shape(
+        "-L -S -f -t -s -n -c -F -x -y -e -b",
+        "-2 -d -P -A -D -E -X -h -v -l",
+        verb=f"{_TERMINAL} {_MORE_TERMINAL}",
+        joins=True,
+    ),
+    **dict.fromkeys(
+        "x86_64 i386 i486 i586 i686 amd64 uname26 aarch64 arm armv7l armv8l armh ppc ppc32 ppc64 ppc64le mips mips32"
+        " mips64 s390 s390x sparc sparc32 sparc64 ia64 alpha riscv64 parisc loongarch64".split(),
+        _ARCHITECTURE,
+    ),
+    **dict.fromkeys(
+        "ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-musl-x86_64.so.1".split(), _LOADER
+    ),
     "cross-env": _shape(sets=True),
     "ccache": _PLAIN,
     "distcc": _PLAIN,

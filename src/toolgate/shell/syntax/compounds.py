@@ -50,7 +50,7 @@ class CompoundReader(RedirectReader):
             return self.conditional()
         if word in ("while", "until"):
             condition = self.nested(frozenset({"do"}))
-            return Compound("branches", (condition, self.do_group()))
+            return Compound("branches", (condition, self.do_group()), loops=True)
         if word == "case":
             return self.case()
         return self.function() if word == "function" else self.loop()
@@ -82,7 +82,7 @@ class CompoundReader(RedirectReader):
             self.at += 2
             expression = Part("expression", parts=self.arithmetic_body())
             self.separator()
-            return Compound("branches", (self.do_group(),), parts=(expression,))
+            return Compound("branches", (self.do_group(),), parts=(expression,), loops=True)
         name = _NAME.match(self.text, self.at)
         if name is None:
             raise UnparsableError("the variable of a loop is missing")
@@ -94,7 +94,7 @@ class CompoundReader(RedirectReader):
             self.at = match.end()
             words = self.words_until_line_end()
         self.separator()
-        return Compound("branches", (self.do_group(),), tuple(words), variable=name.group())
+        return Compound("branches", (self.do_group(),), tuple(words), variable=name.group(), loops=True)
 
     def words_until_line_end(self) -> list[Lexeme]:
         """The words of a loop."""

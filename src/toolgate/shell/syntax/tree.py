@@ -82,6 +82,8 @@ class Compound(NamedTuple):
     """What an expression (`[[ … ]]`, `((…))`) contains."""
     variable: str = ""
     """What a loop sets."""
+    loops: bool = False
+    """Whether the statements may run several times."""
     redirects: tuple[Redirect, ...] = ()
 
 

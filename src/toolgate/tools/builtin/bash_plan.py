@@ -122,6 +122,7 @@ def _described(
         commands=analysed.commands,
         harmless=analysed.harmless,
         plain=analysed.plain and not elsewhere,
+        suspects=analysed.suspects,
         asks=bool(reasons),
         reason="; ".join(reasons),
     )
