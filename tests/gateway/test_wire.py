@@ -240,13 +240,58 @@ async def test_a_named_request_that_is_sent_twice_starts_one_turn(tmp_path: Path
             session = await client.session()
             await client.send("chat.send", session_id=session, content="x", request_id="mine")
             frames = await client.until(is_done)
-            assert {frame["id"] for frame in frames} == {"mine"}
+            assert {frame["id"] for frame in frames} == {"r2"}
         async with running.client() as client:
+            client.number = 10
             await client.send("chat.send", session_id=session, content="x", request_id="mine")
             again = await client.until(is_done)
-            assert [frame for frame in again if "seq" in frame] == [frame for frame in frames if "seq" in frame]
+            durable = [{**frame, "id": "r11"} for frame in frames if "seq" in frame]
+            assert [frame for frame in again if "seq" in frame] == durable
+            assert {frame["id"] for frame in again} == {"r11"}
             assert text_of(again) == "ab"
             assert len((await client.data("chat.history", session_id=session))["messages"]) == 3
+
+
+async def test_a_named_request_that_is_sent_twice_at_once_starts_one_turn(tmp_path: Path) -> None:
+    model = ScriptedModel(["one", "never"])
+    async with gateway(settings_for(tmp_path), model) as running, running.client() as first, running.client() as second:
+        session = await first.session()
+        for client in (first, second, first):
+            await client.send("chat.send", session_id=session, content="x", request_id="mine")
+        assert text_of(await second.until(is_done)) == "one"
+        heard = [*await first.until(is_done), *await first.until(is_done)]
+        for name in ("r2", "r3"):
+            assert text_of(frame for frame in heard if frame["id"] == name) == "one"
+        assert len(model.requests) == 1
+
+
+async def test_a_client_that_watches_hears_the_end_of_a_request_that_it_repeats(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path), ScriptedModel(["one", "never"])) as running, running.client() as client:
+        session = await client.session()
+        await client.data("session.subscribe", session_id=session)
+        await client.send("chat.send", session_id=session, content="x", request_id="mine")
+        frames = await client.until(is_done)
+        assert {frame["id"] for frame in frames} == {"r3"}
+        await client.send("chat.send", session_id=session, content="x", request_id="mine")
+        again = await client.until(is_done)
+        assert [(frame["type"], frame["id"]) for frame in again] == [("stream_chunk", "r4")]
+
+
+async def test_a_request_without_a_name_starts_a_turn_for_every_frame(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path), ScriptedModel(["one", "two"])) as running, running.client() as client:
+        session = await client.session()
+        params = {"session_id": session, "content": "x"}
+        for answer in ("one", "two"):
+            await client.raw(json.dumps({"type": "request", "id": "same", "method": "chat.send", "params": params}))
+            assert text_of(await client.until(is_done)) == answer
+
+
+async def test_a_name_counts_in_its_session_only(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path), ScriptedModel(["one", "two"])) as running, running.client() as client:
+        for answer in ("one", "two"):
+            session = await client.session()
+            await client.send("chat.send", session_id=session, content="x", request_id="mine")
+            assert text_of(await client.until(is_done)) == answer
 
 
 async def test_details_say_everything_and_nothing_twice(tmp_path: Path) -> None:

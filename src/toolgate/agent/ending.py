@@ -16,6 +16,8 @@ from toolgate.sessions import Lease, SessionStore, Usage
 from toolgate.sessions.types import TurnStatus
 
 CANCELLED = "CANCELLED"
+STORE_ERROR = "STORE_ERROR"
+"""The store did not take what the turn did: its end is stored later, so it is told before it is in the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,7 @@ async def _play(turn: Turn) -> Ending:
     except SessionFenced as error:
         return Ending(status="failed", code="SESSION_FENCED", message=str(error))
     except (StoreError, SessionError) as error:
-        return Ending(status="failed", code="STORE_ERROR", message=str(error))
+        return Ending(status="failed", code=STORE_ERROR, message=str(error))
     except Exception as error:  # noqa: BLE001 - whatever breaks, the turn ends in the record and the session goes on
         logger("agent").error("turn_failed", error=type(error).__name__, exc_info=error)
         return Ending(status="failed", code="INTERNAL_ERROR", message=f"The turn failed ({type(error).__name__}).")
@@ -63,7 +65,13 @@ async def _play(turn: Turn) -> Ending:
 async def close(
     sessions: SessionStore, lease: Lease, turn_id: str, ending: Ending, luggage: Luggage | None = None
 ) -> Ending:
-    """Write the end down and give the session back; raises nothing. What cannot be written is said."""
+    """Write the end down and give the session back; raises nothing.
+
+    `STORE_ERROR`: it is not written yet. One that failed for that reason is not tried here: whoever watches is told
+    first, and does not wait for a database that is locked or full.
+    """
+    if ending.code == STORE_ERROR:
+        return ending
     said: dict[str, Any] = {"code": ending.code, "error": ending.message}
     carried = None if luggage is None else luggage.all()
     if carried is not None:
@@ -75,15 +83,9 @@ async def close(
             luggage.kept(carried)
         return ending
     except SessionFenced as error:
-        ending = Ending(status="failed", code="SESSION_FENCED", message=str(error), cause=ending.cause)
+        return Ending(status="failed", code="SESSION_FENCED", message=str(error), cause=ending.cause)
     except ToolgateError as error:
-        logger("agent").error("turn_not_finished", turn_id=turn_id, error=type(error).__name__)
-        ending = Ending(status="failed", code="STORE_ERROR", message=str(error), cause=ending.cause)
-    try:
-        await sessions.release(lease)
-    except ToolgateError as error:
-        logger("agent").error("lease_not_released", session_id=lease.session_id, error=type(error).__name__)
-    return ending
+        return Ending(status="failed", code=STORE_ERROR, message=str(error), cause=ending.cause)
 
 
 def last_event(ending: Ending, turn: Turn, turn_id: str) -> TurnDone | TurnFailed:

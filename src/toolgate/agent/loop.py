@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.asking import TurnApprover
@@ -11,7 +11,7 @@ from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.calls import as_dict
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
-from toolgate.agent.ending import close, last_event, play
+from toolgate.agent.ending import STORE_ERROR, close, last_event, play
 from toolgate.agent.events import AgentEvent
 from toolgate.agent.means import Means
 from toolgate.agent.prompt import PromptBuilder
@@ -21,6 +21,7 @@ from toolgate.agent.seats import Seat, Seats
 from toolgate.agent.stream import TurnStream
 from toolgate.agent.subagents import Family, SubAgents
 from toolgate.agent.turn import Turn
+from toolgate.agent.unstored import UnstoredEnd, UnstoredEnds
 from toolgate.errors import RequestRepeated, SessionBusy
 from toolgate.models.base import ModelClient
 from toolgate.models.masked import masked
@@ -76,6 +77,7 @@ class AgentLoop:
         self._project = project
         self._agents = Agents(workspace, agents)
         prompt = prompt or PromptBuilder(registry, settings, workspace=workspace, memory=memory, agents=self._agents)
+        self._ends = UnstoredEnds(sessions)
         self._means = Means(
             sessions=sessions,
             model=masked(model, self._secrets),
@@ -83,6 +85,7 @@ class AgentLoop:
             prompt=prompt,
             settings=settings.agent,
             first_wait=first_wait,
+            ends=self._ends,
         )
         self._models = None if models is None else lambda name: masked(models(name), self._secrets)
         self._seats = Seats(self._seat)
@@ -111,6 +114,11 @@ class AgentLoop:
         await stream.wait()
         return True
 
+    @property
+    def unstored_sessions(self) -> Sequence[str]:
+        """The sessions whose last turn has ended here, but whose end the store has not taken yet."""
+        return self._ends.session_ids
+
     async def aclose(self) -> None:
         """End the turns that run and every shell."""
         streams = list(self._running.values())
@@ -118,6 +126,7 @@ class AgentLoop:
             stream.cancel()
         for stream in streams:
             await stream.wait()
+        await self._ends.aclose()
         await self._seats.aclose()
         if self._outside is not None:
             await self._outside.aclose()
@@ -125,6 +134,7 @@ class AgentLoop:
     async def _take(self, stream: TurnStream, session_id: str, content: str, request_id: str | None) -> None:
         """The task of a turn."""
         sessions = self._means.sessions
+        await self._ends.store(session_id)
         lease = await sessions.try_claim(session_id, self._settings.agent.lease_seconds)
         seat = None
         try:
@@ -150,6 +160,11 @@ class AgentLoop:
             async with watched(sessions, lease, turn, started.id, self._settings.agent.lease_seconds):
                 ending = await play(turn)
             ending = await close(sessions, lease, started.id, ending, seat.luggage)
+            if ending.code == STORE_ERROR:
+                entries, luggage = turn.unstored, seat.luggage
+                self._ends.keep(
+                    UnstoredEnd(lease=lease, turn_id=started.id, ending=ending, entries=entries, luggage=luggage)
+                )
         finally:
             seat.taken = False
             del self._running[session_id]

@@ -10,6 +10,7 @@ from toolgate.agent.reply import FIRST_WAIT
 
 if TYPE_CHECKING:
     from toolgate.agent.prompt import PromptBuilder
+    from toolgate.agent.unstored import UnstoredEnds
     from toolgate.models.base import ModelClient
     from toolgate.runtime.registry import ToolRegistry
     from toolgate.sessions import SessionStore
@@ -26,6 +27,8 @@ class Means:
     prompt: PromptBuilder
     settings: AgentSettings
     first_wait: float = FIRST_WAIT
+    ends: UnstoredEnds | None = None
+    """Stores the ends of turns later; None where somebody else goes on with such a turn."""
 
 
 @dataclass(slots=True)

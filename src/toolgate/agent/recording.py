@@ -31,6 +31,8 @@ class TurnRecorder:
         self._held: dict[str, list[CallRecord]] = {}
         self.failed: ToolgateError | None = None
         """Why something could not be written."""
+        self.unstored: list[Entry] = []
+        """How calls ended whose end could not be written."""
 
     async def record(self, record: CallRecord) -> None:
         """Keep one record, durably if it is the start of a call."""
@@ -51,12 +53,19 @@ class TurnRecorder:
             *before, ended = self._taken(call)
             entries += [*before, ended.model_copy(update={"payload": _ending(call, result, ended), **_named(call)})]
             entries.append(_tool_message(call, output))
+        if self.unstored:  # these come after the ones that could not be written
+            self.unstored += entries
+            return
         carried = None if self._luggage is None else self._luggage.of_shell()
-        if self._luggage is None or carried is None:
-            await self._write(entries)
-        else:
-            await self._sessions.append(self._lease, entries, turn_id=self._turn_id, carried=carried)
-            self._luggage.kept(carried)
+        try:
+            if self._luggage is None or carried is None:
+                await self._write(entries)
+            else:
+                await self._sessions.append(self._lease, entries, turn_id=self._turn_id, carried=carried)
+                self._luggage.kept(carried)
+        except ToolgateError:
+            self.unstored += entries
+            raise
 
     def _taken(self, call: ToolCall) -> list[CallRecord]:
         """What is held about a call, up to its end; a provider may have used its id for others, too."""

@@ -34,6 +34,13 @@ class ResumedTurn(Turn):
             raise self._recorder.failed
         await super()._answered(answers)
 
+    async def _take_back(self) -> None:
+        """End the calls that run here. Nothing is noted about them: whoever goes on decides."""
+        for _, pending in self._waiting:
+            pending.cancel()
+        for _, pending in self._waiting:
+            await pending
+
     def _may_repeat(self, name: str) -> bool:
         """Whether a call that had started may be run again; a sub-agent that works elsewhere is found again."""
         agents = self._toolset.context.agents

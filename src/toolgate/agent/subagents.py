@@ -11,10 +11,11 @@ from typing import Any
 from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
-from toolgate.agent.ending import Ending, close, play
+from toolgate.agent.ending import STORE_ERROR, Ending, close, play
 from toolgate.agent.means import Means
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.turn import Turn
+from toolgate.agent.unstored import UnstoredEnd
 from toolgate.errors import ModelError, SessionError, StoreError, ToolError
 from toolgate.models.base import ModelClient
 from toolgate.protocol.codes import ErrorCode
@@ -142,6 +143,10 @@ class SubAgents:
             async with watched(sessions, lease, turn, started.id, seconds):
                 ending = await _to_its_end(turn)
             ending = await close(sessions, lease, started.id, ending)
+            if ending.code == STORE_ERROR and self._family.means.ends is not None:
+                self._family.means.ends.keep(
+                    UnstoredEnd(lease=lease, turn_id=started.id, ending=ending, entries=turn.unstored)
+                )
         finally:
             await context.aclose()
         if ending.cause is not None:

@@ -13,17 +13,18 @@ from toolgate.agent.events import AgentEvent, Compacted, TextChunk, ToolOutput
 from toolgate.agent.means import Means, Tally
 from toolgate.agent.recording import TurnRecorder
 from toolgate.agent.reply import Reply, ask
-from toolgate.errors import ModelError
+from toolgate.errors import ModelError, SessionBusy, StoreError, ToolgateError
 from toolgate.models.base import ModelRequest
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.toolset import CallableToolset
-from toolgate.sessions import Lease, Usage
+from toolgate.sessions import Lease, Message, Usage
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:
     from toolgate.agent.carrying import Luggage
+    from toolgate.protocol.record import CallRecord
 
 LARGEST = 1024 * 1024
 """Bytes of a message."""
@@ -58,11 +59,15 @@ class Turn:
         self._history: list[dict[str, Any]] = []
         self._shown: tuple[list[str], list[dict[str, Any]], str, int] | None = None
         self._pending: list[PendingResult] = []
+        self._waiting: deque[tuple[ToolCall, PendingResult]] = deque()
+        self._unanswered: list[ToolCall] = []
         self._asking: asyncio.Task[Any] | None = None
         self._stopping = False
         self.text = ""
         """The last thing that the model said."""
         self.tally = Tally()
+        self.unstored: list[Message | CallRecord] = []
+        """What was said and done and could not be stored."""
         self.luggage: Luggage | None = None
         """What the session takes along, where others may go on with it."""
 
@@ -171,12 +176,13 @@ class Turn:
         self.text = reply.text
         text = _bounded(reply.text)
         calls = [shortened(call) for call in reply.calls]
-        await self._append(
-            "assistant",
-            text,
-            tool_calls=calls or None,
-            usage=Usage(input_tokens=reply.input_tokens, output_tokens=reply.output_tokens),
-        )
+        usage = Usage(input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
+        try:
+            await self._append("assistant", text, tool_calls=calls or None, usage=usage)
+        except (StoreError, SessionBusy):
+            if text:  # it was shown; the calls were not announced
+                self.unstored.append(Message(role="assistant", content=text))
+            raise
         message: dict[str, Any] = {"role": "assistant", "content": text}
         if calls:
             message["tool_calls"] = [
@@ -191,7 +197,27 @@ class Turn:
         )
 
     async def _run(self, calls: Sequence[ToolCall]) -> None:
-        """Run the calls of one answer: neighbouring read-only ones side by side, the others alone, in order."""
+        """Run the calls of one answer; if the store does not take their ends, all that are open are taken back."""
+        self._unanswered = list(calls)
+        try:
+            await self._run_groups(calls)
+        except ToolgateError:
+            await self._take_back()
+            raise
+
+    async def _take_back(self) -> None:
+        """End the calls that have no answer, and keep their answers for when the store works again."""
+        running = {id(call): pending for call, pending in self._waiting}
+        taken_back = [(call, running.get(id(call)) or self._toolset.handle(call)) for call in self._unanswered]
+        for _, pending in taken_back:
+            pending.cancel()
+        answers = [(call, await pending) for call, pending in taken_back]
+        await self._recorder.close([(call, result, _bounded(result.output)) for call, result in answers])
+        self.unstored += self._recorder.unstored
+        self._pending, self._waiting = [], deque()
+
+    async def _run_groups(self, calls: Sequence[ToolCall]) -> None:
+        """Neighbouring read-only ones side by side, the others alone, in order."""
         killed: asyncio.CancelledError | None = None
         for group in groups(calls, self._toolset.is_read_only):
             self._pending = []
@@ -200,7 +226,7 @@ class Turn:
                 self._pending.append(self._toolset.handle(call))
                 if self._stopping:
                     self._pending[-1].cancel()
-            waiting = deque(zip(group, self._pending, strict=True))
+            waiting = self._waiting = deque(zip(group, self._pending, strict=True))
             while waiting:
                 try:
                     await waiting[0][1]
@@ -222,6 +248,7 @@ class Turn:
     async def _answered(self, answers: Sequence[tuple[ToolCall, ToolResult]]) -> None:
         """Store results together, then tell them in order."""
         stored = [(call, result, _bounded(result.output)) for call, result in answers]
+        del self._unanswered[: len(stored)]
         await self._recorder.close(stored)
         for call, result, output in stored:
             self._history.append({"role": "tool", "content": output, "tool_call_id": call.id})

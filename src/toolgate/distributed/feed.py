@@ -65,6 +65,10 @@ class DurableFeed:
             return 0, ""
         return watching.latest.base, watching.latest.content
 
+    def failure(self, session_id: str) -> str:
+        """Nothing: workers try again until the end of a turn is stored."""
+        return ""
+
     def leave(self, session_id: str, listener: LiveListener) -> None:
         """Tell the listener no more."""
         watching = self._watching[session_id]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from toolgate.gateway.projection import frame_id
 from toolgate.gateway.watcher import TurnWatcher, Watcher
@@ -12,23 +12,33 @@ from toolgate.log import logger
 from toolgate.protocol.ports import EventFeed, LoggedEvent
 
 _BATCH = 64
+_LOG_PATIENCE = 1.0
+"""Seconds that the end of a failed turn waits for what comes before it in the log."""
 _AGAIN = 1.0
 """Seconds before the log is read again after it could not be."""
 
 RequestOf = Callable[[str], Awaitable[str | None]]
-"""The name of the request that began a turn."""
+"""The key of the request that began a turn."""
+FrameId = Callable[[str, str | None, str | None], str]
+"""The `id` of a turn's frames, as JSON: of a session, the key of the request that began the turn, and the turn."""
 
 
 class Channel:
     """One session: its log is read once, and what is new is handed to all who watch."""
 
     def __init__(
-        self, session_id: str, feed: EventFeed, request_of: RequestOf, unused: Callable[[Channel], None]
+        self,
+        session_id: str,
+        feed: EventFeed,
+        request_of: RequestOf,
+        unused: Callable[[Channel], None],
+        frame_id: FrameId,
     ) -> None:
         self.session_id = session_id
         self._feed = feed
         self._request_of = request_of
         self._unused = unused
+        self._frame_id = frame_id
         self._watchers: list[Watcher] = []
         self._joining = 0
         self._ids: dict[str | None, str] = {}
@@ -40,6 +50,7 @@ class Channel:
         self._seq = 0
         self._reader: asyncio.Task[None] | None = None
         self._moved: asyncio.Future[None] | None = None
+        self._telling: set[asyncio.Task[None]] = set()
 
     async def join(self, watcher: Watcher) -> None:
         """Send what the watcher has missed, then let it take part."""
@@ -61,6 +72,8 @@ class Channel:
             base, text = self._feed.so_far(self.session_id)
             if text and base <= self._seq:
                 watcher.text(base, 0, text)
+            if failure := self._feed.failure(self.session_id):
+                self._fail([watcher], failure)
         finally:
             self._joining -= 1
             self._rest()
@@ -72,7 +85,7 @@ class Channel:
         for event in seen:
             self._note(event)
         if seen:
-            watcher.enter(seen[-1].turn_id, await self._id_of(seen[-1]))
+            watcher.resumed(seen[-1], await self._id_of(seen[-1]))
 
     def _note(self, event: LoggedEvent) -> None:
         """Note which calls are open when reading begins: what they print from then on is passed on."""
@@ -166,6 +179,24 @@ class Channel:
         for watcher in self._watchers:
             watcher.text(base, offset, text)
 
+    def failed(self, position: int, message: str) -> None:
+        """Tell that the turn has failed, after what the log has about it; one that cannot be read is not waited for."""
+        telling = asyncio.get_running_loop().create_task(self._tell_failure(position, message))
+        self._telling.add(telling)
+        telling.add_done_callback(self._telling.discard)
+
+    async def _tell_failure(self, position: int, message: str) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LOG_PATIENCE):
+                await self.told(position)
+        self._fail(self._watchers[:], message)
+
+    def _fail(self, watchers: Sequence[Watcher], message: str) -> None:
+        for watcher in watchers:
+            watcher.failed(message)
+            if isinstance(watcher, TurnWatcher) and watcher.over:
+                self.leave(watcher)
+
     def output(self, call_id: str, stream: str, text: str, left_out: int = 0) -> None:
         """Pass on what a command prints, once its call was told."""
         if call_id not in self._open:
@@ -183,7 +214,7 @@ class Channel:
                 request = event.payload.get("request_id")
             else:
                 request = None if turn_id is None else await self._request_of(turn_id)
-            found = self._ids[turn_id] = frame_id(request, turn_id)
+            found = self._ids[turn_id] = self._frame_id(self.session_id, request, turn_id)
         return found
 
 
@@ -199,16 +230,19 @@ def _show(watcher: Watcher, event: LoggedEvent, id_json: str) -> None:
 class Channels:
     """All sessions that are being watched here."""
 
-    def __init__(self, feed: EventFeed, request_of: RequestOf) -> None:
+    def __init__(
+        self, feed: EventFeed, request_of: RequestOf, frame_id: FrameId = lambda _, key, turn_id: frame_id(key, turn_id)
+    ) -> None:
         self._feed = feed
         self._request_of = request_of
+        self._frame_id = frame_id
         self._channels: dict[str, Channel] = {}
 
     def of(self, session_id: str) -> Channel:
         """The channel of a session."""
         channel = self._channels.get(session_id)
         if channel is None:
-            channel = Channel(session_id, self._feed, self._request_of, self._drop)
+            channel = Channel(session_id, self._feed, self._request_of, self._drop, self._frame_id)
             self._channels[session_id] = channel
         return channel
 

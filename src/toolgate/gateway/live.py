@@ -27,11 +27,13 @@ class Live:
     def __init__(self) -> None:
         self._voices: dict[str, _Voice] = {}
         self._listeners: dict[str, list[LiveListener]] = {}
+        self._failures: dict[str, str] = {}
 
     @contextlib.contextmanager
     def speaking(self, session_id: str) -> Iterator[None]:
         """A turn of this session runs here for as long as the block lasts."""
         self._voices[session_id] = _Voice()
+        self._failures.pop(session_id, None)  # no turn begins before the end of the last one is stored
         try:
             yield
         finally:
@@ -56,6 +58,16 @@ class Live:
         """Pass on what a command prints."""
         for listener in self._listeners.get(session_id, ()):
             listener.output(call_id, stream, text)
+
+    def failed(self, session_id: str, position: int, message: str) -> None:
+        """Tell that the turn has failed; its end cannot be stored yet."""
+        self._failures[session_id] = message
+        for listener in list(self._listeners.get(session_id, ())):
+            listener.failed(position, message)
+
+    def failure(self, session_id: str) -> str:
+        """Why the last turn failed, if its end may not be in the log yet."""
+        return self._failures.get(session_id, "")
 
     def listen(self, session_id: str, listener: LiveListener) -> None:
         """Tell the listener from now on; first of all, the message that is being written, as far as it is."""

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import RequestRepeated, SessionNotFound, StoreError
-from toolgate.gateway.projection import Frame, frame_id, plain_frame, request_key, response
+from toolgate.gateway.projection import Frame, as_json, ending_frames_of, plain_frame, request_key, response
 from toolgate.gateway.watcher import TurnWatcher, Watcher
 from toolgate.log import logger
 from toolgate.protocol import requests
@@ -84,23 +84,39 @@ class Methods:
         if self._service.draining:
             raise Refused("SESSION_BUSY", "The gateway is ending; send it again in a moment.")
         key = request_key(params.request_id, request.id)
+        if params.request_id is not None:
+            self._service.note_request(session.id, key, request.id)
         watcher = None
         if session.id not in self._connection.watchers:
             after = await self._service.sessions.last_seq(session.id)
-            watcher = await self._watch_turn(session.id, after, key)
+            watcher = await self._watch_turn(session.id, after, key, request)
         try:
-            await self._service.turns_of(self._user).submit(session.id, params.content, request_id=key)
+            async with self._service.submitting(session.id, key):
+                await self._service.turns_of(self._user).submit(session.id, params.content, request_id=key)
         except BaseException as error:
+            if isinstance(error, RequestRepeated) and watcher is not None and watcher.found:
+                return  # it was sent twice at once, and has been watched from its beginning
             if watcher is not None:
                 self._turns.discard(watcher)
                 self._service.channels.leave(watcher)
             if not isinstance(error, RequestRepeated):
                 raise
             if watcher is not None:  # it has begun before: whoever sends it again has missed what came of it
-                await self._watch_turn(session.id, 0, key)
+                await self._watch_turn(session.id, 0, key, request)
+            else:
+                await self._tell_end(session.id, key, request)
 
-    async def _watch_turn(self, session_id: str, after_seq: int, key: str) -> TurnWatcher:
-        watcher = TurnWatcher(session_id, self._outbox, after_seq, key)
+    async def _tell_end(self, session_id: str, key: str, request: Request) -> None:
+        """Tell a client that watches the session how the turn of a repeated request has ended, if it has."""
+        turn = await self._service.sessions.turn_of_request(session_id, key)
+        if turn is None or turn.status == "running":
+            return
+        details = self._connection.watchers[session_id].details
+        for frame in ending_frames_of(turn.status, turn.error or "", session_id, turn.id, as_json(request.id)):
+            self._outbox.put(frame.tagged if details else frame.plain)
+
+    async def _watch_turn(self, session_id: str, after_seq: int, key: str, request: Request) -> TurnWatcher:
+        watcher = TurnWatcher(session_id, self._outbox, after_seq, key, as_json(request.id))
         self._turns = {known for known in self._turns if not known.over} | {watcher}
         await self._service.channels.of(session_id).join(watcher)
         return watcher
@@ -182,7 +198,8 @@ class Methods:
             return frames
         for event in await self._service.pending_events(watcher.session_id, set(pending), after_seq):
             turn = await sessions.turn(event.turn_id or "")
-            id_json = frame_id(None if turn is None else turn.request_id, event.turn_id)
+            key = None if turn is None else turn.request_id
+            id_json = self._service.frame_id(watcher.session_id, key, event.turn_id)
             frame = plain_frame(event, watcher.session_id, id_json)
             if frame is not None:
                 frames.append(frame)

@@ -67,6 +67,12 @@ class RenderedWatcher(DetailWatcher):
             data = as_json({"patches": patches})
             self.outbox.put(f'{{"type":"markdown","id":{self._id},"data":{data}{self._tags}}}')
 
+    def failed(self, message: str) -> None:
+        """Show all of the text that has come before the end is told."""
+        self._flush(last=True)
+        self._message_so_far = StreamingMarkdown()
+        super().failed(message)
+
     def _message(self, event: LoggedEvent) -> None:
         """The message is stored: show what is missing of it, and begin the next one."""
         self._message_so_far.feed(event.payload["content"][self._sent :])

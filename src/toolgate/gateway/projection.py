@@ -76,16 +76,12 @@ def chunk(id_json: str, text: str, tags: str = "") -> str:
 
 
 def request_key(key: str | None, request_id: str | int) -> str:
-    """How a turn remembers the request that began it: a name that is unique, and the id that its frames carry.
-
-    A client that names its requests itself may send one again under another id: then the name is what counts, and what
-    the frames carry.
-    """
+    """How a turn remembers the request that began it: the client's own key, else a unique one and the frame's `id`."""
     return f"{uuid7()}/{as_json(request_id)}" if key is None else f"={key}"
 
 
 def frame_id(request_key: str | None, turn_id: str | None) -> str:
-    """The `id` of a turn's frames, as JSON: that of the request that began it, else the turn's own."""
+    """The `id` of a turn's frames, as JSON: that of the request that began it, else its key, else the turn's own."""
     if request_key is not None and request_key.startswith("="):
         return quoted(request_key[1:])
     _, slash, request_id = (request_key or "").partition("/")
@@ -185,12 +181,28 @@ def detail_frame(event: LoggedEvent, session_id: str, id_json: str) -> Frame | N
 
 def ending_frames(event: LoggedEvent, session_id: str, id_json: str) -> list[Frame]:
     """What ends a turn: the error, if it failed, then the last chunk."""
-    status, code = event.payload.get("status"), event.payload.get("code") or ""
-    frames = []
+    payload = event.payload
+    code, message = payload.get("code") or "", payload.get("message") or ""
+    return ending_frames_of(payload.get("status") or "", message, session_id, event.turn_id, id_json, code=code)
+
+
+def ending_frames_of(
+    status: str, message: str, session_id: str, turn_id: str | None, id_json: str, *, code: str = ""
+) -> list[Frame]:
+    """What ends a turn with this status."""
     if status in ("failed", "interrupted"):
         known = code if code == "SESSION_FENCED" else "INTERNAL_ERROR"
-        message = event.payload.get("message") or "The turn ended before it was done."
-        failure = as_json({"code": known, "message": message})
-        frames.append(Frame("error", id_json, failure, None, session_id, event.turn_id))
-    frames.append(Frame("stream_chunk", id_json, '{"content":"","done":true}', None, session_id, event.turn_id))
-    return frames
+        said = message or "The turn ended before it was done."
+        return failure_frames(known, said, session_id, turn_id, id_json)
+    return [_last_chunk(session_id, turn_id, id_json)]
+
+
+def failure_frames(code: str, message: str, session_id: str, turn_id: str | None, id_json: str) -> list[Frame]:
+    """What ends a turn that failed: the error, then the last chunk."""
+    said = as_json({"code": code, "message": message})
+    failure = Frame("error", id_json, said, None, session_id, turn_id)
+    return [failure, _last_chunk(session_id, turn_id, id_json)]
+
+
+def _last_chunk(session_id: str, turn_id: str | None, id_json: str) -> Frame:
+    return Frame("stream_chunk", id_json, '{"content":"","done":true}', None, session_id, turn_id)

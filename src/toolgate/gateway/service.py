@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from toolgate.gateway.live import Live
 from toolgate.gateway.metrics import Counts
 from toolgate.gateway.outputs import LocalBlobs
 from toolgate.gateway.page_watcher import DetailWatcher, RenderedWatcher
+from toolgate.gateway.projection import as_json, frame_id
 from toolgate.gateway.turns import LocalFeed, LocalTurns
 from toolgate.gateway.watcher import Watcher
 from toolgate.log import logger
@@ -34,6 +36,8 @@ _LOOKS = 5
 """Seconds between two looks for turns whose process has ended, and for sign-ins that have ended elsewhere."""
 _LAST_WORDS = 5.0
 """Seconds at the most in which the ends of turns reach those who watch, before the gateway closes."""
+_MOST_REQUESTS = 10_000
+"""Requests with keys whose `id` is remembered."""
 _EXPIRED = "the token was withdrawn"
 
 
@@ -61,7 +65,9 @@ class Service:
         self.blobs = blobs
         self.project = project
         self.coding_enabled = coding_enabled
-        self.channels = Channels(feed, self._request_of)
+        self._submitting: weakref.WeakValueDictionary[tuple[str, str], asyncio.Lock] = weakref.WeakValueDictionary()
+        self._request_ids: dict[tuple[str, str], str] = {}
+        self.channels = Channels(feed, self._request_of, self.frame_id)
         self.connections: set[Connection] = set()
         self.counts = Counts()
         self.secrets: tuple[str, ...] = ()
@@ -186,7 +192,10 @@ class Service:
 
     async def close_abandoned(self) -> None:
         """End the turns whose process has ended, so that those who watch hear of it."""
+        unstored = {session_id for runner in self.runners for session_id in getattr(runner, "unstored_sessions", ())}
         for session_id in await self.sessions.running_sessions():
+            if session_id in unstored:  # its turn has ended here, and why is about to be stored
+                continue
             recovery = await self.sessions.settle(session_id)
             if recovery:
                 logger("gateway").warning("turn_interrupted", session_id=session_id, turns=len(recovery.turns))
@@ -214,6 +223,24 @@ class Service:
             await act()
         except Exception as error:  # noqa: BLE001 - the next look may work, and slow clients are looked at anyway
             logger("gateway").warning(failure, error=type(error).__name__)
+
+    def submitting(self, session_id: str, key: str) -> asyncio.Lock:
+        """Held while a request is submitted: one that is sent twice at once is not refused as busy with itself."""
+        lock = self._submitting.get((session_id, key))
+        if lock is None:
+            lock = self._submitting[session_id, key] = asyncio.Lock()
+        return lock
+
+    def note_request(self, session_id: str, key: str, request_id: Any) -> None:
+        """Note the `id` under which a request with a key of the client's own was sent; the first one counts."""
+        self._request_ids.setdefault((session_id, key), as_json(request_id))
+        if len(self._request_ids) > _MOST_REQUESTS:
+            del self._request_ids[next(iter(self._request_ids))]
+
+    def frame_id(self, session_id: str, key: str | None, turn_id: str | None) -> str:
+        """The `id` of a turn's frames, as JSON; after a restart, a request with a key is known by its key only."""
+        known = self._request_ids.get((session_id, key or ""))
+        return frame_id(key, turn_id) if known is None else known
 
     async def _request_of(self, turn_id: str) -> str | None:
         turn = await self.sessions.turn(turn_id)

@@ -8,7 +8,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from toolgate.agent import TextChunk, ToolOutput
+from toolgate.agent import TextChunk, ToolOutput, TurnFailed
+from toolgate.agent.ending import STORE_ERROR
 from toolgate.errors import SessionBusy
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.jsontext import is_unicode, scrub
@@ -48,6 +49,11 @@ class LocalTurns:
     def running(self) -> int:
         """Turns that run now."""
         return len(self._tasks)
+
+    @property
+    def unstored_sessions(self) -> Sequence[str]:
+        """Sessions whose last turn has ended here, but whose end is not stored yet."""
+        return self._loop.unstored_sessions
 
     async def submit(self, session_id: str, content: str, *, request_id: str) -> None:
         """Begin a turn."""
@@ -118,6 +124,8 @@ def _tap(
         else:
             live.pause(session_id)
             count(event)
+            if type(event) is TurnFailed and event.code == STORE_ERROR:
+                live.failed(session_id, position(), event.message)
 
     return told
 
@@ -131,6 +139,7 @@ class LocalFeed:
         self.listen = live.listen
         self.leave = live.leave
         self.so_far = live.so_far
+        self.failure = live.failure
 
     async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> Sequence[Event]:
         """The log from after a number on."""

@@ -136,6 +136,10 @@ class LiveListener(Protocol):
         """What a command prints; so many characters before it were left out."""
         ...
 
+    def failed(self, position: int, message: str) -> None:
+        """The turn has failed after event `position`, and its end cannot be stored yet."""
+        ...
+
 
 @runtime_checkable
 class EventFeed(Protocol):
@@ -159,6 +163,10 @@ class EventFeed(Protocol):
 
     def so_far(self, session_id: str) -> tuple[int, str]:
         """The event that the message in the making comes after, and its text until now; empty if none is known."""
+        ...
+
+    def failure(self, session_id: str) -> str:
+        """Why the last turn of a session failed, if its end is not in the log yet; else empty."""
         ...
 
     def leave(self, session_id: str, listener: LiveListener) -> None:

@@ -49,8 +49,9 @@ class ChatSend(_OfSession):
         default=None,
         min_length=1,
         max_length=100,
-        description="The client's own name for this message, which the turn's frames carry as their `id`. Sent again "
-        "with it, the message starts no second turn.",
+        description="The idempotency key: a name of the client's own for this message, unique in the session. Sent "
+        "again with the same key, under whatever `id`, the message starts no second turn, and the frames of the first "
+        "one come again. Without a key every frame starts a turn, also one with an `id` that was used before.",
     )
 
 

@@ -13,6 +13,8 @@ export class Session extends EventTarget {
   #children = new Map();
   #replayUntil = 0;
   #watching = false;
+  /** The turn whose failure was shown before it was stored. */
+  #failed = null;
 
   id;
   mode;
@@ -150,8 +152,16 @@ export class Session extends EventTarget {
     this.#view.endText(this.replaying);
   }
 
-  _stream_chunk(data) {
-    if (data.done) this.#ended();
+  _stream_chunk(data, frame) {
+    if (data.done && frame.turn_id === this.turn?.id) this.#ended();
+  }
+
+  /** A turn has failed whose end is not stored yet; otherwise `turn_finished` has said so before. */
+  _error(data, frame) {
+    if (!this.turn || frame.turn_id !== this.turn.id) return;
+    this.#failed = this.turn.id;
+    this.#view.endText(this.replaying);
+    this.#view.ending({ status: "failed", message: data.message });
   }
 
   _tool_call(data, frame) {
@@ -210,11 +220,11 @@ export class Session extends EventTarget {
     child.watch().catch(() => card.nest(data).notice("error", "This sub-agent's steps could not be loaded."));
   }
 
-  _turn_finished(data) {
+  _turn_finished(data, frame) {
     this.usage.input_tokens += data.usage.input_tokens;
     this.usage.output_tokens += data.usage.output_tokens;
     this.#view.endText(this.replaying);
-    if (data.status !== "done") this.#view.ending(data);
+    if (data.status !== "done" && this.#failed !== frame.turn_id) this.#view.ending(data);
     this.#ended();
     this.#tell("usage");
   }

@@ -1,0 +1,103 @@
+"""Ends of turns that the store did not take: they are kept here and stored as soon as it does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolgate.agent.carrying import Luggage
+from toolgate.agent.ending import Ending
+from toolgate.errors import SessionBusy, SessionError, StoreError, ToolgateError
+from toolgate.log import logger
+from toolgate.protocol.record import CallRecord
+from toolgate.sessions import Lease, Message, SessionStore
+
+_FIRST_WAIT = 0.2
+_LONGEST_WAIT = 5.0
+_LAST_TRY = 5.0
+"""Seconds that a process which ends gives the store to take what is left."""
+
+
+@dataclass(slots=True, kw_only=True)
+class UnstoredEnd:
+    """The end of one turn, and what the turn said and did that is not in the store either."""
+
+    lease: Lease
+    turn_id: str
+    ending: Ending
+    entries: list[Message | CallRecord]
+    luggage: Luggage | None = None
+    stored: bool = False
+    trying: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class UnstoredEnds:
+    """Tries again in the background. A session has at most one: its next turn begins only once this is stored."""
+
+    def __init__(self, sessions: SessionStore) -> None:
+        self._sessions = sessions
+        self._ends: dict[str, tuple[UnstoredEnd, asyncio.Task[None]]] = {}
+
+    @property
+    def session_ids(self) -> Sequence[str]:
+        """The sessions whose last turn has ended without its end being stored."""
+        return list(self._ends)
+
+    def keep(self, end: UnstoredEnd) -> None:
+        """Store the end as soon as the store takes it."""
+        logger("agent").error("turn_end_not_stored", turn_id=end.turn_id, reason=end.ending.message)
+        task = asyncio.get_running_loop().create_task(self._retry(end), name="toolgate-unstored-end")
+        self._ends[end.lease.session_id] = end, task
+
+    async def store(self, session_id: str) -> None:
+        """Store a session's end now, if there is one; raises what keeps the store from taking it."""
+        kept = self._ends.get(session_id)
+        if kept is not None:
+            await self._store(kept[0])
+
+    async def aclose(self) -> None:
+        """Try once more, then give up."""
+        for end, task in list(self._ends.values()):
+            task.cancel()
+            with contextlib.suppress(ToolgateError, TimeoutError):
+                async with asyncio.timeout(_LAST_TRY):
+                    await self._store(end)
+            if not end.stored:
+                logger("agent").error("turn_end_lost", turn_id=end.turn_id, reason=end.ending.message)
+
+    async def _retry(self, end: UnstoredEnd) -> None:
+        wait = 0.0
+        while not end.stored:
+            await asyncio.sleep(wait)
+            wait = min(max(2 * wait, _FIRST_WAIT), _LONGEST_WAIT)
+            with contextlib.suppress(StoreError, SessionBusy):  # the store is full, locked or unavailable: later
+                await self._store(end)
+
+    async def _store(self, end: UnstoredEnd) -> None:
+        async with end.trying:
+            if end.stored:
+                return
+            try:
+                await self._write(end)
+                logger("agent").info("turn_end_stored", turn_id=end.turn_id)
+            except SessionBusy:
+                raise
+            except SessionError as error:  # somebody else has ended the turn, or the session is gone
+                logger("agent").error("turn_end_lost", turn_id=end.turn_id, reason=str(error))
+            end.stored = True
+            self._ends.pop(end.lease.session_id, None)
+
+    async def _write(self, end: UnstoredEnd) -> None:
+        if end.entries:
+            await self._sessions.append(end.lease, end.entries, turn_id=end.turn_id)
+            end.entries.clear()
+        carried = None if end.luggage is None else end.luggage.all()
+        said: dict[str, Any] = {"code": end.ending.code, "error": end.ending.message}
+        if carried is not None:
+            said["carried"] = carried
+        await self._sessions.finish_turn(end.lease, end.turn_id, end.ending.status, release=True, **said)
+        if end.luggage is not None:
+            end.luggage.kept(carried)
