@@ -231,7 +231,7 @@ async def test_code_of_a_lower_access_is_not_sourced_under_a_higher_one(session:
     view = session.view("write")
 
     assert result.stdout == "ls is /usr/bin/ls\ndata\nfrom write\nplain\n"
-    assert [name for name, _ in view.changes] == ["PATH"]
+    assert [name for name, _ in view.changes] == ["PATH", "E"]
     assert view.functions == frozenset({"w"})
 
 

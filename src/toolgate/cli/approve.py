@@ -39,7 +39,7 @@ class TerminalApprover:
             self._ask("y/N/v to see all of it" if cut else "y/N")
             answer = (await self._line()).strip().lower()
             if answer == "v" and cut:
-                self._write(detail + "\n")
+                self._write(self._indented(detail))
                 continue
             return Approval(
                 allowed=answer in {"y", "yes"}, message="" if answer in {"y", "yes"} else "not allowed at the terminal"
@@ -50,7 +50,11 @@ class TerminalApprover:
         head = f"{visible(request.tool_name, keep='')}{who} asks: {visible(request.summary, keep='')}"
         self._write(f"\n{self._style(head, 'bold', 'yellow')}\n")
         if detail:
-            self._write("".join(f"  {self._painted(line)}\n" for line in detail.split("\n")))
+            self._write(self._indented(detail))
+
+    def _indented(self, detail: str) -> str:
+        """Two columns in, so that no line of it can be taken for one of ours."""
+        return "".join(f"  {self._painted(line)}\n" for line in detail.split("\n"))
 
     def _painted(self, line: str) -> str:
         colour = diff_colour(line)

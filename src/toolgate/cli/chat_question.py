@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import excerpt, squeezed, visible
 from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.shell.analysis.request import without_command
 
 if TYPE_CHECKING:
     from toolgate.cli.chat_canvas import Canvas, Piece
@@ -141,8 +142,9 @@ class Questions:
             ("?", "bold yellow"), " ", (f"{name}{who} asks: ", "bold yellow"), visible(request.summary, keep="")
         )
         said = visible(request.reason, keep="")
-        told = not said or said in detail or said == f"{name} needs permission"
-        because = [] if told else self._painted(f"because: {said}", style="dim")
+        facts = without_command(detail).split("\n")
+        told = said == f"{name} needs permission" or all(f"because: {part}" in facts for part in said.split("; "))
+        because = [] if told or not said else self._painted(f"because: {said}", style="dim")
         self.print([head, *self._painted(detail), *because])
 
     def _painted(self, detail: str, style: str = "") -> list[str]:

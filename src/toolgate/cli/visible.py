@@ -1,7 +1,9 @@
 """Text from elsewhere, made safe to show: nothing in it can move the cursor, hide or reverse what a person reads."""
 
 import re
+from itertools import groupby
 
+from toolgate.shell.analysis.request import GUTTER
 from toolgate.shell.analysis.visible import squeezed, visible
 
 __all__ = ["excerpt", "prose", "squeezed", "visible", "without_escapes"]
@@ -26,14 +28,22 @@ def prose(text: str) -> str:
 
 
 def excerpt(text: str, *, lines: int, width: int) -> tuple[str, bool]:
-    """The start and the end of `text`, what is left out counted; and whether anything was left out."""
+    """The start and the end of `text`, what is left out counted; and whether anything was left out.
+
+    The lines of a command and the lines about it are cut each on their own: neither pushes the other out of sight.
+    """
     rows = text.split("\n")
-    cut = len(rows) > lines
-    if cut:
-        half = lines // 2
-        rows = [*rows[:half], f"⟨{len(rows) - 2 * half} lines left out⟩", *rows[-half:]]
-    clipped = [_clip(row, width) for row in rows]
-    return "\n".join(clipped), cut or clipped != rows
+    blocks = [list(block) for _, block in groupby(rows, key=lambda row: row.startswith(GUTTER))]
+    room = max(lines // len(blocks), 2) if len(rows) > lines else lines
+    shown = [_clip(row, width) for block in blocks for row in _ends(block, room)]
+    return "\n".join(shown), shown != rows
+
+
+def _ends(rows: list[str], room: int) -> list[str]:
+    if len(rows) <= room:
+        return rows
+    half = room // 2
+    return [*rows[:half], f"⟨{len(rows) - 2 * half} lines left out⟩", *rows[-half:]]
 
 
 def _clip(row: str, width: int) -> str:

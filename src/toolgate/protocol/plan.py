@@ -47,6 +47,8 @@ class Plan(BaseModel):
     """The analysis wants a person to decide, whatever the tool's default is."""
     reason: str = ""
     """Why it asks."""
+    once: str = ""
+    """Why an approval is for this one call and cannot be remembered: something is only known when it runs."""
     payload: Any = Field(default=None, exclude=True, repr=False)
     """What `prepare` hands to `execute`; private to the tool."""
 

@@ -50,6 +50,7 @@ async def authorise(run: Run, policy: Policy) -> ToolResponse | None:
     """The refusal, or None if the call may run. `run.decision` says who decided."""
     run.decision = weigh(run, policy)
     if run.decision.decision == "allow":
+        _note_approval(run, policy.remembers(run.tool.name, run.arguments, run.plan))
         return None
     if run.decision.decision == "deny":
         rule = f" (rule: {run.decision.rule})" if run.decision.rule else ""
@@ -71,7 +72,7 @@ async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
         detail=_shown(run, plan.detail),
         fingerprint=policy.fingerprint(name, run.arguments, run.plan),
         reason=_shown(run, reason),
-        rule="" if plan.access == "full" else _shown(run, policy.rule_shown(name, run.arguments, run.plan)),
+        rule=_shown(run, policy.rule_shown(name, run.arguments, run.plan)) if policy.can_remember(run.plan) else "",
     )
     approval = await _answer(run, request)
     if approval.allowed and policy.fingerprint(name, run.arguments, run.plan) != request.fingerprint:
@@ -85,7 +86,14 @@ async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
         return _refused(f"This call was not approved: {approval.message.rstrip('.') or 'denied'}.", advice)
     if approval.remember:
         policy.remember(name, run.arguments, run.plan)
+    _note_approval(run, True)
     return None
+
+
+def _note_approval(run: Run, approved: bool) -> None:
+    """Tell a tool that plans whether a person has allowed what it planned: then nothing else may run."""
+    if run.prepares:
+        run.context.approved = approved
 
 
 def _shown(run: Run, text: str) -> str:

@@ -66,7 +66,7 @@ class Answer:
                 layer=layer.name,
                 mounts=layer.mounts,
                 root=self.root,
-                home=self.starter.environment["HOME"],
+                home=self.starter.environment(self.access)["HOME"],
                 directory=os.fsdecode(began.directory),
                 exit_code=exit_code,
                 stdout=stdout,

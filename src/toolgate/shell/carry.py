@@ -26,9 +26,9 @@ _LARGEST = 1024 * 1024
 def write(memory: Memory, root: str) -> str | None:
     """The state after the last command; None if there is nothing to carry, or too much."""
     made = {access: memory.for_access(access) for access in get_args(Access)}
-    if all(state == memory.first for state in made.values()):
+    if all(state == memory.first(access) for access, state in made.items()):
         return None
-    states = {access: _state(state, memory.first, os.fsencode(root)) for access, state in made.items()}
+    states = {access: _state(state, memory.first(access), os.fsencode(root)) for access, state in made.items()}
     text = json.dumps(states, separators=(",", ":"))
     return text if len(text) <= _LARGEST else None
 
@@ -38,7 +38,7 @@ def read(text: str, memory: Memory, root: str) -> None:
     found = json.loads(text)
     for access in reversed(get_args(Access)):  # from the highest down: what is kept under one counts for those below
         if access in found:
-            memory.keep(access, _read_state(found[access], memory.first, os.fsencode(root)))
+            memory.keep(access, _read_state(found[access], memory.first(access), os.fsencode(root)))
 
 
 def _state(state: ShellState, first: ShellState, root: bytes) -> dict[str, Any]:

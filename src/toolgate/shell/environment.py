@@ -49,7 +49,9 @@ def search_path(host: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(os.path.normpath(entry) for entry in entries)) or tuple(_FALLBACK_PATH.split(":"))
 
 
-def environment(host: Mapping[str, str], *, home: str, temporary: str, passed: Iterable[str] = ()) -> dict[str, str]:
+def environment(
+    host: Mapping[str, str], *, path: Iterable[str], home: str, temporary: str, passed: Iterable[str] = ()
+) -> dict[str, str]:
     """What a command may know of the host's environment. `passed` are further names that the operator allows."""
     allowed = [*_ALLOWED, *(name for name in host if name.startswith("LC_")), *passed]
     chosen = {name: host[name] for name in allowed if _is_text(host.get(name))}
@@ -58,7 +60,7 @@ def environment(host: Mapping[str, str], *, home: str, temporary: str, passed: I
         **chosen,
         **_FIXED,
         **_git_settings(),
-        "PATH": ":".join(search_path(host)),
+        "PATH": ":".join(path),
         "HOME": home,
         "TMPDIR": temporary,
     }

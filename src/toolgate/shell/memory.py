@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from toolgate.log import logger
 from toolgate.protocol.plan import Access
 from toolgate.shell import dump
 from toolgate.shell.state import SENSITIVE, ShellState
 
+_PLACES = (b"HOME", b"TMPDIR")
 _ORDER: tuple[Access, ...] = ("read", "write", "full")
 
 
@@ -20,23 +23,25 @@ class StateView:
     directory: str
     functions: frozenset[str]
     aliases: frozenset[str]
-    changes: tuple[tuple[str, str], ...]
-    """Variables that decide which code runs and differ from the session's first environment: name, new value."""
+    changes: tuple[tuple[str, str | None], ...]
+    """Exported variables that differ from the session's first environment: name, new value (None: it was removed).
+
+    `umask` is listed here as well, because it is inherited in the same way.
+    """
 
 
 class Memory:
     """The last known state, and for each access the last one that may be sourced there."""
 
-    def __init__(self, first: ShellState) -> None:
-        self._first = first
+    def __init__(self, first: ShellState, full: ShellState | None = None) -> None:
+        self._firsts: dict[Access, ShellState] = {"read": first, "write": first, "full": full or first}
         self._latest = first
         self._dumped: tuple[bytes, ShellState] | None = None
-        self._sourced: dict[Access, ShellState] = dict.fromkeys(_ORDER, first)
+        self._sourced: dict[Access, ShellState] = dict(self._firsts)
 
-    @property
-    def first(self) -> ShellState:
-        """The state that a restart goes back to."""
-        return self._first
+    def first(self, access: Access) -> ShellState:
+        """The state that a restart goes back to; `full` may have another home and temp to begin with."""
+        return self._firsts[access]
 
     @property
     def latest(self) -> ShellState:
@@ -76,31 +81,50 @@ class Memory:
 
     def forget(self) -> None:
         """Back to the first state."""
-        self.__init__(self._first)  # type: ignore[misc]
+        self.__init__(self._firsts["write"], self._firsts["full"])  # type: ignore[misc]
 
     def forget_code(self, access: Access) -> None:
         """Keep only directory and environment, for a state that does not load."""
-        self.keep(access, self._first.with_data_of(self._latest))
+        self.keep(access, self._firsts[access].with_data_of(self._latest))
 
     def for_access(self, access: Access) -> ShellState:
         """The state that a command is given: code of its own access or a higher one, data of the last command."""
         own = self._sourced[access]
-        return own if own is self._latest else own.with_data_of(self._latest)
+        return self._at_home(access, own if own is self._latest else own.with_data_of(self._latest))
+
+    def _at_home(self, access: Access, state: ShellState) -> ShellState:
+        """The state with the home and temp of its own access, unless a command has chosen others."""
+        first = self._firsts[access]
+        if first is self._firsts["write" if access == "full" else "full"]:
+            return state
+        variables = dict(state.variables)
+        for name in _PLACES:
+            others = {one.environment.get(name) for one in self._firsts.values()}
+            if name in first.variables and state.environment.get(name) in others:
+                variables[name] = first.variables[name]
+        return state if variables == state.variables else replace(state, variables=MappingProxyType(variables))
 
     def view(self, access: Access) -> StateView:
         """The state for whoever judges a command."""
         state = self.for_access(access)
-        before, now = self._first.environment, state.environment
-        changed = (name for name in {**before, **now} if before.get(name) != now.get(name))
         return StateView(
             directory=_text(state.directory),
             functions=state.function_names,
             aliases=frozenset(_text(name) for name in state.aliases),
-            changes=tuple(
-                (_text(name), _text(now.get(name, b""))) for name in sorted(changed) if SENSITIVE.fullmatch(_text(name))
-            ),
+            changes=tuple(_changes(self._firsts[access], state)),
         )
 
 
+def _changes(first: ShellState, state: ShellState) -> Iterator[tuple[str, str | None]]:
+    """What programs inherit now and did not when the session began, those that decide which code runs first."""
+    before, now = first.environment, state.environment
+    changed = (name for name in {**before, **now} if before.get(name) != now.get(name))
+    for name in sorted(changed, key=lambda name: (not SENSITIVE.fullmatch(_text(name)), name)):
+        yield _text(name), _text(now[name]) if name in now else None
+    if state.umask != first.umask:
+        yield "umask", _text(state.umask)
+
+
 def _text(value: bytes) -> str:
-    return value.decode("utf-8", "replace")
+    """Bytes that are no text are escaped: two values never read the same."""
+    return value.decode("utf-8", "backslashreplace")

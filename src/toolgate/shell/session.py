@@ -93,9 +93,9 @@ class ShellSession:
         """The state that a command with this access is given; command analysis follows its functions and aliases."""
         return self._parts()[1].for_access(access)
 
-    def fresh_state(self) -> ShellState:
+    def fresh_state(self, access: Access = "write") -> ShellState:
         """The state that a command is given right after a restart."""
-        return self._parts()[1].first
+        return self._parts()[1].first(access)
 
     def carried(self) -> str | None:
         """The state as text, for another process to go on from; None if there is nothing to carry."""
@@ -185,7 +185,7 @@ class ShellSession:
             writable = (self._root, *map(os.path.realpath, self._options.roots))
             layer = self._layer or choose_layer(self._options.sandbox, writable, self._options.bubblewrap)
             starter = Starter(self._root, layer, self._options, self._host)
-            self._made = starter, Memory(initial(self._root, starter.environment))
+            self._made = starter, _memory(self._root, starter)
         return self._made
 
     def _begin(self, command: str, access: Access, roots: Sequence[str], on_output: OnOutput | None) -> Run:
@@ -278,3 +278,9 @@ class ShellSession:
             moved=moved,
         )
         return answer.result(self.cwd)
+
+
+def _memory(root: str, starter: Starter) -> Memory:
+    lower, full = starter.environment("write"), starter.environment("full")
+    first = initial(root, lower)
+    return Memory(first, first if full == lower else initial(root, full))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import get_args
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
@@ -17,6 +18,7 @@ from toolgate.shell.sandbox.groups import ControlGroup
 from toolgate.shell.sandbox.layer import Layer
 from toolgate.shell.sandbox.orphans import end_orphans
 from toolgate.shell.sandbox.places import Places
+from toolgate.shell.sandbox.plan import is_below
 from toolgate.shell.sandbox.view import TEMPORARY, Views
 from toolgate.shell.state import ShellState
 from toolgate.workspace.threads import Stop, in_thread
@@ -31,12 +33,13 @@ class Starter:
         self._options = options
         self._bash = find_bash((root, *map(os.path.realpath, options.roots)), host.get("PATH"))
         self.places = Places(root)
+        path = tuple(place for place in search_path(host) if not _can_be_filled(place, home))
         try:
             self.views = Views(
                 root,
                 self.places,
                 home=home,
-                path=search_path(host),
+                path=path,
                 readable=options.readable,
                 roots=options.roots,
                 hidden=options.hidden,
@@ -46,12 +49,16 @@ class Starter:
         except BaseException:
             self.places.remove()
             raise
-        self.environment = environment(
-            host,
-            home=self._home(home),
-            temporary=TEMPORARY if layer.mounts else self.places.temporary,
-            passed=options.passed_environment,
-        )
+        self._environments = {
+            access: environment(
+                host,
+                path=path,
+                home=self._home(access, home),
+                temporary=TEMPORARY if layer.mounts else self.places.temporary(access),
+                passed=options.passed_environment,
+            )
+            for access in get_args(Access)
+        }
         self._group = ControlGroup(processes=options.processes, memory=options.memory_bytes)
         self._files: dict[ShellProcess, tuple[str, int]] = {}
         self._free: list[tuple[str, int]] = []
@@ -59,10 +66,14 @@ class Starter:
         self._spares: list[ShellProcess] = []
         self._kills = 0
 
-    def _home(self, real: str) -> str:
+    def _home(self, access: Access, real: str) -> str:
         if self.layer.mounts:
             return self.views.home
-        return real if self.layer.name == "off" else self.places.home
+        return real if self.layer.name == "off" else self.places.home(access)
+
+    def environment(self, access: Access) -> Mapping[str, str]:
+        """The environment in which a session's first command with this access begins."""
+        return self._environments[access]
 
     def start(self, access: Access, state: ShellState, roots: Sequence[str] = ()) -> ShellProcess:
         """A shell with this state; one that was started in advance if it fits."""
@@ -107,7 +118,7 @@ class Starter:
             start = Start(
                 layer=self.layer,
                 view=self.views.view(access, file[0], roots),
-                environment=self.environment,
+                environment=self.environment(access),
                 limits=self._options.ulimits,
                 state_file=file[1],
                 group=self._group,
@@ -183,3 +194,15 @@ class Starter:
         end_orphans()
         self._group.remove()
         self.places.remove()
+
+
+def _can_be_filled(place: str, home: str) -> bool:
+    """Whether commands could put programs into a directory of PATH: it is in their private home or temp.
+
+    What exists on the host is mounted there read-only. The rest would be found, under any name, by later commands.
+    """
+    for area in (home, TEMPORARY, "/var/tmp"):
+        for path in (place, os.path.realpath(place)):
+            if path == area or (is_below(path, area) and not os.path.isdir(place)):
+                return True
+    return False

@@ -14,7 +14,7 @@ SENSITIVE = re.compile(
     r"PATH|LD_.*|BASH_ENV|ENV|IFS|GIT_.*|.*PAGER|PS4|PROMPT_COMMAND|EDITOR|VISUAL|LESSOPEN|LESSCLOSE|CDPATH|SHELL"
     r"|PYTHON.*|NODE_OPTIONS|NODE_PATH|PERL5.*|RUBYOPT|RUBYLIB|MAKEFLAGS|RUSTC.*|CARGO_.*|.*_WRAPPER|SSH_.*|DYLD_.*"
 )
-"""Exported variables that decide which code runs; a change of one is shown to whoever is asked."""
+"""Exported variables that decide which code runs: of all that changed, these are shown first."""
 
 
 @dataclass(frozen=True, slots=True)

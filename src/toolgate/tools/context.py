@@ -59,6 +59,8 @@ class ToolContext:
         """The call that is being handled."""
         self.plan: Plan | None = None
         """What `prepare` returned for the call that is being handled."""
+        self.approved = False
+        """Whether a person has allowed that plan, now or earlier in the session."""
         self.visible_tools: Callable[[], list[ToolDefinition]] | None = None
         """What the caller of the call that is being handled may use."""
         self.on_output: Callable[[Literal["stdout", "stderr"], str], None] | None = None

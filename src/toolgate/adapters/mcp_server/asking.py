@@ -14,23 +14,25 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
-FORM: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "remember": {
-            "type": "boolean",
-            "title": "Also allow exactly this call again, in this session",
-            "default": False,
-        }
-    },
+_REMEMBER: dict[str, Any] = {
+    "type": "boolean",
+    "title": "Also allow exactly this call again, in this session",
+    "default": False,
 }
-"""Accepting the form allows the call, declining or closing it does not."""
 
 
 def can_ask(session: ServerSession) -> bool:
     """Whether the client shows forms to a person."""
     offered = session.client_capabilities.elicitation if session.client_capabilities else None
     return offered is not None and (offered.form is not None or offered.url is None)
+
+
+def form(request: ApprovalRequest) -> dict[str, Any]:
+    """The form: accepting it allows the call, declining or closing it does not.
+
+    Remembering is offered only where the call will do the same again.
+    """
+    return {"type": "object", "properties": {"remember": _REMEMBER} if request.rule else {}}
 
 
 def question(request: ApprovalRequest) -> str:
@@ -57,7 +59,7 @@ class Elicitation:
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Send the form and wait for the answer."""
-        asked = self._ctx.session.elicit_form(question(request), FORM, self._ctx.request_id)
+        asked = self._ctx.session.elicit_form(question(request), form(request), self._ctx.request_id)
         try:
             return approval_of(await asyncio.wait_for(asked, self._seconds))
         except TimeoutError:

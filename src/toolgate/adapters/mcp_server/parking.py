@@ -14,7 +14,7 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from toolgate.adapters.mcp_server.asking import FORM, approval_of, question
+from toolgate.adapters.mcp_server.asking import approval_of, form, question
 from toolgate.adapters.mcp_server.live import LiveOutput
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolResult
@@ -80,8 +80,8 @@ class Parking:
         self._timers[state] = asyncio.get_running_loop().call_later(self._seconds, self._expire, state)
         if len(self._parked) > MOST:
             self._expire(next(iter(self._parked)))
-        form = types.ElicitRequestFormParams(message=question(request), requested_schema=FORM)
-        asks = types.ElicitRequest(params=form).model_dump(by_alias=True, mode="json", exclude_none=True)
+        params = types.ElicitRequestFormParams(message=question(request), requested_schema=form(request))
+        asks = types.ElicitRequest(params=params).model_dump(by_alias=True, mode="json", exclude_none=True)
         return {"resultType": "input_required", "inputRequests": {KEY: asks}, "requestState": state}
 
     def resume(self, params: types.CallToolRequestParams, arguments: str) -> Running:

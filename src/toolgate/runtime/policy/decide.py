@@ -126,14 +126,26 @@ class Policy:
         verdict = _strictest([*self._trusted(tool_name, call, plan), *self._tightening(tool_name, call, plan)])
         if verdict is not None and verdict.decision == "deny":
             return verdict
-        if self._remembered and not _is_full(plan) and self.fingerprint(tool_name, arguments, plan) in self._remembered:
+        if self.remembers(tool_name, arguments, plan):
             rule = memory.shown(tool_name, arguments, plan)
             return Verdict(decision="allow", rule=rule, reason="remembered in this session", layer="session")
         return verdict
 
+    def can_remember(self, plan: Plan | None) -> bool:
+        """Whether the same call will do the same thing again, so that one answer can be for all of them."""
+        return plan is None or (plan.access != "full" and not plan.once)
+
+    def remembers(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> bool:
+        """Whether a person has allowed exactly this call for the rest of the session."""
+        known = self._remembered
+        return bool(known) and self.can_remember(plan) and self.fingerprint(tool_name, arguments, plan) in known
+
     def remember(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> None:
-        """Allow exactly this call, as it was planned, for the rest of the session; never one with full access."""
-        if not _is_full(plan):
+        """Allow exactly this call, as it was planned, for the rest of the session.
+
+        Never one with full access, and never one of which something is only known when it runs.
+        """
+        if self.can_remember(plan):
             self._remembered.add(self.fingerprint(tool_name, arguments, plan))
 
     def fingerprint(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> str:
@@ -146,8 +158,10 @@ class Policy:
 
     def rule_shown(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> str:
         """The rule that `remember` would store, as a person reads it before it is stored."""
-        if _is_full(plan):
+        if plan is not None and plan.access == "full":
             return f"{tool_name} with full access is asked about every time: nothing is remembered"
+        if plan is not None and plan.once:
+            return f"this call is asked about every time: {plan.once}"
         return memory.shown(tool_name, arguments, plan)
 
     def _place(self, placed: _Placed) -> None:
@@ -206,10 +220,6 @@ def _suspected(rules: Iterable[_Placed], suspects: Iterable[tuple[str, ...]]) ->
 def _commands(tool_name: str, plan: Plan | None) -> tuple[tuple[str, ...], ...]:
     """The commands to judge one by one; for every other call a single, empty one."""
     return (plan.commands if plan is not None and tool_name == SHELL else ()) or ((),)
-
-
-def _is_full(plan: Plan | None) -> bool:
-    return plan is not None and plan.access == "full"
 
 
 _RANK: dict[str | None, int] = {"allow": 0, None: 1, "ask": 2, "deny": 3}

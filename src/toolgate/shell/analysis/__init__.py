@@ -4,9 +4,10 @@ import re
 
 from toolgate.shell.analysis.around import surroundings
 from toolgate.shell.analysis.plan import Assignment, CommandPlan, Kind, Redirection, Surroundings
+from toolgate.shell.analysis.request import request_detail, request_summary
 from toolgate.shell.analysis.scope import FULL, QUICK, Findings, Limits, Scope
 from toolgate.shell.analysis.simple import run
-from toolgate.shell.analysis.visible import request_detail, squeezed, visible
+from toolgate.shell.analysis.visible import squeezed, visible
 from toolgate.shell.analysis.walk import sequence, walk
 from toolgate.shell.words import UNRESOLVED
 
@@ -20,6 +21,7 @@ __all__ = [
     "analyse",
     "analyse_quickly",
     "request_detail",
+    "request_summary",
     "squeezed",
     "surroundings",
     "visible",
@@ -55,6 +57,7 @@ def _found(command: str, around: Surroundings | None, limits: Limits) -> Finding
         scope.found.unclear(f"it contains the character \\x{ord(match.group()):02x}, which is no text")
     if len(command) > MAX_TEXT:
         scope.found.unclear(f"it is longer than {MAX_TEXT} characters")
+        scope.found.unresolved["it is too long to be followed"] = None
         return scope.found
     walk(scope, command)
     _check_evaluated(scope)

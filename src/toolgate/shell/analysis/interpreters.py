@@ -95,7 +95,7 @@ def _script(scope: Scope, name: str, word: Word, use: Callable[[str], None]) -> 
         scope.found.unclear(f"the script of '{name}' is only known when it runs")
     elif name in SHELLS or name in (".", "source"):
         for path in paths:
-            scope.follow(path)
+            scope.follow(path, here=name not in SHELLS)
 
 
 def _code(scope: Scope, name: str, code: Sequence[Word]) -> None:

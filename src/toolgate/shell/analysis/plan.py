@@ -104,6 +104,14 @@ class CommandPlan:
     """Why it is potentially dangerous; a person is asked if there is any reason."""
     scripts: tuple[str, ...] = ()
     """Files inside the root (relative to it) whose content is run."""
+    inputs: tuple[str, ...] = field(default=(), compare=False)
+    """Other files inside the root (relative to it) whose content decides what the command does."""
+    definitions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False)
+    """The shell's functions and aliases that it uses."""
+    variables: tuple[str, ...] = field(default=(), compare=False)
+    """Variables whose values it uses."""
+    unresolved: tuple[str, ...] = field(default=(), compare=False)
+    """What is only known when it runs: the same text may do something else the next time."""
     heredocs: tuple[str, ...] = ()
     suspects: tuple[tuple[str, ...], ...] = ()
     """The words of programs that are not known: any of them may be a command that the program runs."""

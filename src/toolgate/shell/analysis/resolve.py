@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from toolgate.shell.analysis.scope import Scope, Stdin
@@ -10,6 +11,7 @@ from toolgate.shell.syntax import Lexeme, Part, Simple
 from toolgate.shell.words import UNRESOLVED, Word
 
 _PIPE = Stdin("pipe")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def resolve(scope: Scope, lexeme: Lexeme) -> Word:
@@ -17,6 +19,8 @@ def resolve(scope: Scope, lexeme: Lexeme) -> Word:
     if lexeme.parts is None:
         return Word(lexeme.raw, True, False, lexeme.raw)
     text, bare, known, quoted = "", "", True, False
+    if any(part.kind in ("expression", "assign") for part in lexeme.parts):
+        scope.found.variables.update(dict.fromkeys(_NAME.findall(lexeme.raw)))
     for part in lexeme.parts:
         value = _value(scope, part)
         known = known and part.kind in ("bare", "quoted")
@@ -28,7 +32,10 @@ def resolve(scope: Scope, lexeme: Lexeme) -> Word:
     if bare.startswith("~"):
         home = scope.around.home
         text = home + text[1:] if home and bare[1:2] in ("", "/") else text
-    return Word(text, known and not _expands(bare), quoted, lexeme.raw)
+    expands = _expands(bare)
+    if expands and _depends_on_files(bare):
+        scope.found.unresolved[f"'{lexeme.raw}' stands for whatever matches it"] = None
+    return Word(text, known and not expands, quoted, lexeme.raw)
 
 
 def _expands(bare: str) -> bool:
@@ -36,6 +43,12 @@ def _expands(bare: str) -> bool:
     if "*" in bare or "?" in bare or bare.startswith("~") or bare.find("[") < bare.rfind("]"):
         return True
     return "{" in bare and "}" in bare and ("," in bare or ".." in bare)
+
+
+def _depends_on_files(bare: str) -> bool:
+    """Whether unquoted text stands for files that match, or for another directory of the shell's (`~-`, `~name`)."""
+    braces_or_home = not any(character in bare for character in "*?[") and (bare[0] != "~" or bare[1:2] in ("", "/"))
+    return not braces_or_home
 
 
 def resolve_parts(scope: Scope, parts: Iterable[Part]) -> None:
@@ -51,6 +64,7 @@ def _value(scope: Scope, part: Part) -> str:
         return _variable(scope, part.text)
     if part.kind == "run":
         return _run(scope, part)
+    scope.found.unresolved["it computes a value"] = None
     if part.kind == "assign":
         assign(scope, part.text, Word(UNRESOLVED, False), None)
     elif part.kind == "unclear":
@@ -69,6 +83,9 @@ def is_code(part: Part) -> bool:
 
 def _run(scope: Scope, part: Part) -> str:
     """A substitution: its commands run in a shell of their own."""
+    only_pwd = _only_pwd(part)
+    if not only_pwd:
+        scope.found.unresolved["it uses what another command prints"] = None
     if part.code is None or not scope.descend():
         return UNRESOLVED
     outside = scope.save()
@@ -77,7 +94,7 @@ def _run(scope: Scope, part: Part) -> str:
     scope.statements(part.code)
     scope.restore(outside)
     scope.depth -= 1
-    return _variable(scope, "PWD") if _only_pwd(part) else UNRESOLVED
+    return _variable(scope, "PWD") if only_pwd else UNRESOLVED
 
 
 def _only_pwd(part: Part) -> bool:
@@ -99,4 +116,6 @@ def _variable(scope: Scope, name: str) -> str:
     if name == "PWD" and len(scope.cwds) == 1 and cwd is not None:
         root = around.root.rstrip("/")
         return cwd if cwd.startswith("/") else root if cwd == "." else f"{root}/{cwd}"
+    scope.found.variables[name] = None
+    scope.found.unresolved[f"'${name}' may have another value"] = None
     return UNRESOLVED

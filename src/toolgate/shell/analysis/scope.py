@@ -54,6 +54,10 @@ class Findings:
         self.unknown: set[str] = set()
         """Those of the dangers that are about what is not known."""
         self.scripts: dict[str, None] = {}
+        self.inputs: dict[str, None] = {}
+        self.definitions: dict[str, str] = {}
+        self.variables: dict[str, None] = {}
+        self.unresolved: dict[str, None] = {}
         self.heredocs: list[str] = []
         self.suspects: dict[tuple[str, ...], None] = {}
         self.changes = False
@@ -74,6 +78,7 @@ class Findings:
         """A limit is reached."""
         self.exhausted = True
         self.unclear(f"{what} is too large to analyse")
+        self.unresolved[f"{what} is too large to analyse"] = None
 
     def unclear(self, reason: str) -> None:
         """A reason to ask that no rule can answer: what runs is not known."""
@@ -91,6 +96,10 @@ class Findings:
             assignments=tuple(self.assignments),
             dangers=tuple(self.dangers),
             scripts=tuple(self.scripts),
+            inputs=tuple(path for path in self.inputs if path not in self.scripts),
+            definitions=self.definitions,
+            variables=tuple(self.variables),
+            unresolved=tuple(self.unresolved),
             heredocs=tuple(self.heredocs),
             suspects=tuple(self.suspects),
             read_only=not self.changes,
@@ -199,10 +208,15 @@ class Scope:
         self.found.too_large()
         return False
 
+    def unfollowed(self, reason: str) -> None:
+        """Note that a part of the command line was not looked at."""
+        self.found.unclear(reason)
+        self.found.unresolved[reason] = None
+
     def descend(self) -> bool:
         """One level down, if that can still be followed; the caller comes up again by `depth -= 1`."""
         if self.depth >= MAX_DEPTH:
-            self.found.unclear("it is nested too deeply to follow")
+            self.unfollowed("it is nested too deeply to follow")
             return False
         self.depth += 1
         return True
@@ -286,6 +300,17 @@ class Scope:
         elif unknown:
             self.found.danger(f"it writes to '{word.raw or word.text}', which is only known when it runs", sure=False)
 
+    def input(self, word: Word) -> None:
+        """Note a file whose content decides what the command does."""
+        place = self.place(word.text)
+        if place.where is Where.free:
+            return
+        if place.where is not Where.inside or not word.known:
+            self.found.unresolved[f"it reads '{word.raw or word.text}'"] = None
+            return
+        for path in place.paths:
+            self.found.inputs[path] = None
+
     def script(self, word: Word) -> tuple[str, ...]:
         """Note a file whose content is run; where it may be inside the root."""
         place = self.path(word.text)
@@ -295,13 +320,13 @@ class Scope:
             self.found.scripts[path] = None
         return place.paths
 
-    def follow(self, path: str) -> None:
-        """Look at what a script of the project runs, as far as that is plain.
+    def follow(self, path: str, *, here: bool = False) -> None:
+        """Look at what a script of the project runs, in a shell of its own or (`here`) in this one.
 
         Its commands and what they surely do count; what only the shell knows does not, as in any other program.
         """
         if path in self.written:
-            self.found.unclear(f"it runs '{path}', which it writes itself")
+            self.unfollowed(f"it runs '{path}', which it writes itself")
             return
         text = self.around.content(path)
         if text is None or (name := f"./{path}") in self.expanding:
@@ -318,6 +343,10 @@ class Scope:
             outer.too_large(f"the script '{path}'")
         outer.scripts.update(inner.scripts)
         outer.suspects.update(inner.suspects)
+        outer.inputs.update(inner.inputs)
+        if here:
+            outer.variables.update(inner.variables)
+            outer.unresolved.update({f"in '{path}': {reason}": None for reason in inner.unresolved})
         outer.commands.update({words: None for words in inner.commands if words[0] not in NO_COMMANDS})
         for reason in inner.dangers:
             if reason not in inner.unknown:

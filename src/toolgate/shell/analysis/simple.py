@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from toolgate.shell.analysis import copying, dangers, files, interpreters, programs, runners
 from toolgate.shell.analysis.abbreviations import spelled_out
+from toolgate.shell.analysis.binding import bind
 from toolgate.shell.analysis.git import git
 from toolgate.shell.analysis.known import (
     NO_PATHS,
@@ -50,6 +51,7 @@ def run(scope: Scope, words: Sequence[Word]) -> None:
     if not system and _redefined(scope, words):
         return
     words = spelled_out(words)
+    bind(scope, words)
     handler = _HANDLERS.get(name)
     if handler is not git:
         found.commands[tuple([word.text for word in words])] = None
@@ -79,6 +81,7 @@ def _program(scope: Scope, words: Sequence[Word]) -> None:
     if base in WELL_KNOWN or base in dangers.ALWAYS:
         found.commands[(base, *(word.text for word in words[1:]))] = None
     scope.script(words[0])
+    bind(scope, words)
     dangers.verbs(scope, [words[0]._replace(text=base), *words[1:]])
     if base in WRAPPERS or base in interpreters.SHELLS or interpreters.is_interpreter(base):
         scope.run([words[0]._replace(text=base), *words[1:]])
@@ -101,10 +104,12 @@ def _redefined(scope: Scope, words: Sequence[Word]) -> bool:
         if name in around.aliases and not words[0].quoted:
             rest = " ".join(word.raw or word.text for word in words[1:])
             scope.found.changes = True
+            scope.found.definitions[name] = around.aliases[name]
             scope.code(f"{around.aliases[name]} {rest}", here=True)
             return True
         if name in around.functions:
             scope.found.changes = True
+            scope.found.definitions[name] = around.functions[name]
             scope.found.commands[tuple(word.text for word in words)] = None
             scope.code(around.functions[name], here=True)
             return True

@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
 
 _HIDING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories that print as nothing, or as something else than they are."""
@@ -47,31 +46,3 @@ def _count(run: re.Match[str]) -> str:
     if "\n" in found:
         return f"\n⟨{found.count(chr(10))} line breaks, {len(found)} characters of blank space⟩\n"
     return f" ⟨{len(found)} blanks⟩ "
-
-
-def request_detail(
-    command: str,
-    *,
-    cwd: str = ".",
-    access: str = "write",
-    reasons: Sequence[str] = (),
-    environment: Mapping[str, str] | None = None,
-    scripts: Mapping[str, str] | None = None,
-    description: str = "",
-) -> str:
-    """What a person is shown before `command` runs: made from the text that will run, and from nothing else.
-
-    `environment` are the shell's changes that reach it, `scripts` the files that it runs with their hashes. What the
-    model says about the command is quoted and labelled as such. Where blank space is left out, the whole text follows.
-    """
-    shown = visible(command)
-    short = squeezed(shown)
-    lines = [short, "", f"in: {visible(cwd, keep='')}   access: {access}"]
-    lines += [f"because: {visible(reason, keep='')}" for reason in reasons]
-    lines += [f"with {visible(f'{name}={value}', keep='')}" for name, value in (environment or {}).items()]
-    lines += [f"runs {visible(path, keep='')} (sha256 {digest})" for path, digest in (scripts or {}).items()]
-    if description:
-        lines.append(f"the model says (not verified): {squeezed(visible(description, keep=''))}")
-    if short != shown:
-        lines += ["", f"the whole command, {len(command)} characters:", visible(command, keep="")]
-    return "\n".join(lines)

@@ -35,7 +35,7 @@ def walk(scope: Scope, text: str) -> None:
     try:
         code = Grammar(text, scope.depth).program()
     except UnparsableError as error:
-        scope.found.unclear(f"it cannot be followed as bash: {error}")
+        scope.unfollowed(f"it cannot be followed as bash: {error}")
         _pieces(scope, text)
         return
     sequence(scope, code)
@@ -167,6 +167,7 @@ def _opened(scope: Scope, redirect: Redirect) -> Stdin | None:
         return None
     if operator in ("<", "<&"):
         scope.path(target.text)
+        scope.input(target)
         return Stdin("file", target)
     scope.write(target, append=operator in (">>", "&>>", "<>"))
     return None

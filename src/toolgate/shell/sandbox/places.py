@@ -1,4 +1,4 @@
-"""The directory of a session outside the sandbox: private temp, private home, exchange files, spilled output."""
+"""The directory of a session outside the sandbox: private homes and temps, exchange files, spilled output."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.plan import Access
 from toolgate.shell.sandbox import leftovers
 from toolgate.shell.sandbox.plan import is_below
 
@@ -36,8 +37,10 @@ class Places:
         for parent in parents:
             leftovers.sweep_once(parent)
         self.base, self._exchange = (path for path, _ in made)
-        self.temporary = self._directory("tmp")
-        self.home = self._directory("home")
+        self._temporary = self._directory("tmp")
+        self._home = self._directory("home")
+        self._full_temporary = self._directory("full-tmp")
+        self._full_home = self._directory("full-home")
         self.output = self._directory("output")
         self.nothing = self._directory("nothing")
         self.view = self._directory("view")
@@ -50,6 +53,18 @@ class Places:
         path = os.path.join(self.base, name)
         os.mkdir(path, 0o700)
         return path
+
+    def home(self, access: Access) -> str:
+        """The private home of commands with this access.
+
+        `full` has one of its own: programs read their configuration from it, and commands that nobody approved must
+        not write that.
+        """
+        return self._full_home if access == "full" else self._home
+
+    def temporary(self, access: Access) -> str:
+        """The private directory for temporary files of commands with this access; `full` has one of its own."""
+        return self._full_temporary if access == "full" else self._temporary
 
     def new_file(self, kind: str) -> tuple[str, int]:
         """A new private file and its descriptor."""

@@ -90,7 +90,8 @@ class Views:
             yield from cover(place, self._keys)
         for place in self._readable:
             yield place, "read"
-        for place in (self.places.temporary, self.places.home, state_file, *(roots if access == "full" else ())):
+        own = (self.places.temporary(access), self.places.home(access))
+        for place in (*own, state_file, *(roots if access == "full" else ())):
             yield place, "write"
         yield from root_grants(self.root, access, [os.path.join(self.root, RUNTIME), *self._hidden, *self._secrets])
 
@@ -104,9 +105,9 @@ class Views:
         yield Mount("dev", "/dev")
         yield Mount("dir", "/var")
         yield Mount("symlink", "/var/tmp", "../tmp")
-        yield Mount("rw", TEMPORARY, self.places.temporary)
-        yield Mount("rw", self.home, self.places.home)
-        yield from self._anchored(self._inner(access, roots))
+        yield Mount("rw", TEMPORARY, self.places.temporary(access))
+        yield Mount("rw", self.home, self.places.home(access))
+        yield from self._anchored(access, self._inner(access, roots))
         yield from self._in_root(access)
         yield Mount("rw", STATE, state_file)
         yield Mount("seal", "/proc")
@@ -147,15 +148,16 @@ class Views:
     def _mask(self, path: str, is_directory: bool) -> Mount:
         return Mount("ro", path, self.places.nothing if is_directory else self.places.empty)
 
-    def _anchored(self, mounts: Iterable[Mount]) -> Iterator[Mount]:
+    def _anchored(self, access: Access, mounts: Iterable[Mount]) -> Iterator[Mount]:
         """Mount points inside the private home and temp, never deeper than one level in what commands can change.
 
         Whatever lies deeper is mounted in a fresh tmpfs on that level: a link that a command planted on the way to a
         mount point would otherwise lead the next sandbox's set-up somewhere else.
         """
+        areas = ((TEMPORARY, self.places.temporary(access)), (self.home, self.places.home(access)))
         done: set[str] = set()
         for mount in mounts:
-            for area, directory in ((TEMPORARY, self.places.temporary), (self.home, self.places.home)):
+            for area, directory in areas:
                 if not is_below(mount.target, area) or any(
                     mount.target == other or is_below(mount.target, other) for other in done
                 ):

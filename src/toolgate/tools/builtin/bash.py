@@ -15,7 +15,7 @@ from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Access, Plan
 from toolgate.tools.base import Reroute, Tool
 from toolgate.tools.builtin.bash_answer import answered, answered_kept, answered_restart, category_of, data_of, render
-from toolgate.tools.builtin.bash_plan import parsed, plan_of
+from toolgate.tools.builtin.bash_plan import is_as_planned, parsed, plan_of
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 
@@ -67,7 +67,7 @@ class BashTool(Tool[BashParams]):
     async def execute(self, params: BashParams, context: ToolContext) -> ToolResponse:
         """Run what was planned, if the shell is still as it was."""
         now = await plan_of(params, context)
-        if context.plan is not None and now.model_dump() != context.plan.model_dump():
+        if context.plan is not None and not is_as_planned(now, context.plan, context.approved):
             raise ToolError(
                 ErrorCode.CONFLICT,
                 "The shell or a script of this command changed after it was planned; nothing was run.",

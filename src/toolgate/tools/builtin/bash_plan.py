@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from toolgate.errors import ToolError
@@ -12,6 +14,8 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from toolgate.shell.analysis import CommandPlan
     from toolgate.shell.commands import Native, Outcome
     from toolgate.shell.result import SandboxReport
@@ -21,10 +25,23 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 _LARGEST_COMMAND = 1 << 20
-_FEW_SCRIPTS = 4
-"""How many scripts are hashed on the event loop."""
+_FEW_FILES = 4
+"""How many files are hashed on the event loop."""
 _LARGEST_SCRIPT = 1 << 20
 """Bytes of a script that are hashed; a larger one is known by its identity and its times."""
+_MOST_REASONS = 5
+_UNSET = frozenset({"CDPATH", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "PPID", "UID", "EUID", "PWD"})
+"""Variables that need not be shown where the session does not set them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """What `prepare` hands to `execute`."""
+
+    scripts: Mapping[str, str]
+    """The files that run, with the hashes that were shown."""
+    detail: str
+    """The request without the files that the command reads."""
 
 
 def parsed(params: BashParams, context: ToolContext) -> Outcome:
@@ -50,6 +67,17 @@ async def plan_of(params: BashParams, context: ToolContext) -> Plan:
             "Make the call without them.",
         )
     return _about_the_session(f"Run: {params.command[:200]}")
+
+
+def is_as_planned(now: Plan, planned: Plan, approved: bool) -> bool:
+    """Whether nothing has changed since the plan was made.
+
+    What an approved command reads counts as well; other commands may read what is being written.
+    """
+    if approved or planned.payload is None:
+        return now.model_dump() == planned.model_dump()
+    without = {"detail"}
+    return now.payload == planned.payload and now.model_dump(exclude=without) == planned.model_dump(exclude=without)
 
 
 def _restart(params: BashParams) -> Plan:
@@ -82,7 +110,7 @@ async def _native(native: Native, params: BashParams, context: ToolContext) -> P
         return _described(analysed, native, params, context, report, shell)
 
     quick = analyse_quickly(command, around)
-    if quick is not None and len(quick.scripts) <= _FEW_SCRIPTS:
+    if quick is not None and len(quick.scripts) + len(quick.inputs) <= _FEW_FILES:
         return plan(quick)
     return await asyncio.to_thread(lambda: plan(analyse(command, around)))
 
@@ -93,12 +121,12 @@ def _described(
     params: BashParams,
     context: ToolContext,
     report: SandboxReport,
-    shell: tuple[ShellState, str, dict[str, str]],
+    shell: tuple[ShellState, str, dict[str, str | None]],
 ) -> Plan:
-    from toolgate.shell.analysis import request_detail, squeezed, visible
+    from toolgate.shell.analysis import request_detail, request_summary
 
     workspace, command = context.require_workspace(), native.command
-    _, cwd, changes = shell
+    state, cwd, changes = shell
     reasons = list(analysed.dangers)
     if params.access == "full":
         reasons.append("full access: network, and more than the project")
@@ -107,16 +135,24 @@ def _described(
     elsewhere = _looked_up_elsewhere(changes, context)
     reasons += [f"PATH finds programs in {place!r}, which an earlier command put there" for place in elsewhere]
     how = " in the background" if params.background else " (it goes on in the background)" if native.keep else ""
+    once = _once(analysed, state)
+    scripts = {path: _digest(workspace, path) for path in analysed.scripts}
+    inputs = {path: _digest(workspace, path) for path in analysed.inputs}
+    shown = partial(
+        request_detail,
+        command,
+        cwd=cwd,
+        access=params.access,
+        reasons=reasons,
+        values=_values(analysed, state, changes),
+        environment=changes,
+        scripts=scripts,
+        definitions=analysed.definitions,
+        once=once,
+    )
     return Plan(
-        summary=f"Run{how}: {squeezed(visible(command, keep=''))[:200]}",
-        detail=request_detail(
-            command,
-            cwd=cwd,
-            access=params.access,
-            reasons=reasons,
-            environment=changes,
-            scripts={path: _digest(workspace, path) for path in analysed.scripts},
-        ),
+        summary=f"Run{how}: {request_summary(command)}",
+        detail=shown(inputs=inputs),
         access=params.access,
         resources=(".",),
         commands=analysed.commands,
@@ -125,29 +161,57 @@ def _described(
         suspects=analysed.suspects,
         asks=bool(reasons),
         reason="; ".join(reasons),
+        once=once,
+        payload=Steps(scripts=scripts, detail=shown()),
     )
 
 
-def _shell_for(params: BashParams, context: ToolContext) -> tuple[ShellState, str, dict[str, str]]:
+def _once(analysed: CommandPlan, state: ShellState) -> str:
+    """Why the same text may do something else the next time, so that an answer is for this call only."""
+    reasons = list(analysed.unresolved)
+    if "CDPATH" in analysed.variables and b"CDPATH" in state.variables:
+        reasons.append("'CDPATH' decides where 'cd' leads")
+    more = f"; and {len(reasons) - _MOST_REASONS} more reasons" if len(reasons) > _MOST_REASONS else ""
+    return "; ".join(reasons[:_MOST_REASONS]) + more
+
+
+def _values(analysed: CommandPlan, state: ShellState, changes: dict[str, str | None]) -> dict[str, str | None]:
+    """The values of the variables that the command uses and does not set itself."""
+    own = {assigned.name for assigned in analysed.assignments}
+    found: dict[str, str | None] = {}
+    for name in analysed.variables:
+        if name == "OLDPWD":
+            found[name] = state.previous.decode(errors="backslashreplace")
+        variable = state.variables.get(name.encode())
+        if variable is not None and name not in changes:
+            value = variable.literal if variable.value is None else variable.value
+            found[name] = None if value is None else value.decode(errors="backslashreplace")
+        elif variable is None and name not in own and name not in _UNSET and name.isidentifier():
+            found.setdefault(name, None)
+    return found
+
+
+def _shell_for(params: BashParams, context: ToolContext) -> tuple[ShellState, str, dict[str, str | None]]:
     """The state that the command will find, its directory and what changed in its environment."""
     shell = context.shell
     if params.restart:
-        return shell.fresh_state(), ".", {}
+        return shell.fresh_state(params.access), ".", {}
     return shell.state(params.access), shell.cwd, dict(shell.view(params.access).changes)
 
 
-def _looked_up_elsewhere(changes: dict[str, str], context: ToolContext) -> list[str]:
+def _looked_up_elsewhere(changes: dict[str, str | None], context: ToolContext) -> list[str]:
     """Directories outside the project that a command has put into `PATH`: any word may then be anything.
 
     Those inside the project are followed by the analysis, which knows what lies in them.
     """
-    if "PATH" not in changes:
+    path = changes.get("PATH")
+    if path is None:
         return []
     root = str(context.require_workspace().root)
     before = context.shell.fresh_state().environment.get(b"PATH", b"").decode(errors="replace").split(":")
     return [
         place
-        for place in dict.fromkeys(changes["PATH"].split(":"))
+        for place in dict.fromkeys(path.split(":"))
         if place.startswith("/") and place not in before and place != root and not place.startswith(f"{root}/")
     ]
 
