@@ -47,6 +47,7 @@ def check_timeout(timeout: float | None, options: ShellOptions) -> float:
 
 def check_root(workspace: Workspace, path: str) -> None:
     """What is mounted by its path must still be the directory that was opened as the root."""
+    workspace.require_present()
     opened = workspace.stat(".")
     try:
         there = os.stat(path, follow_symlinks=False)

@@ -13,7 +13,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.ids import uuid7
 from toolgate.shell.commands import COMMANDS, Native, Outcome, RoutedCall, SessionCommand, Usage, kept, run_jobs
-from toolgate.shell.commands.answer import to_bash_response
+from toolgate.shell.commands.answer import as_typed, to_bash_response
 from toolgate.shell.commands.arguments import AgentCommand, UsageError, sort_words
 from toolgate.shell.commands.bash import SYNOPSIS, help_text
 from toolgate.shell.line import Line, first_word, read_line
@@ -182,7 +182,7 @@ class CommandRouter:
     async def _call(self, routed: RoutedCall) -> CommandResult:
         arguments = from_root(routed)
         call = ToolCall(id=uuid7(), name=routed.tool_name, arguments=json.dumps(arguments))
-        return _result((await self._dispatch(call)), routed.command)
+        return _result(as_typed(await self._dispatch(call), routed, arguments), routed.command)
 
     async def _session_command(self, command: SessionCommand, command_line: str) -> CommandResult:
         jobs = getattr(self._session, "jobs", None)

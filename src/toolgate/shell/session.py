@@ -61,6 +61,9 @@ class ShellSession:
         self._host = os.environ if environment is None else environment
         self._turn = asyncio.Lock()
         self._made: tuple[Starter, Memory] | None = None
+        self._generation = workspace.generation
+        self._before: list[Starter] = []
+        """Those of a root that was deleted and has come back; background jobs may still run in their sandboxes."""
         self._current: Run | None = None
         self._watchers: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -177,6 +180,9 @@ class ShellSession:
             if made is not None:
                 slots.forget(self)
                 await made[0].shut()
+            for starter in self._before:
+                await starter.shut()
+            self._before.clear()
 
     def _parts(self) -> tuple[Starter, Memory]:
         if self._closed:
@@ -188,9 +194,20 @@ class ShellSession:
             self._made = starter, _memory(self._root, starter)
         return self._made
 
+    def _follow_root(self) -> None:
+        """Start anew, as after a restart, on a root that was deleted and has come back."""
+        if self._generation == self._workspace.generation:
+            return
+        self._generation = self._workspace.generation
+        if self._made is not None:
+            self._before.append(self._made[0])
+            self._made[0].discard()
+            self._made = None
+
     def _begin(self, command: str, access: Access, roots: Sequence[str], on_output: OnOutput | None) -> Run:
-        starter, memory = self._parts()
         check_root(self._workspace, self._root)
+        self._follow_root()
+        starter, memory = self._parts()
         process = starter.start(access, memory.for_access(access), roots)
         run = Run(command, process, self._capture("stdout", on_output), self._capture("stderr", on_output))
         run.begin()

@@ -96,13 +96,14 @@ class ToolContext:
         return session
 
     def require_workspace(self) -> Workspace:
-        """The workspace, or the failure of every tool that needs one."""
+        """The workspace, or the failure of every tool that needs one: there is none, or its directory is gone."""
         if self.workspace is None:
             raise ToolError(
                 ErrorCode.EXECUTION_ERROR,
                 "This session has no workspace.",
                 "File tools need one: the application has to pass ToolContext(workspace=Workspace(root)).",
             )
+        self.workspace.require_present()
         return self.workspace
 
     def derive(self, **changes: Any) -> ToolContext:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
-from toolgate.workspace import paths, protect
+from toolgate.workspace import paths, presence, protect
 from toolgate.workspace.confine import Confinement, Place, Walk, choose_opener
 from toolgate.workspace.file_state import ABSENT, stamp, state_of_file
 from toolgate.workspace.lines import LineIndexes
@@ -81,10 +81,21 @@ class Workspace:
         self.root = Path(real)
         """For the operator; never part of a result."""
         self._names = (real, given) if given != real else (real,)
+        self._mounted_at = presence.mount_point(real)
         self.line_indexes = LineIndexes()
         """Where lines begin in the files that were read."""
         self.swept: set[tuple[int, int]] = set()
         """Directories in which the leftovers of killed writers were removed."""
+        self.generation = 0
+        """How often the root was deleted and picked up again."""
+
+    def require_present(self) -> None:
+        """Raise `ToolError` if the root is gone; pick it up if it has come back at the same place."""
+        if presence.pick_up(self.fd, self._names[0], self._mounted_at, self._open):
+            self.generation += 1
+            self.line_indexes = LineIndexes()
+            self.swept.clear()
+            self.__dict__.pop("journal", None)
 
     @cached_property
     def journal(self) -> "Journal":

@@ -35,6 +35,7 @@ def undo(workspace: Workspace, last: Last = "call", *, session_id: str | None = 
     All files are checked before the first one is touched: where somebody else has changed one since, `UndoRefused`
     names it and nothing happens. Each file is restored atomically; `[]` means that there was nothing to take back.
     """
+    workspace.require_present()
     if workspace.stat(DIRECTORY) is None:
         return []
     with workspace.journal.open(Stop()) as journal:

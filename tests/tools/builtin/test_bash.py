@@ -466,3 +466,36 @@ async def test_a_path_outside_the_project_makes_every_word_a_question(tools: Too
     await tools("Bash", restart=True)
     await tools("Bash", command="ls")
     assert len(tools.approver.requests) == asked + 1
+
+
+@pytest.mark.parametrize("where", ["/tmp", "..", "~"])
+async def test_e14_the_directory_in_the_context_is_never_a_path_outside_the_root(tools: Toolbox, where: str) -> None:
+    (tools.root / "sub").mkdir()
+    answers = [
+        await tools("Bash", command=command)
+        for command in (f"cd {where}", "true", "false", "jobs", "tools", "read missing.txt", "read --help", "read")
+    ]
+
+    assert {answer.context["cwd"] for answer in answers} == {"(outside the root)"}
+    assert [violations(answer) for answer in answers] == [[]] * len(answers)
+    back = await tools("Bash", command=f"cd {tools.root}/sub")
+    assert back.context["cwd"] == "sub"
+
+
+@pytest.mark.parametrize("directory", ["sub/deeper", "/tmp"])
+@pytest.mark.parametrize("path", ["missing.txt", "../missing.txt", "../../../../etc/passwd", "d"])
+@pytest.mark.parametrize("command", ["read {}", "edit {} a b", "write {} content"])
+async def test_path_errors_of_agent_commands_quote_the_path_as_it_was_typed(
+    tools: Toolbox, directory: str, path: str, command: str
+) -> None:
+    (tools.root / "sub/deeper/d").mkdir(parents=True)
+    (tools.root / "sub/d").mkdir(parents=True)
+    await tools("Bash", command=f"cd {directory}")
+    answer = await tools("Bash", command=command.format(path))
+
+    if answer.data["exit_code"]:  # a missing file is written
+        assert f"'{path}'" in answer.data["stderr"]
+        assert str(tools.root) not in answer.data["stderr"]
+        assert directory not in answer.data["stderr"]
+    else:
+        assert (command, path.endswith("missing.txt")) == ("write {} content", True)

@@ -6,7 +6,8 @@ from typing import Any
 from toolgate.protocol.calls import ToolResult
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import Status, ToolResponse
-from toolgate.shell.commands.outcome import Usage
+from toolgate.shell.commands.outcome import RoutedCall, Usage
+from toolgate.workspace.oserrors import quote
 
 _STAYS_AN_ERROR = frozenset(
     {
@@ -29,6 +30,17 @@ _START_LINE = re.compile(r"start_line=(\d+)")
 def _as_offset(start_line: re.Match[str]) -> str:
     """The next step of `read_file` in the words of `read`, which counts from 0."""
     return f"--offset {int(start_line[1]) - 1}"
+
+
+def as_typed(result: ToolResult, routed: RoutedCall, arguments: dict[str, Any]) -> ToolResult:
+    """The result with a path in its error as it was typed, not as the shell's directory made it."""
+    response, typed, path = result.response, routed.arguments.get("path"), arguments.get("path")
+    if response.error is None or not typed or not path or typed == path:
+        return result
+    before, after = quote(path), quote(typed)
+    error = response.error.model_copy(update={"message": response.error.message.replace(before, after)})
+    changed = response.model_copy(update={"error": error, "text": response.text.replace(before, after)})
+    return result.model_copy(update={"response": changed, "message": result.message.replace(before, after)})
 
 
 def to_bash_response(result: ToolResult | ToolResponse, command: str) -> ToolResponse:

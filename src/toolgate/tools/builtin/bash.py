@@ -14,7 +14,15 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Access, Plan
 from toolgate.tools.base import Reroute, Tool
-from toolgate.tools.builtin.bash_answer import answered, answered_kept, answered_restart, category_of, data_of, render
+from toolgate.tools.builtin.bash_answer import (
+    answered,
+    answered_kept,
+    answered_restart,
+    category_of,
+    data_of,
+    render,
+    shown_directory,
+)
 from toolgate.tools.builtin.bash_plan import is_as_planned, parsed, plan_of
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
@@ -82,7 +90,7 @@ class BashTool(Tool[BashParams]):
         if not params.command.strip():
             return answered_restart(context.shell)
         if isinstance(outcome, Usage):
-            return usage_response(outcome).model_copy(update={"context": {"cwd": context.shell.cwd}})
+            return usage_response(outcome).model_copy(update={"context": {"cwd": shown_directory(context.shell.cwd)}})
         if isinstance(outcome, SessionCommand):
             from toolgate.tools.builtin.bash_session import run_session_command
 
@@ -129,11 +137,12 @@ async def _run(native: Native, params: BashParams, context: ToolContext) -> Tool
 
 
 def _rerouted(routed: RoutedCall, cwd: str) -> Reroute:
-    from toolgate.shell.commands.answer import to_bash_response
+    from toolgate.shell.commands.answer import as_typed, to_bash_response
     from toolgate.shell.router import from_root
 
     def answer(result: ToolResult) -> ToolResponse:
-        response = to_bash_response(result, routed.command)
-        return response.model_copy(update={"context": {**response.context, "cwd": cwd}})
+        response = to_bash_response(as_typed(result, routed, arguments), routed.command)
+        return response.model_copy(update={"context": {**response.context, "cwd": shown_directory(cwd)}})
 
-    return Reroute(tool_name=routed.tool_name, arguments=from_root(routed), answer=answer)
+    arguments = from_root(routed)
+    return Reroute(tool_name=routed.tool_name, arguments=arguments, answer=answer)

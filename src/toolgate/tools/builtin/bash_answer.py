@@ -20,6 +20,8 @@ _USAGE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """How programs say that their words do not fit; an exit code of 2 alone means many other things."""
+OUTSIDE = "(outside the root)"
+"""What `context.cwd` says where the shell's directory is not in the root: envelopes hold no path of the host."""
 _NOT_TEXT = "Bytes that are not UTF-8 text are shown as \ufffd."
 
 
@@ -32,7 +34,7 @@ def answered(result: CommandResult, timeout_ms: int, whole: Whole | None = None)
         "stdout_bytes": result.stdout_info.bytes or len(result.stdout.encode(errors="replace")),
         "stderr_bytes": result.stderr_info.bytes or len(result.stderr.encode(errors="replace")),
     }
-    context = {"cwd": result.cwd}
+    context = {"cwd": shown_directory(result.cwd)}
     if result.job_id is not None:
         data["job_id"] = result.job_id
         text = f"Started in the background as {result.job_id}. Look at it with: jobs output {result.job_id}"
@@ -47,6 +49,11 @@ def answered(result: CommandResult, timeout_ms: int, whole: Whole | None = None)
         return ToolResponse.success(data, " ".join(sentences), stats=stats, context=context)
     sentences.append(_next_step(result, data))
     return ToolResponse.partial(data, " ".join(filter(None, sentences)), stats=stats, context=context)
+
+
+def shown_directory(directory: str) -> str:
+    """The shell's directory as envelopes have it: relative to the root, or that it is outside."""
+    return OUTSIDE if directory.startswith("/") else directory
 
 
 def data_of(result: CommandResult) -> dict[str, Any]:
@@ -73,7 +80,7 @@ def answered_kept(result: CommandResult, seconds: float, whole: Whole | None = N
 def answered_restart(shell: ShellSession) -> ToolResponse:
     """The answer to `restart` alone."""
     data = {"stdout": "", "stderr": "", "exit_code": 0, "truncated": False, "sandbox": shell.sandbox().to_dict()}
-    return ToolResponse.success(data, "The shell starts anew.", context={"cwd": shell.cwd})
+    return ToolResponse.success(data, "The shell starts anew.", context={"cwd": shown_directory(shell.cwd)})
 
 
 def _ending(result: CommandResult) -> str:
