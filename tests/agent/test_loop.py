@@ -574,6 +574,16 @@ async def test_characters_that_come_in_halves_are_put_together(pieces: list[str]
     await stage.close()
 
 
+async def test_nul_reaches_the_model_and_the_transcript_as_it_is() -> None:
+    stage = await Stage.set([["a\0b", call("probe")], "x\0"], ProbeTool())
+    events = await stage.say("u\0")
+    shown = "".join(event.content for event in events if isinstance(event, TextChunk))
+    said = [message["content"] for message in await stage.transcript() if message["role"] != "tool"]
+    assert (shown, said) == ("a\0bx\0", ["u\0", "a\0b", "x\0"])
+    assert stage.model.requests[1].messages[1]["content"] == "u\0"
+    await stage.close()
+
+
 async def test_a_long_conversation_is_compacted_and_the_person_is_not_forgotten() -> None:
     probe = ProbeTool(returning(ToolResponse.success({}, "x" * 1900)))
     turns = [[call("probe", id=str(n))] for n in range(20)]

@@ -1,16 +1,20 @@
 """Addresses, files and schemas."""
 
 import asyncio
+import errno
+import os
+import shutil
 import sqlite3
 import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from toolgate.sessions import Database, SessionManager, StoreError, files
+from toolgate.sessions import Database, SessionManager, StoreError, faults, files
 from toolgate.sessions.migrate import upgrade_sqlite
 from toolgate.sessions.neighbours import Neighbours
 from toolgate.sessions.schema import HEAD
@@ -97,28 +101,124 @@ def test_alembic_and_a_new_file_come_to_the_same_schema(tmp_path: Path) -> None:
     ]
 
 
-async def test_a_file_of_another_program_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "x.db"
-    connection = sqlite3.connect(path)
+def _foreign(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE bookmarks (url TEXT)")
-    connection.close()
-    db = Database(f"sqlite:///{path}")
-    with pytest.raises(StoreError, match="belongs to another program"):
-        await db.migrate()
-    await db.close()
 
 
-async def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "x.db"
-    files.create(str(path))
-    connection = sqlite3.connect(path)
+def _with_alembic(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE alembic_version (version_num TEXT)")
+    connection.execute("INSERT INTO alembic_version VALUES ('0001')")
+    connection.execute("CREATE TABLE invoices (id INTEGER)")
+
+
+def _with_an_application_id(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA application_id = 1196444487")
+    connection.execute("PRAGMA user_version = 4")
+
+
+def _newer(connection: sqlite3.Connection) -> None:
+    files.apply_schema(connection)
     connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    connection.commit()
+
+
+def _everything(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal", "wal, open", "wal, killed"])
+@pytest.mark.parametrize(
+    ("fill", "match"),
+    [
+        (_foreign, "belongs to another program"),
+        (_with_alembic, "belongs to another program"),
+        (_with_an_application_id, "belongs to another program"),
+        (_newer, f"9999, which .* does not know .it knows up to {HEAD}"),
+    ],
+    ids=["foreign", "alembic", "application", "newer"],
+)
+async def test_what_is_not_ours_is_refused_without_a_changed_byte(
+    tmp_path: Path, fill: Callable[[sqlite3.Connection], None], match: str, mode: str
+) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    connection = sqlite3.connect(made / "x.db", isolation_level=None)
+    connection.execute(f"PRAGMA journal_mode = {mode.partition(',')[0]}").fetchall()
+    fill(connection)
+    if mode == "wal, killed":  # what is in the log is not in the file, and nobody has it open
+        shutil.copytree(made, tmp_path / "left")
+    elif mode != "wal, open":
+        connection.close()
+    directory = tmp_path / "left" if mode == "wal, killed" else made
+    before = _everything(directory)
+    db = Database(f"sqlite:///{directory}/x.db")
+    with pytest.raises(StoreError, match=match):
+        await db.migrate()
+    with pytest.raises(StoreError):
+        await SessionManager(db, SessionSettings()).create()
+    await db.close()
+    assert _everything(directory) == before
     connection.close()
-    db = Database(f"sqlite:///{path}")
-    with pytest.raises(StoreError, match=f"9999, which .* does not know .it knows up to {HEAD}"):
+
+
+async def test_a_file_of_another_program_stays_as_it_is_where_nobody_migrates(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "x.db") as connection:
+        _foreign(connection)
+    connection.close()
+    before = _everything(tmp_path)
+    db = Database(f"sqlite:///{tmp_path}/x.db")
+    with pytest.raises(StoreError):
+        await SessionManager(db, SessionSettings()).create()
+    await db.close()
+    assert _everything(tmp_path) == before
+
+
+async def test_a_database_without_tables_is_filled(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "x.db")
+    connection.execute("VACUUM")
+    connection.close()
+    assert (tmp_path / "x.db").stat().st_size > 0
+    db = Database(f"sqlite:///{tmp_path}/x.db")
+    await db.migrate()
+    assert (await SessionManager(db, SessionSettings()).create()).id
+    await db.close()
+
+
+@pytest.mark.parametrize("finding", ["Tree 3 page 5: btreeInitPage() returns error code 266", "error code=10"])
+async def test_a_disk_that_cannot_be_read_is_not_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finding: str
+) -> None:
+    error = faults.from_check(finding, "x.db")
+    assert ("the disk reports an error" in str(error), "damaged" in str(error)) == (True, False)
+    assert "is damaged" in str(faults.from_check("Tree 3 page 5: btreeInitPage() returns error code 11", "x.db"))
+    db = Database(f"sqlite:///{tmp_path}/x.db")
+    await db.migrate()
+    store = SessionManager(db, SessionSettings())
+    checked = threading.Event()
+
+    def failing(path: str) -> None:
+        checked.set()
+        raise error
+
+    monkeypatch.setattr(files, "CHECKED_AT_ONCE", 0)
+    monkeypatch.setattr(files, "check_whole", failing)
+    await db.migrate()
+    assert await asyncio.to_thread(checked.wait, 5)
+    assert (await store.create()).id  # a large file is checked while it is used; it is used on
+    await db.close()
+
+
+async def test_a_read_error_at_the_start_is_said_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    db = Database(f"sqlite:///{tmp_path}/x.db")
+    await db.migrate()
+
+    def failing(*_: object) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "pread", failing)
+    with pytest.raises(StoreError, match=r"cannot be read .Input/output error") as caught:
         await db.migrate()
     await db.close()
+    assert "damaged" not in str(caught.value)
 
 
 async def test_the_log_can_only_grow(tmp_path: Path) -> None:

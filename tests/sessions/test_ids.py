@@ -48,13 +48,13 @@ async def test_a_strange_request_starts_one_turn(store: SessionManager, request_
     assert await store.turn_of_request(session.id, request_id) == turn
     assert await store.turn_of_request(session.id, request_id + "x") is None
     started = [event.payload["request_id"] for event in await store.events(session.id) if event.kind == "turn_started"]
-    assert started == [request_id.replace("\0", "\ufffd").replace("\ud800", "\ufffd")]
+    assert started == [request_id.replace("\ud800", "\ufffd")]
 
 
 async def test_strange_texts_are_kept_as_far_as_they_are_text(store: SessionManager) -> None:
     session = await store.create(title="a\0b\ud800", user="u\0", project="p\ud800")
     found = await store.get(session.id)
-    assert (found.title, found.user, found.project) == ("a\ufffdb\ufffd", "u\ufffd", "p\ufffd")
+    assert (found.title, found.user, found.project) == ("a\0b\ufffd", "u\0", "p\ufffd")
     assert [one.id for one in await store.list(user="u\0", project="p\ud800")] == [session.id]
     lease = await store.try_claim(session.id)
     assert lease is not None

@@ -166,3 +166,11 @@ def test_every_word_is_letters_and_digits(text: str) -> None:
 @given(st.text(alphabet="ab漢字かなé ", min_size=1, max_size=20))
 def test_what_is_asked_for_is_among_what_is_indexed(text: str) -> None:
     assert set(wanted(text)) <= set(indexed(text))
+
+
+async def test_nul_in_a_note_is_kept(db: Database) -> None:
+    memory = Memory(db, user="nul", project="nul")
+    text = "before\0after \U0010fffe0 " + "é" * 2_000
+    await memory.append(text)
+    assert [note["content"] for note in await memory.search("after", 5)] == [text]
+    assert [note["content"] for note in await memory.recent(5)] == [text[:1_000]]

@@ -118,11 +118,31 @@ async def test_messages_come_back_as_they_were_written(store: SessionManager) ->
     assert await store.messages(session.id) == [said("user", text) for text in texts]
 
 
-async def test_text_that_databases_cannot_store_is_replaced(store: SessionManager) -> None:
+async def test_half_a_character_is_replaced(store: SessionManager) -> None:
     session = await store.create()
-    await store.append_message(session.id, "user", "a\0b\ud800c")
+    await store.append_message(session.id, "user", "ab\ud800c")
 
-    assert await store.messages(session.id) == [said("user", "a\ufffdb\ufffdc")]
+    assert await store.messages(session.id) == [said("user", "ab\ufffdc")]
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\0", "\0" * 1000, "\U0010fffe", "\U0010fffe0\0\U0010fffe1", "\ufffd"])
+async def test_nul_is_kept_wherever_it_stands(store: SessionManager, text: str) -> None:
+    session = await store.create(title=text)
+    lease = await store.try_claim(session.id)
+    assert lease is not None
+    turn = await store.start_turn(lease, text)
+    call = ToolCall(id="c1", name="t", arguments=text)
+    await store.append_message(session.id, "assistant", text, lease=lease, turn_id=turn.id, tool_calls=[call])
+    await store.append_message(session.id, "tool", text, lease=lease, turn_id=turn.id, tool_call_id="c1")
+    await store.finish_turn(lease, turn.id, "failed", error=text, release=True)
+
+    stored = await store.messages(session.id)
+    assert [message.content for message in stored] == [text] * 3
+    assert (stored[1].tool_calls, (await store.get(session.id)).title) == ((call,), text)
+    assert [message.content for message in await store.history(session.id)] == [text] * 2
+    assert [turn.error for turn in await store.turns(session.id)] == [text]
+    events = [event.payload["content"] for event in await store.events(session.id) if event.kind == "message"]
+    assert events == [text] * 3
 
 
 async def test_calls_and_results_come_back(store: SessionManager) -> None:

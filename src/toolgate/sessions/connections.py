@@ -26,7 +26,7 @@ def connect(path: str, *, readonly: bool = False) -> sqlite3.Connection:
     if _is_empty(path):
         raise faults.empty(path)  # SQLite would take it for a new one and write to it
     connection = sqlite3.connect(
-        f"file:{quote(os.path.abspath(path))}?mode=rw",
+        f"{address(path)}?mode=rw",
         uri=True,
         isolation_level=None,  # transactions begin and end where the code says so
         check_same_thread=False,
@@ -37,13 +37,24 @@ def connect(path: str, *, readonly: bool = False) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         if readonly:
             connection.execute("PRAGMA query_only = ON")
-        else:
+        elif _may_be_ours(connection):  # another program's file stays as it is; what it lacks is said by what is asked
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
             connection.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def address(path: str) -> str:
+    """A path in the form that SQLite takes options with."""
+    return f"file:{quote(os.path.abspath(path))}"
+
+
+def _may_be_ours(connection: sqlite3.Connection) -> bool:
+    """Whether the database has our tables, or none yet."""
+    names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return not names or "events" in names
 
 
 def identity(path: str) -> tuple[int, int] | None:

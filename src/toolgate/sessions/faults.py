@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from typing import Final
 
 from toolgate.errors import SessionBusy, StoreError, ToolgateError
+from toolgate.sessions.schema import HEAD
 
 _ADVICE: Final = {
     sqlite3.SQLITE_READONLY: (
@@ -38,6 +40,10 @@ _ADVICE: Final = {
 }
 
 
+class DamagedFile(StoreError):
+    """The file itself is damaged: it is not used any more."""
+
+
 def from_sqlite(error: sqlite3.Error, path: str) -> ToolgateError:
     """The error of this package for one of SQLite's."""
     primary = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
@@ -48,7 +54,8 @@ def from_sqlite(error: sqlite3.Error, path: str) -> ToolgateError:
     if "no such table" in str(error) or "no such column" in str(error):
         return StoreError(f"The database {path} has no tables of Toolgate's ({error}). Run `await db.migrate()` first.")
     what, advice = _ADVICE.get(primary, (f"failed ({error})", "Nothing was written."))
-    return StoreError(f"The database {path} {what}. {advice}")
+    kind = DamagedFile if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) else StoreError
+    return kind(f"The database {path} {what}. {advice}")
 
 
 _REFUSALS: Final = {
@@ -90,10 +97,47 @@ def from_postgres(error: Exception, address: str) -> ToolgateError:
     )
 
 
-def damaged(path: str, finding: str) -> StoreError:
+_NO_DAMAGE: Final = re.compile(r"error code[ =](\d+)")
+
+
+def from_check(finding: str, path: str) -> ToolgateError:
+    """What a check of the file found: a disk that cannot be read, or damage."""
+    code = _NO_DAMAGE.search(finding)
+    primary = sqlite3.SQLITE_CORRUPT if code is None else int(code[1]) & 0xFF
+    if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return damaged(path, finding)
+    error = sqlite3.OperationalError(finding)
+    error.sqlite_errorcode = primary
+    return from_sqlite(error, path)
+
+
+def unreadable(path: str, error: OSError) -> StoreError:
+    """The operating system cannot read the file; that says nothing about what is in it."""
+    return StoreError(
+        f"The database {path} cannot be read ({error.strerror}). Nothing was changed. Check the disk, then try again."
+    )
+
+
+def of_another_program(address: str) -> StoreError:
+    """A database with tables that are not ours."""
+    return StoreError(
+        f"The database {address} belongs to another program. Nothing was changed. "
+        "Set TOOLGATE_DATABASE_URL to another file or database."
+    )
+
+
+def newer(address: str, revision: str) -> StoreError:
+    """A database of a version of Toolgate that this one does not know."""
+    return StoreError(
+        f"The database {address} has revision {revision}, which this version of Toolgate does not know "
+        f"(it knows up to {HEAD}). Install a newer Toolgate."
+    )
+
+
+def damaged(path: str, finding: str) -> DamagedFile:
     """What a check of the file found."""
     what, advice = _ADVICE[sqlite3.SQLITE_CORRUPT]
-    return StoreError(f"The database {path} {what} ({finding}). {advice}")
+    return DamagedFile(f"The database {path} {what} ({finding}). {advice}")
 
 
 def empty(path: str) -> StoreError:

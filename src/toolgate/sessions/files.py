@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from typing import NamedTuple
 
 from toolgate.errors import StoreError
 from toolgate.protocol.ids import uuid7
-from toolgate.sessions import faults
-from toolgate.sessions.connections import connect, connect_memory
+from toolgate.sessions import faults, sqlite_log
+from toolgate.sessions.connections import address, connect, connect_memory
 from toolgate.sessions.schema import HEAD, REVISIONS, statements
 
 CHECKED_AT_ONCE = 32 * 1024 * 1024
@@ -108,12 +109,73 @@ def check_length(path: str) -> None:
         return  # opening it as a database will say what is wrong
     try:
         header, length = os.pread(descriptor, 32, 0), os.fstat(descriptor).st_size
+    except OSError as error:
+        raise faults.unreadable(path, error) from error
     finally:
         os.close(descriptor)
     page = int.from_bytes(header[16:18], "big")
     pages = int.from_bytes(header[28:32], "big")
     if header[:16] == b"SQLite format 3\0" and length < pages * (65_536 if page == 1 else page):
         raise faults.damaged(path, "its end is missing")
+
+
+def check_owner(path: str) -> None:
+    """Raise if the file is another program's, or of a newer Toolgate; nothing is written, not even beside it.
+
+    The file is opened without locks and without SQLite's log. What is in the log counts as far as it can be read into
+    memory: a database that another program has open may have all of its tables there.
+    """
+    try:
+        found = _inspect(path)
+    except sqlite3.Error as error:
+        raise faults.from_sqlite(error, path) from error
+    except OSError as error:
+        raise faults.unreadable(path, error) from error
+    if found.foreign:
+        raise faults.of_another_program(path)
+    if found.revision is not None and found.revision not in REVISIONS:
+        raise faults.newer(path, found.revision)
+
+
+class _Owner(NamedTuple):
+    """Whose database it is."""
+
+    foreign: bool
+    revision: str | None
+
+
+def _inspect(path: str) -> _Owner:
+    log = size(f"{path}-wal")
+    image = sqlite_log.merged(path) if log and (size(path) or 0) + log <= CHECKED_AT_ONCE else None
+    connection = connect_memory() if image else sqlite3.connect(f"{address(path)}?mode=ro&immutable=1", uri=True)
+    try:
+        if image:
+            connection.deserialize(image)
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+        row = connection.execute("SELECT version_num FROM alembic_version").fetchone() if _ours(tables) else None
+    finally:
+        connection.close()
+    if row is not None:
+        return _Owner(any(marks), str(row[0]))
+    return _Owner(bool(tables or any(marks) or (log and image is None)), None)
+
+
+def check_log(path: str) -> str:
+    """What is certainly lost of SQLite's own log, in words; empty if nothing is. A copy of the log is kept then."""
+    before = sqlite_log.look(path)
+    if before is None:
+        return ""
+    try:
+        connection = connect(path, readonly=True)
+        try:
+            finding = sqlite_log.lost(before, path, connection)
+            copy = sqlite_log.keep_copy(path) if finding else ""
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise faults.from_sqlite(error, path) from error
+    return f"{finding}. A copy was kept: {copy or 'none'}" if finding else ""
 
 
 def check_whole(path: str) -> None:
@@ -127,7 +189,7 @@ def check_whole(path: str) -> None:
     except sqlite3.Error as error:
         raise faults.from_sqlite(error, path) from error
     if findings != [("ok",)]:
-        raise faults.damaged(path, str(findings[0][0]) if findings else "no answer")
+        raise faults.from_check(str(findings[0][0]) if findings else "no answer", path)
 
 
 def check_writable(path: str) -> str | None:
@@ -145,9 +207,10 @@ def check_writable(path: str) -> str | None:
     except sqlite3.Error as error:
         raise faults.from_sqlite(error, path) from error
     if tables and row is None:
-        raise StoreError(f"The database {path} belongs to another program. Set TOOLGATE_DATABASE_URL to another file.")
+        raise faults.of_another_program(path)
     return None if row is None else str(row[0])
 
 
 def _ours(tables: set[str]) -> bool:
-    return "alembic_version" in tables
+    """Other programs use Alembic, too."""
+    return {"alembic_version", "sessions", "events"} <= tables

@@ -123,9 +123,7 @@ def as_json(payload: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Text that every database can store: without lone surrogates and NUL, which become U+FFFD."""
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
+    """Text that every database can store: lone surrogates, which are no characters, become U+FFFD."""
     return text if is_unicode(text) else str(scrub(text))
 
 

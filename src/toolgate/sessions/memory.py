@@ -46,13 +46,9 @@ class Memory:
 
     async def recent(self, limit: int) -> list[dict[str, Any]]:
         """The latest notes, newest first, of long ones the beginning: what a session begins with."""
-        sql = (
-            f"SELECT m.id, SUBSTR(m.content, 1, {_BEGINNING}), m.created_at FROM memories m "
-            f"WHERE {_MINE} ORDER BY m.number DESC LIMIT ?3"
-        )
         if limit < 1:
             return []
-        return await self._db.read(lambda tx: [_note(row) for row in tx.rows(sql, *self._owner, limit)])
+        return await self._db.read(lambda tx: [_note(row) for row in _latest(tx, self._owner, limit)])
 
 
 def _insert(tx: Transaction, values: Sequence[Any], words: list[str]) -> None:
@@ -80,6 +76,17 @@ def _find(tx: Transaction, owner: tuple[str, str], words: list[str], limit: int)
         "ORDER BY bm25(memories_index), m.number DESC LIMIT ?4"
     )
     return tx.rows(sql, *owner, " OR ".join(f'"{word}"{_prefix(word, "*")}' for word in words), limit)
+
+
+def _latest(tx: Transaction, owner: tuple[str, str], limit: int) -> list[Row]:
+    where = f"FROM memories m WHERE {_MINE} ORDER BY m.number DESC LIMIT ?3"
+    if tx.dialect == "postgresql":  # a character may be stored as two
+        sql = f"SELECT m.id, SUBSTR(m.content, 1, {2 * _BEGINNING}), m.created_at {where}"
+        return [(note, content[:_BEGINNING], at) for note, content, at in tx.rows(sql, *owner, limit)]
+    # SQLite's SUBSTR would end a text at its first NUL, but not bytes
+    sql = f"SELECT m.id, SUBSTR(CAST(m.content AS BLOB), 1, {4 * _BEGINNING}), m.created_at {where}"
+    rows = tx.rows(sql, *owner, limit)
+    return [(note, content.decode("utf-8", "ignore")[:_BEGINNING], at) for note, content, at in rows]
 
 
 def _prefix(word: str, mark: str) -> str:

@@ -10,7 +10,7 @@ from alembic.runtime.environment import EnvironmentContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, event
 
-from toolgate.errors import StoreError
+from toolgate.sessions import faults
 from toolgate.sessions.connections import connect
 from toolgate.sessions.schema import HEAD, REVISIONS
 
@@ -20,10 +20,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 def check_known(revision: str | None, address: str) -> None:
     """Raise if the database was made by a version of Toolgate that this one does not know."""
     if revision is not None and revision not in REVISIONS:
-        raise StoreError(
-            f"The database {address} has revision {revision}, which this version of Toolgate does not know "
-            f"(it knows up to {HEAD}). Install a newer Toolgate."
-        )
+        raise faults.newer(address, revision)
 
 
 def upgrade(connection: Connection, target: str = HEAD) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import asyncpg  # type: ignore[import-untyped]
@@ -33,6 +33,9 @@ _CONNECTING = 10.0
 _OFTEN, _SELDOM = 0.5, 15.0
 """Seconds between two looks of a follower."""
 _PLACEHOLDER = re.compile(r"\?(\d+)")
+_ESCAPE = "\U0010fffe"
+"""Begins what stands for NUL. Unicode has no character there, so hardly any text has it."""
+_ESCAPED = re.compile(f"{_ESCAPE}([01])")
 
 
 @functools.lru_cache(maxsize=512)
@@ -41,7 +44,25 @@ def _statement(sql: str) -> TextClause:
 
 
 def _named(values: tuple[Any, ...]) -> dict[str, Any]:
-    return {f"p{number}": value for number, value in enumerate(cleaned(values), 1)}
+    return {f"p{number}": _escaped(value) for number, value in enumerate(cleaned(values), 1)}
+
+
+def _escaped(value: Any) -> Any:
+    """A value that PostgreSQL stores: its text has no NUL, so that is written as two other characters."""
+    if isinstance(value, str) and ("\0" in value or _ESCAPE in value):
+        return value.replace(_ESCAPE, f"{_ESCAPE}1").replace("\0", f"{_ESCAPE}0")
+    return value
+
+
+def _restored(value: Any) -> Any:
+    """A value as it was before `_escaped`."""
+    if isinstance(value, str) and _ESCAPE in value:
+        return _ESCAPED.sub(lambda found: "\0" if found[1] == "0" else _ESCAPE, value)
+    return value
+
+
+def _row(found: Iterable[Any]) -> Row:
+    return tuple(map(_restored, found))
 
 
 class PostgresTransaction:
@@ -60,12 +81,12 @@ class PostgresTransaction:
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """Run a statement and return everything that it answers."""
-        return [tuple(row) for row in self._connection.execute(_statement(sql), _named(values))]
+        return [_row(row) for row in self._connection.execute(_statement(sql), _named(values))]
 
     def row(self, sql: str, *values: Any) -> Row | None:
         """Run a statement and return its first row."""
         found = self._connection.execute(_statement(sql), _named(values)).first()
-        return None if found is None else tuple(found)
+        return None if found is None else _row(found)
 
     def run(self, sql: str, *values: Any) -> int:
         """Run a statement and return how many rows it changed."""
@@ -188,6 +209,8 @@ class Postgres:
         table = transaction.row("SELECT to_regclass('alembic_version')")
         row = None if table is None or table[0] is None else transaction.row("SELECT version_num FROM alembic_version")
         revision = None if row is None else str(row[0])
+        if revision is not None and transaction.row("SELECT to_regclass('events')") == (None,):
+            raise faults.of_another_program(self.address)
         if revision != HEAD:
             check_known(revision, self.address)
             upgrade(connection)

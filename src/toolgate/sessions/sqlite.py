@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from toolgate.errors import StoreError
+from toolgate.errors import StoreError, ToolgateError
+from toolgate.log import logger
 from toolgate.sessions import faults, files
 from toolgate.sessions.connections import SqliteTransaction, connect, connect_memory, identity
 from toolgate.sessions.driver import Unit
@@ -35,6 +36,8 @@ class SqliteFile:
         self._open: list[sqlite3.Connection] = []
         self._broken: StoreError | None = None
         self._closed = False
+        self.lost = ""
+        """What was lost of SQLite's own log when the file was opened, in words."""
 
     def write(self, unit: Unit[T]) -> Awaitable[T]:
         """Run a unit in the writer's thread."""
@@ -102,7 +105,11 @@ class SqliteFile:
             return
         if found == 0:
             raise faults.empty(self.path)
+        files.check_owner(self.path)
         files.check_length(self.path)
+        if lost := files.check_log(self.path):
+            self.lost = lost
+            logger("sessions").warning("sqlite_log_damaged", path=self.path, finding=lost)
         if found <= files.CHECKED_AT_ONCE:
             files.check_whole(self.path)
         else:
@@ -117,8 +124,10 @@ class SqliteFile:
     def _check_later(self) -> None:
         try:
             files.check_whole(self.path)
-        except StoreError as error:
+        except faults.DamagedFile as error:
             self._broken = error
+        except ToolgateError as error:  # the disk cannot be read now, or somebody has locked the file
+            logger("sessions").warning("database_not_checked", path=self.path, reason=str(error))
 
     async def close(self) -> None:
         """Write what is queued, end the threads, close the file."""

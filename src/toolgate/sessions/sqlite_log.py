@@ -1,0 +1,150 @@
+"""SQLite's own log (`-wal`): whether SQLite has taken everything from it that was once written.
+
+SQLite reads its log up to the first frame that is not whole and says nothing about the rest. After a crash that is
+right: the last transaction may not be whole, and nobody was told that it was written. But a frame that is damaged in
+the middle also takes every transaction after it along. The two can be told apart: each commit waits for the disk, so
+where two commits follow a damaged frame, at least one of them was acknowledged.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import struct
+from collections.abc import Iterator
+from typing import BinaryIO, Final, NamedTuple
+
+from toolgate.protocol.ids import uuid7
+
+_HEADER: Final = 32
+_FRAME: Final = 24
+_INDEX: Final = 136
+_MAGIC: Final = (0x377F0682, 0x377F0683)
+
+
+class LogState(NamedTuple):
+    """A log as it lies there, before SQLite has looked at it."""
+
+    salts: bytes
+    """What the frames of this generation of the log have in common."""
+    commits: tuple[int, ...]
+    """The numbers of the frames that end a transaction, from 1."""
+    promised: int
+    """Frames that the last process knew to be written; 0 if that is unknown."""
+    wrong: str
+    """Why SQLite cannot read any of it; empty if it can."""
+
+
+def look(path: str) -> LogState | None:
+    """The log of a database; None if there is none, or none that matters."""
+    promised, salts_of_index, copied = _index(_read(f"{path}-shm", _INDEX))
+    try:
+        length = os.stat(f"{path}-wal").st_size
+    except FileNotFoundError:
+        return LogState(b"", (), promised, "it is missing") if promised > copied else None
+    if length == 0:
+        return LogState(b"", (), promised, "it is empty") if promised > copied else None
+    with open(f"{path}-wal", "rb") as log:
+        header = log.read(_HEADER)
+        if not _is_whole(header):
+            return LogState(b"", (), 0, "its header is damaged") if length >= _HEADER + _FRAME else None
+        commits = tuple(_commits(log, int.from_bytes(header[8:12], "big"), header[16:24], length))
+    return LogState(header[16:24], commits, promised if header[16:24] == salts_of_index else 0, "")
+
+
+def _commits(log: BinaryIO, page: int, salts: bytes, length: int) -> Iterator[int]:
+    """The numbers of the frames of this generation that end a transaction."""
+    for number in range(1, (length - _HEADER) // (page + _FRAME) + 1):
+        log.seek(_HEADER + (number - 1) * (page + _FRAME))
+        frame = log.read(_FRAME)
+        if frame[8:16] == salts and frame[4:8] != bytes(4):
+            yield number
+
+
+def merged(path: str) -> bytes:
+    """The database as it is with what is committed in its log, as an image that SQLite can open in memory.
+
+    Damaged frames are not found out here; this is only for looking at whose database it is.
+    """
+    image = bytearray(_read(path, -1))
+    log = _read(f"{path}-wal", -1)
+    if _is_whole(log[:_HEADER]):
+        page, salts = int.from_bytes(log[8:12], "big"), log[16:24]
+        waiting: dict[int, bytes] = {}
+        for start in range(_HEADER, len(log) - page - _FRAME + 1, page + _FRAME):
+            head = log[start : start + _FRAME]
+            if head[8:16] != salts:
+                break
+            waiting[int.from_bytes(head[:4], "big")] = log[start + _FRAME : start + _FRAME + page]
+            if head[4:8] != bytes(4):
+                _write_pages(image, waiting, page)
+                waiting = {}
+    image[18:20] = b"\1\1"  # a database in memory has no log
+    return bytes(image)
+
+
+def _write_pages(image: bytearray, pages: dict[int, bytes], size: int) -> None:
+    for number, content in pages.items():
+        end = number * size
+        image.extend(bytes(max(0, end - len(image))))
+        image[end - size : end] = content
+
+
+def lost(before: LogState, path: str, connection: sqlite3.Connection) -> str:
+    """What SQLite has not taken from the log, in words; empty if nothing is certainly missing.
+
+    The connection reads from the database, so that SQLite has read its log.
+    """
+    if before.wrong:
+        return before.wrong
+    connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchall()
+    taken, salts, _ = _index(_read(f"{path}-shm", _INDEX))
+    if salts != before.salts:
+        return ""  # another process has begun the log anew since
+    missing = [number for number in before.commits if number > taken]
+    if before.promised > taken or len(missing) > 1:
+        return f"it is damaged after frame {taken}, and {max(1, len(missing))} transactions after it are lost"
+    return ""
+
+
+def keep_copy(path: str) -> str:
+    """Copy the log, for whoever wants to save something from it; returns where to, empty if that is not possible."""
+    copy = f"{path}-wal.{uuid7()}.damaged"
+    try:
+        descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(f"{path}-wal", "rb") as log, open(descriptor, "wb") as kept:
+            shutil.copyfileobj(log, kept)
+    except OSError:
+        return ""
+    return copy
+
+
+def _is_whole(header: bytes) -> bool:
+    """Whether SQLite would take this header for that of a log."""
+    if len(header) < _HEADER or int.from_bytes(header[:4], "big") not in _MAGIC:
+        return False
+    order = ">" if header[3] & 1 else "<"
+    first = second = 0
+    for left, right in struct.iter_unpack(f"{order}II", header[:24]):
+        first = (first + left + second) & 0xFFFFFFFF
+        second = (second + right + first) & 0xFFFFFFFF
+    page = int.from_bytes(header[8:12], "big")
+    usual = 512 <= page <= 65_536 and not page & (page - 1)
+    return usual and struct.pack(">II", first, second) == header[24:32]
+
+
+def _index(index: bytes) -> tuple[int, bytes, int]:
+    """From the index of a log: how many frames it has, their salts, and how many of them are in the database itself."""
+    if len(index) < 100 or index[:48] != index[48:96] or not index[12]:
+        return 0, b"", 0
+    (frames,), (copied,) = struct.unpack_from("=I", index, 16), struct.unpack_from("=I", index, 96)
+    return frames, index[32:40], copied
+
+
+def _read(path: str, size: int) -> bytes:
+    try:
+        with open(path, "rb") as found:
+            return found.read(size)
+    except OSError:
+        return b""
