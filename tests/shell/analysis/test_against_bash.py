@@ -23,6 +23,7 @@ PIECES = [
     "until ", "command ", "builtin ", "exec ", "trap ", "EXIT", "declare ", "export ", "@(", "?(", "|&", ";;&",
     "&>", "x+=", "local ", "\r", "\x0b", "\u00a0", "'a[$(MARK)]'", "x='a[$(MARK)]';", "((x))", "$((x))", "test -v ",
     "[[ x -eq 1 ]]", "${!x}", "declare -i ", "declare -n ", "a[x]", "${a[x]}", "${x:", "unset ", "read ", "printf -v ",
+    "\\`", "\\$", "\\\\", '\\"', "$[", "`", "`",
 ]  # fmt: skip
 KNOWN = [
     "a <<<$\nMARK",
@@ -100,6 +101,20 @@ KNOWN = [
     "trap MARK EXIT",
     "x='$(MARK)'; echo ${x@P}",
     "PS4='$(MARK)'; set -x; :",
+    r"echo `echo \`MARK\``",
+    r"echo `echo \$(MARK)`",
+    r"echo `echo \\\$(MARK)`",
+    r'echo "`echo \"$(MARK)\"`"',
+    r'echo "`echo \`MARK\``"',
+    r"""echo `eval "M\\ARK"`""",
+    r"echo `echo \\\`MARK\\\``",
+    'echo "${x:-`echo \\`MARK\\``}"',
+    "cat <<E\n`echo \\`MARK\\``\nE\n",
+    'cat <<E\n`echo \\"\\`MARK\\`\\"`\nE\n',
+    "echo $[1+$(MARK)]",
+    "echo $[a[$(MARK)]]",
+    "x='a[$(MARK)]'; echo $[x]",
+    'echo "$[`MARK`]"',
 ]
 
 

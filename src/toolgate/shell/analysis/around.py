@@ -13,6 +13,7 @@ from toolgate.errors import ToolError
 from toolgate.shell.analysis.plan import Kind, Surroundings
 from toolgate.shell.analysis.scope import MAX_SCRIPT
 from toolgate.shell.line import read_line
+from toolgate.shell.sandbox.system import private_configuration
 from toolgate.workspace.listing import list_directory
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
         cwd=directory,
         home=environment.get("HOME", ""),
         scratch=scratch,
+        hidden=_private(),
         kind=_kinds(workspace),
         entries=_entries(workspace),
         functions=definitions(state.functions.decode(errors="replace")),
@@ -53,6 +55,11 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
         holds_code=lambda: any(_is_code(variable) for variable in state.variables.values()),
         evaluates=lambda: any("i" in variable.flags or "n" in variable.flags for variable in state.variables.values()),
     )
+
+
+@functools.cache
+def _private() -> frozenset[str]:
+    return frozenset(path for path, _ in private_configuration())
 
 
 def _is_code(variable: Variable) -> bool:

@@ -3,7 +3,7 @@
 import posixpath
 from collections.abc import Sequence
 
-from toolgate.shell.analysis.known import names
+from toolgate.shell.analysis.known import READ_ONLY, names
 from toolgate.shell.analysis.paths import Where
 from toolgate.shell.analysis.scope import Scope
 from toolgate.shell.words import UNRESOLVED, Word
@@ -97,7 +97,7 @@ def change_directory(scope: Scope, words: Sequence[Word]) -> None:
         scope.enter(place.paths, certain)
     elif place.where is Where.scratch:
         scope.enter((text,), certain=False)
-    elif place.where is Where.outside and text.startswith("/"):
+    elif place.where in (Where.outside, Where.shown) and text.startswith("/"):
         scope.enter((posixpath.normpath(text),), certain=False)
     else:
         scope.enter((None,), certain=True)
@@ -111,8 +111,9 @@ def pop_directory(scope: Scope, _: Sequence[Word]) -> None:
 def find(scope: Scope, words: Sequence[Word]) -> None:
     """`find`: starting points, and actions that run, remove or write."""
     at = 1
+    reads = _only_reads(words)
     while at < len(words) and not words[at].text.startswith(("-", "(", "!", "\\")):
-        scope.path(words[at].text)
+        scope.path(words[at].text, reads=reads)
         if at > 1 and not words[at].known and not words[at].quoted:
             scope.found.unclear("what 'find' does is only known when it runs")
         at += 1
@@ -131,6 +132,12 @@ def find(scope: Scope, words: Sequence[Word]) -> None:
         elif not words[at].known and text.startswith(UNRESOLVED) and not _is_value(words, at):
             scope.found.unclear("what 'find' does is only known when it runs")
         at += 1
+
+
+def _only_reads(words: Sequence[Word]) -> bool:
+    """Whether `find` changes nothing: it runs only commands that read."""
+    runs = [words[at + 1].text for at, word in enumerate(words[:-1]) if word.text in _FIND_RUNS]
+    return all(name in READ_ONLY for name in runs) and not any(word.text == "-delete" for word in words)
 
 
 def _is_value(words: Sequence[Word], at: int) -> bool:

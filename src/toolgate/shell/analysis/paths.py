@@ -14,6 +14,10 @@ _DEVICES = frozenset(
     f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty")
 )
 _DESCRIPTORS = "/dev/fd/"
+_TOPS = frozenset({"/", "/dev", "/var", "/var/lib"})
+"""Directories of which the sandbox shows the names of a few others."""
+_PROCESS = re.compile(r"/proc/[^/]+/(?:root|cwd|fd|fdinfo|environ|mem|map_files|task)(?:/|$)|/proc/kcore$")
+"""What leads from a process to its memory, its variables or any other file."""
 _PATTERN = re.compile(r"[*?[]")
 _MOST_MATCHES = 1000
 _LONGEST = 4096
@@ -28,6 +32,8 @@ class Where(Enum):
     """A device that swallows or produces."""
     scratch = auto()
     """A private directory that may be used freely."""
+    shown = auto()
+    """A part of the system outside the root that the sandbox shows read-only."""
     outside = auto()
     unknown = auto()
 
@@ -43,6 +49,7 @@ class Place(NamedTuple):
 _OUTSIDE = Place(Where.outside)
 _FREE = Place(Where.free)
 _SCRATCH = Place(Where.scratch)
+_SHOWN = Place(Where.shown)
 _UNKNOWN = Place(Where.unknown)
 
 
@@ -111,7 +118,15 @@ def _absolute(text: str, around: Surroundings) -> Place:
         return _UNKNOWN if UNRESOLVED in relative else Place(Where.inside, (relative,))
     if any(_beneath(normal, directory) is not None for directory in around.scratch):
         return _SCRATCH
-    return _OUTSIDE
+    return _SHOWN if _is_shown(normal, around) else _OUTSIDE
+
+
+def _is_shown(normal: str, around: Surroundings) -> bool:
+    if UNRESOLVED in normal or _PROCESS.match(normal):
+        return False
+    if any(_beneath(normal, path) is not None for path in around.hidden):
+        return False
+    return normal in _TOPS or any(_beneath(normal, directory) is not None for directory in around.shown)
 
 
 def _beneath(normal: str, directory: str) -> str | None:

@@ -11,6 +11,13 @@ Kind = Literal["absent", "file", "directory"]
 """What a path leads to; anything that is neither absent nor a directory counts as a file."""
 
 
+SYSTEM = (
+    *("/usr", "/opt", "/nix", "/gnu", "/snap", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc"),
+    *("/proc", "/sys", "/var/lib/dpkg", "/var/lib/rpm", "/var/lib/texmf", "/var/cache/fontconfig"),
+)
+"""Programs, libraries and configuration, which every sandbox shows."""
+
+
 def _nothing(_: str) -> Kind:
     return "absent"
 
@@ -43,6 +50,10 @@ class Surroundings:
     """What `~` and `$HOME` stand for; empty: somewhere outside the root."""
     scratch: tuple[str, ...] = ("/tmp",)
     """Private directories outside the root that may be used freely."""
+    shown: tuple[str, ...] = SYSTEM
+    """Directories outside the root that the sandbox shows read-only."""
+    hidden: frozenset[str] = frozenset()
+    """Paths in them that it does not show."""
     kind: Callable[[str], Kind] = _nothing
     """What a path (relative to the root, normal form) leads to."""
     entries: Callable[[str], tuple[str, ...] | None] = _unlisted

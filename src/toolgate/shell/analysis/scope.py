@@ -269,10 +269,12 @@ class Scope:
             found.extend(expanded or [path])
         return tuple(found)
 
-    def path(self, text: str) -> Place:
-        """`place`, and a path outside the root is noted."""
+    def path(self, text: str, *, reads: bool = False) -> Place:
+        """`place`, and a path outside the root is noted. To read (`reads`) what the sandbox shows is no danger."""
         place = self.place(text)
-        if place.where is Where.outside:
+        if place.where is Where.shown and reads:
+            self.found.commands[("..", text)] = None
+        elif place.where in (Where.outside, Where.shown):
             self.outside(text)
         return place
 
@@ -291,7 +293,7 @@ class Scope:
         unknown = place.where is Where.unknown or not word.known
         self.found.changes = True
         self.found.commands[(">>" if append else ">", word.text)] = None
-        outside = place.where is Where.outside
+        outside = place.where in (Where.outside, Where.shown)
         self.found.redirections.append(Redirection(target=word.text, append=append, outside=outside, existing=existing))
         if append or outside or place.where is Where.scratch:
             return

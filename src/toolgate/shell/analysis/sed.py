@@ -19,8 +19,13 @@ def sed(scope: Scope, words: Sequence[Word]) -> None:
     for program in _programs(words):
         if program is None or not harmless(program):
             scope.found.unclear("its 'sed' program may run commands or write files")
-    if any(_IN_PLACE.match(word.text) for word in words[1:]):
+    if edits_in_place(words):
         scope.found.changes = True
+
+
+def edits_in_place(words: Sequence[Word]) -> bool:
+    """Whether it is `sed -i`."""
+    return words[0].text in ("sed", "gsed") and any(_IN_PLACE.match(word.text) for word in words[1:])
 
 
 def _programs(words: Sequence[Word]) -> list[str | None]:

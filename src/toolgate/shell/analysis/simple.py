@@ -19,7 +19,7 @@ from toolgate.shell.analysis.known import (
 )
 from toolgate.shell.analysis.outputs import OUTPUTS, outputs
 from toolgate.shell.analysis.scope import Scope
-from toolgate.shell.analysis.sed import sed
+from toolgate.shell.analysis.sed import edits_in_place, sed
 from toolgate.shell.analysis.unknown import suspect
 from toolgate.shell.analysis.unwrap import unwrap
 from toolgate.shell.analysis.variables import assign
@@ -141,7 +141,9 @@ def _paths(scope: Scope, words: Sequence[Word]) -> None:
         word.text in ("-e", "-f", "--regexp", "--file", "--expression") for word in words
     )
     skip = False
-    for word in words[1:]:
+    name = words[0].text
+    reads = name in READ_ONLY and not edits_in_place(words)
+    for at, word in enumerate(words[1:], 1):
         text = word.text
         if skip:
             skip = False
@@ -156,7 +158,7 @@ def _paths(scope: Scope, words: Sequence[Word]) -> None:
             continue
         for piece in _pieces(text):
             if piece.startswith(("/", "~")) or ".." in piece.split("/"):
-                scope.path(piece)
+                scope.path(piece, reads=reads or (name == "cp" and at + 1 < len(words)))
 
 
 def _pieces(text: str) -> list[str]:

@@ -166,7 +166,7 @@ def _opened(scope: Scope, redirect: Redirect) -> Stdin | None:
     if operator in _DUPLICATES and (target.text.removesuffix("-").isdigit() or target.text == "-"):
         return None
     if operator in ("<", "<&"):
-        scope.path(target.text)
+        scope.path(target.text, reads=True)
         scope.input(target)
         return Stdin("file", target)
     scope.write(target, append=operator in (">>", "&>>", "<>"))

@@ -17,10 +17,13 @@ _IN_DOUBLE = re.compile(r"[^\"\\$`]+")
 _IN_HEREDOC = re.compile(r"[^\\$`]+")
 _IN_BRACES = re.compile(r"[^}\\'\"`$<>]+")
 _IN_ARITHMETIC = re.compile(r"[^()\\'\"`$]+")
+_IN_OLD_ARITHMETIC = re.compile(r"[^\[\]\\'\"`$]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!_-]")
 _ASSIGNS = re.compile(r"\$\{!?([A-Za-z_][A-Za-z0-9_]*)(?:\[[^]]*\])?:?=")
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _BLANKS = frozenset(" \t\\")
+_ESCAPED = re.compile(r"\\([$`\\])")
+_ESCAPED_IN_DOUBLE = re.compile(r"\\([$`\\\"])")
 _RUNS = re.compile(r"`|\$\(|[<>]\(")
 
 
@@ -104,7 +107,7 @@ class WordReader:
             self.at += 1
             self.double(parts)
         elif character == "`":
-            parts.append(self.backquoted())
+            parts.append(self.backquoted(_ESCAPED))
         else:
             self.dollar(parts, in_double=False)
 
@@ -143,7 +146,7 @@ class WordReader:
         self.count_piece()
         character = self.text[self.at]
         if character == "`":
-            parts.append(self.backquoted())
+            parts.append(self.backquoted(_ESCAPED_IN_DOUBLE if '"' in escapable else _ESCAPED))
         elif character == "$":
             self.dollar(parts, in_double=True)
         else:
@@ -167,7 +170,7 @@ class WordReader:
         elif following == "{":
             parts.append(self.braces(in_double))
         elif following == "[":
-            raise UnparsableError("it has an old arithmetic expansion")
+            parts.append(self.old_arithmetic())
         elif following == "'" and not in_double:
             parts.append(self.ansi())
         elif following == '"' and not in_double:
@@ -213,8 +216,8 @@ class WordReader:
         self.depth -= 1
         return code
 
-    def backquoted(self) -> Part:
-        """`` `…` ``, whose text has escapes of its own."""
+    def backquoted(self, escaped: re.Pattern[str]) -> Part:
+        """`` `…` ``, whose text has escapes of its own: they are resolved before it is read as code."""
         start = end = self.at + 1
         while not self.text.startswith("`", end):
             end += 2 if self.text.startswith("\\", end) else 1
@@ -222,10 +225,8 @@ class WordReader:
                 raise UnparsableError("a backquote is not closed")
         inner = self.text[start:end]
         self.at = end + 1
-        if "\\" in inner:
-            raise UnparsableError("it has escapes inside backquotes")
         self.deeper()
-        code = self.fresh(inner).program()
+        code = self.fresh(escaped.sub(r"\1", inner)).program()
         self.depth -= 1
         return Part("run", code=code)
 
@@ -296,6 +297,29 @@ class WordReader:
         self.at += 2
         check_literals(parts)
         return tuple(parts)
+
+    def old_arithmetic(self) -> Part:
+        """`$[…]`."""
+        parts: list[Part] = []
+        level = 1
+        self.at += 2
+        self.deeper()
+        while level:
+            match = _IN_OLD_ARITHMETIC.match(self.text, self.at)
+            if match:
+                self.at = match.end()
+                continue
+            character = self.text[self.at : self.at + 1]
+            if character in ("[", "]"):
+                level += 1 if character == "[" else -1
+                self.at += 1
+            elif character:
+                self.piece(character, parts)
+            else:
+                raise UnparsableError("'$[' is not closed")
+        self.depth -= 1
+        check_literals(parts)
+        return Part("expression", parts=tuple(parts))
 
     def heredoc_parts(self) -> tuple[Part, ...]:
         """All of the text, as an unquoted heredoc."""
