@@ -14,6 +14,7 @@ NOT_THE_PROJECT = {
     SOURCE / "gateway" / "assets.py",  # reads the page's own files, a part of this package, once
     SOURCE / "sessions" / "files.py",  # makes and checks the database's own file, outside every project
     SOURCE / "shell" / "tree.py",  # finds a command's processes in /proc
+    SOURCE / "shell" / "git",  # reads what git would run, and sets aside what commands planted, by descriptor
     SOURCE / "shell" / "sandbox",  # makes the private places of a sandbox, and lists what of the machine it shows
 }
 OPENS = {

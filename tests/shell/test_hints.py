@@ -15,7 +15,7 @@ from toolgate.shell.session import ShellSession
 
 NETWORK = 'There is no network with access="write"; with access="full" a person is asked and it would work.'
 READ_ONLY = 'The sandbox keeps the project read-only with access="read"; it would work with access="write".'
-PROTECTED = "The sandbox keeps .git/hooks and .git/config read-only"
+PROTECTED = "The sandbox keeps .git read-only"
 ELSEWHERE = "The sandbox lets commands write only in the project and in /tmp."
 RUNTIME = "'.toolgate' belongs to the runtime and is hidden from commands"
 HIDDEN = "is not shown"

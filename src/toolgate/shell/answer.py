@@ -30,14 +30,13 @@ class Answer:
     timed_out: bool = False
     job: str | None = None
     """The job that it has become."""
-    moved: Sequence[str] = ()
-    """What it left that redirects git, and was set aside."""
+    notes: Sequence[str] = ()
+    """Lines about the repository: what was set aside, and which hooks did not run."""
 
     def result(self, cwd: str) -> CommandResult:
         """What whoever asked for it is told."""
-        stdout, stderr = self.run.stdout.text(), self.run.stderr.text()
-        if self.moved:
-            stderr += f"toolgate: {', '.join(self.moved)} redirects git's configuration and was set aside\n"
+        stdout, stderr = (self._own_name(stream.text()) for stream in (self.run.stdout, self.run.stderr))
+        stderr += "".join(self.notes)
         out, err = self.run.stdout.info, self.run.stderr.info
         exit_code = None if self.timed_out or self.job else self.run.exit_code
         return CommandResult(
@@ -53,6 +52,11 @@ class Answer:
             job_id=self.job,
             cwd=cwd,
         )
+
+    def _own_name(self, text: str) -> str:
+        """The repository by the name that people know, not by the place where git was given it."""
+        directory = self.run.process.view.git_directory
+        return text.replace(directory, ".git") if directory else text
 
     def _hint(self, exit_code: int | None, stdout: str, stderr: str) -> str:
         if exit_code == 0 and not stderr:

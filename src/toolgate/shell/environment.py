@@ -36,11 +36,22 @@ _FIXED = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
     "DEBIAN_FRONTEND": "noninteractive",
 }
 """A terminal that is none: programs neither page nor wait for an editor or a password."""
 _GIT = {"core.fsmonitor": "false", "log.showSignature": "false"}
 """Settings with which a repository's own configuration would make `git status` and `git log` run a program."""
+
+_GIT_WRITES = {
+    "core.hooksPath": "/dev/null",
+    "gc.autoDetach": "false",
+    "maintenance.autoDetach": "false",
+    "branch.autoSetupMerge": "false",
+    "submodule.recurse": "false",
+    "diff.ignoreSubmodules": "dirty",
+}
+"""While the repository can be written: no hook runs, nothing stays behind, and its configuration is not written."""
 
 
 def search_path(host: Mapping[str, str]) -> tuple[str, ...]:
@@ -59,18 +70,39 @@ def environment(
     return {
         **chosen,
         **_FIXED,
-        **_git_settings(),
+        **_git_settings(_GIT),
         "PATH": ":".join(path),
         "HOME": home,
         "TMPDIR": temporary,
     }
 
 
-def _git_settings() -> dict[str, str]:
+def git_environment(
+    base: Mapping[str, str], *, root: str, git_directory: str, settings: Mapping[str, str]
+) -> dict[str, str]:
+    """The environment in which git may write the repository: nothing that commands could prepare is looked at.
+
+    There is no home, PATH leads nowhere below the root, hooks and editors do not run. `settings` are further settings.
+    """
+    path = [entry for entry in base["PATH"].split(":") if entry != root and not entry.startswith(f"{root}/")]
+    return {
+        **{name: value for name, value in base.items() if not name.startswith("GIT_CONFIG_")},
+        **_git_settings({**_GIT, **_GIT_WRITES, **settings}),
+        "PATH": ":".join(path),
+        "HOME": "/",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_DIR": git_directory,
+        "GIT_WORK_TREE": root,
+        "GIT_EDITOR": ":",
+        "GIT_SEQUENCE_EDITOR": ":",
+    }
+
+
+def _git_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """git's way to be given settings that win over every file."""
-    pairs = {f"GIT_CONFIG_KEY_{number}": name for number, name in enumerate(_GIT)}
-    values = {f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(_GIT.values())}
-    return {"GIT_CONFIG_COUNT": str(len(_GIT)), **pairs, **values}
+    pairs = {f"GIT_CONFIG_KEY_{number}": name for number, name in enumerate(settings)}
+    values = {f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(settings.values())}
+    return {"GIT_CONFIG_COUNT": str(len(settings)), **pairs, **values}
 
 
 def _is_text(value: str | None) -> bool:

@@ -67,6 +67,16 @@ class Memory:
         except dump.BadDump as error:
             logger("shell").warning("state_not_kept", reason=str(error))
 
+    def take_directory(self, access: Access, text: bytes) -> None:
+        """Remember only where a command ended: of a shell that was given no more of the state."""
+        try:
+            if text:
+                ended = dump.parse(text)
+                own = self.for_access(access)
+                self.keep(access, replace(own, directory=ended.directory, previous=ended.previous or own.previous))
+        except dump.BadDump as error:
+            logger("shell").warning("state_not_kept", reason=str(error))
+
     def _parsed(self, text: bytes) -> ShellState:
         """The state that a dump stands for; most commands leave what they found."""
         if self._dumped is None or self._dumped[0] != text:

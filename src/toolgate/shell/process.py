@@ -17,6 +17,7 @@ from functools import partial
 from toolgate.shell import dump, script, tree
 from toolgate.shell.capture import Capture
 from toolgate.shell.descriptors import Descriptors
+from toolgate.shell.sandbox.finished import why_not
 from toolgate.shell.sandbox.groups import ControlGroup
 from toolgate.shell.sandbox.layer import Layer
 from toolgate.shell.sandbox.plan import View
@@ -52,13 +53,19 @@ class ShellProcess:
         self._base = [name.encode() for name in start.environment]
         self._state_file = start.state_file
         self.view = start.view
+        self.environment = start.environment
         self.layer = start.layer
         self.loaded: ShellState | None = None
         self._fds = Descriptors(self._loop)
         self._inner = -1
         """A handle of the namespace's first process, with which everything in it ends."""
         self._told = b""
+        self._supervisor: int | None = None
+        """The number of the namespace's first process, as soon as it is known."""
         self._is_up = False
+        self._is_checked = False
+        self.refusal = ""
+        """Why the shell was ended before it got a command; empty while it was not."""
         self._order: bytes | None = None
         """The command, until the shell is up."""
         self._empty: asyncio.Future[None] | None = None
@@ -96,7 +103,7 @@ class ShellProcess:
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
-            pass_fds=(*self._inherited, *wrapper.fds, info, up),
+            pass_fds=(*self._inherited, *wrapper.fds, *wrapper.sources, info, up),
             env=dict(start.environment),
             cwd="/",
         )
@@ -117,7 +124,7 @@ class ShellProcess:
         if self.loaded is None:
             raise RuntimeError("a command before its state")
         self._order = script.command(command, self.loaded, self._inherited)
-        if self._is_up:
+        if self._is_checked:
             self._give()
 
     def _came_up(self) -> None:
@@ -125,6 +132,20 @@ class ShellProcess:
         self._loop.remove_reader(self._up)
         self._fds.drop(self._up)
         self._is_up = True
+        self._check_view()
+
+    def _check_view(self) -> None:
+        """Let the shell have its command once its view is known to be what was planned."""
+        if not self._is_up or self.refusal or self._is_checked:
+            return
+        if self.view.checks:
+            if self._supervisor is None:
+                return
+            self.refusal = why_not(self._supervisor, self.view.checks)
+        if self.refusal:
+            self.kill()
+            return
+        self._is_checked = True
         if self._order is not None:
             self._give()
 
@@ -135,7 +156,7 @@ class ShellProcess:
     def taken(self) -> bool:
         """Whether the shell has taken its command; if not, it is still starting or busy loading its state."""
         unread = fcntl.ioctl(self._waiting, termios.FIONREAD, struct.pack("i", 0))
-        return self._is_up and self._order is None and unread == struct.pack("i", 0)
+        return self._is_checked and self._order is None and unread == struct.pack("i", 0)
 
     def capture(self, stdout: Capture, stderr: Capture) -> None:
         """Take in the output from now on."""
@@ -187,9 +208,12 @@ class ShellProcess:
         self._fds.drop(self._info)
         try:
             if self.alive:
-                self._inner = self._fds.keep(os.pidfd_open(json.loads(self._told)["child-pid"]))
+                pid = json.loads(self._told)["child-pid"]
+                self._inner = self._fds.keep(os.pidfd_open(pid))
+                self._supervisor = pid
         except (OSError, ValueError, KeyError):  # it failed before there was one
             return
+        self._check_view()
 
     async def gone(self) -> None:
         """Wait until nothing of the sandbox is left; several may wait."""

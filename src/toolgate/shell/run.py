@@ -69,9 +69,13 @@ class Run:
 
     async def end_naturally(self) -> None:
         """Let go of a command that ended by itself; what it left running ends now."""
+        await self.empty()
+        self.end()
+
+    async def empty(self) -> None:
+        """End what a command has left running, and wait until it is gone."""
         self.process.kill()
         await self.process.gone()
-        self.end()
 
     def end(self) -> None:
         """Collect what is left and let go of the process."""

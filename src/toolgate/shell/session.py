@@ -153,7 +153,7 @@ class ShellSession:
             if background or to_background:
                 self.jobs.check_room()
             while True:
-                run = self._begin(command, access, roots, on_output)
+                run = self._begin(command, access, roots, on_output, job=background or to_background)
                 if background:
                     return self._hand_over(run, access)
                 try:
@@ -204,11 +204,16 @@ class ShellSession:
             self._made[0].discard()
             self._made = None
 
-    def _begin(self, command: str, access: Access, roots: Sequence[str], on_output: OnOutput | None) -> Run:
+    def _begin(
+        self, command: str, access: Access, roots: Sequence[str], on_output: OnOutput | None, *, job: bool
+    ) -> Run:
         check_root(self._workspace, self._root)
         self._follow_root()
         starter, memory = self._parts()
-        process = starter.start(access, memory.for_access(access), roots)
+        state = memory.for_access(access)
+        git = None if job else starter.git_list(command, access, state)
+        process = starter.start(access, state, roots, git)
+        starter.began(process)
         run = Run(command, process, self._capture("stdout", on_output), self._capture("stderr", on_output))
         run.begin()
         return run
@@ -237,9 +242,15 @@ class ShellSession:
         finally:
             self._current = None
         starter, memory = self._parts()
-        memory.take(access, run.process.dumped())
-        moved = starter.set_aside(run.process)
-        result = self._result(run, access, timed_out=not in_time, moved=moved)
+        if run.process.refusal:
+            await self._stop(run)
+            raise _not_run(run.process.refusal)
+        if run.process.view.git is None:
+            memory.take(access, run.process.dumped())
+        else:
+            memory.take_directory(access, run.process.dumped())
+        notes = await starter.ended(run.process)
+        result = self._result(run, access, timed_out=not in_time, notes=notes)
         loop = asyncio.get_running_loop()
         loop.call_soon(starter.close, run.process)
         loop.call_soon(self._prepare, access)
@@ -270,17 +281,21 @@ class ShellSession:
 
     async def _watch(self, run: Run, starter: Starter) -> None:
         await asyncio.wait([run.process.ended])
-        await run.end_naturally()
-        starter.set_aside(run.process)
+        await run.empty()
+        notes = await starter.ended(run.process, heard=False)
+        if run.alive:
+            run.stderr.feed("".join(notes).encode())
+            run.end()
         starter.close(run.process)
 
     async def _stop(self, run: Run) -> None:
         await run.stop(self._options.grace)
         if self._made is not None:
+            await self._made[0].ended(run.process, heard=False)
             self._made[0].close(run.process)
 
     def _result(
-        self, run: Run, access: Access, *, timed_out: bool, job: str | None = None, moved: Sequence[str] = ()
+        self, run: Run, access: Access, *, timed_out: bool, job: str | None = None, notes: Sequence[str] = ()
     ) -> CommandResult:
         starter, memory = self._parts()
         answer = Answer(
@@ -292,7 +307,7 @@ class ShellSession:
             jobs=self.jobs,
             timed_out=timed_out,
             job=job,
-            moved=moved,
+            notes=notes,
         )
         return answer.result(self.cwd)
 
@@ -301,3 +316,11 @@ def _memory(root: str, starter: Starter) -> Memory:
     lower, full = starter.environment("write"), starter.environment("full")
     first = initial(root, lower)
     return Memory(first, first if full == lower else initial(root, full))
+
+
+def _not_run(why: str) -> ToolError:
+    return ToolError(
+        ErrorCode.CONFLICT,
+        f"The command was not run: {why}.",
+        "Make the call again; if this repeats, end the background jobs that change the project.",
+    )

@@ -9,8 +9,10 @@ from typing import get_args
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
-from toolgate.shell.environment import environment, search_path
+from toolgate.shell.environment import environment, git_environment, search_path
 from toolgate.shell.executables import find_bash
+from toolgate.shell.git.commands import GitList
+from toolgate.shell.git.watch import RepositoryWatch
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.process import ShellProcess, Start
 from toolgate.shell.result import SandboxReport
@@ -18,9 +20,9 @@ from toolgate.shell.sandbox.groups import ControlGroup
 from toolgate.shell.sandbox.layer import Layer
 from toolgate.shell.sandbox.orphans import end_orphans
 from toolgate.shell.sandbox.places import Places
-from toolgate.shell.sandbox.plan import is_below
+from toolgate.shell.sandbox.plan import View, is_below
 from toolgate.shell.sandbox.view import TEMPORARY, Views
-from toolgate.shell.state import ShellState
+from toolgate.shell.state import ShellState, for_git
 from toolgate.workspace.threads import Stop, in_thread
 
 
@@ -62,7 +64,7 @@ class Starter:
         self._group = ControlGroup(processes=options.processes, memory=options.memory_bytes)
         self._files: dict[ShellProcess, tuple[str, int]] = {}
         self._free: list[tuple[str, int]] = []
-        self._before: dict[ShellProcess, frozenset[str]] = {}
+        self._watch = RepositoryWatch(self.views.opened, self.views.repository)
         self._spares: list[ShellProcess] = []
         self._kills = 0
 
@@ -75,8 +77,18 @@ class Starter:
         """The environment in which a session's first command with this access begins."""
         return self._environments[access]
 
-    def start(self, access: Access, state: ShellState, roots: Sequence[str] = ()) -> ShellProcess:
+    def git_list(self, command: str, access: Access, state: ShellState) -> GitList | None:
+        """The git commands of a command line for which the repository can be written."""
+        return self.views.git_list(command, state) if access == "write" and self.layer.mounts else None
+
+    def start(
+        self, access: Access, state: ShellState, roots: Sequence[str] = (), git: GitList | None = None
+    ) -> ShellProcess:
         """A shell with this state; one that was started in advance if it fits."""
+        if git is not None:
+            process = self._new(access, roots, git)
+            process.load(for_git(state, process.environment))
+            return process
         self._keep_fitting(access, state)
         process = self._spares.pop(0) if self._spares and not roots else self._new(access, roots)
         if process.loaded is None:
@@ -105,7 +117,7 @@ class Starter:
                 self._spares.remove(process)
                 self.close(process)
 
-    def _new(self, access: Access, roots: Sequence[str]) -> ShellProcess:
+    def _new(self, access: Access, roots: Sequence[str], git: GitList | None = None) -> ShellProcess:
         why = self.layer.refuses(access)
         if why is not None:
             raise ToolError(
@@ -115,37 +127,57 @@ class Starter:
             )
         file = self._free.pop() if self._free else self.places.new_file("state")
         try:
-            start = Start(
-                layer=self.layer,
-                view=self.views.view(access, file[0], roots),
-                environment=self.environment(access),
-                limits=self._options.ulimits,
-                state_file=file[1],
-                group=self._group,
-                bash=self._bash,
-            )
-            process = ShellProcess(start)
-            self._before[process] = self.views.protected.late()
+            view = self.views.view(access, file[0], roots, git)
+            try:
+                start = Start(
+                    layer=self.layer,
+                    view=view,
+                    environment=self._environment_in(view),
+                    limits=self._options.ulimits,
+                    state_file=file[1],
+                    group=self._group,
+                    bash=self._bash,
+                )
+                process = ShellProcess(start)
+            finally:
+                view.close()
         except BaseException:
             self._free.append(file)
             raise
         self._files[process] = file
         return process
 
+    def _environment_in(self, view: View) -> Mapping[str, str]:
+        if view.git is None:
+            return self.environment(view.access)
+        return git_environment(
+            self.environment(view.access),
+            root=view.directory,
+            git_directory=view.git_directory,
+            settings=self.views.identity_settings(),
+        )
+
     def close(self, process: ShellProcess) -> None:
         """Let go of a shell; its exchange file is used again."""
         process.close()
-        self._before.pop(process, None)
         self._kills = self._group.memory_kills()
         file = self._files.pop(process, None)
         if file is not None:
             self._free.append(file)
 
-    def set_aside(self, process: ShellProcess) -> list[str]:
-        """Move away what a command left to redirect git; the paths that were moved."""
-        if process.view.access != "write" or not self.layer.mounts or process not in self._before:
+    def began(self, process: ShellProcess) -> None:
+        """A command is about to run."""
+        if self._is_watched(process):
+            self._watch.began(process, process.view.git)
+
+    async def ended(self, process: ShellProcess, *, heard: bool = True) -> list[str]:
+        """What has to be said about a command that ended: what it planted has been set aside."""
+        if not self._is_watched(process):
             return []
-        return self.views.protected.set_aside(self._before[process])
+        return await self._watch.ended(process, process.view.git, heard=heard)
+
+    def _is_watched(self, process: ShellProcess) -> bool:
+        return self.layer.mounts and process.view.access == "write"
 
     def killed_for_memory(self) -> bool:
         """Whether the kernel ended something for taking too much memory since the last shell was let go."""
@@ -187,7 +219,8 @@ class Starter:
         for _, fd in self._free:
             os.close(fd)
         self._free.clear()
-        self.views.protected.close()
+        self._watch.close()
+        self.views.close()
         await in_thread(self._remove)
 
     def _remove(self, _: Stop) -> None:

@@ -95,3 +95,20 @@ def initial(directory: str, environment: Mapping[str, str]) -> ShellState:
     return ShellState(
         directory=directory.encode(), variables=MappingProxyType(variables), shopts={b"expand_aliases": True}
     )
+
+
+_PLAIN = re.compile(rb"(?!GIT_|BASH|LD_|SHELLOPTS|POSIXLY_CORRECT|IFS)[A-Za-z_][A-Za-z0-9_]*")
+_IDENTITY = re.compile(rb"GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)|EMAIL")
+
+
+def for_git(state: ShellState, environment: Mapping[str, str]) -> ShellState:
+    """What git alone is given of a state: directory, umask, who commits, and plain variables that no program sees."""
+    first = initial(state.directory.decode("utf-8", "surrogateescape"), environment)
+    variables = dict(first.variables)
+    for name, variable in state.variables.items():
+        plain = variable.literal is not None and variable.flags.strip("-") in ("", "x") and variable.value is not None
+        if plain and _IDENTITY.fullmatch(name):
+            variables[name] = variable
+        elif plain and name not in variables and _PLAIN.fullmatch(name):
+            variables[name] = Variable("", variable.literal)
+    return replace(first, directory=state.directory, umask=state.umask, variables=MappingProxyType(variables))

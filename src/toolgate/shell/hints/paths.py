@@ -16,6 +16,13 @@ _PATH = re.compile(
 )
 _SYSTEM = frozenset("usr bin sbin lib lib32 lib64 libx32 etc opt nix gnu snap proc dev sys".split())
 
+_LOCK = re.compile(r"Unable to create '[^']*\.git/[^']*\.lock': Read-only file system")
+
+
+def repository_hint(ending: Ending) -> str:
+    """What git was denied, although the last program of the command line ended well."""
+    return path_hint(ending) if ending.access == "write" and ending.mounts and ending.says(_LOCK) else ""
+
 
 def path_hint(ending: Ending) -> str:
     """What the sandbox does with the path that the command failed on."""
@@ -70,8 +77,9 @@ def _text(ending: Ending, kind: str, place: str, path: str) -> str:
         return _unseen(place, path)
     if place == "git" and ending.access == "write":
         return (
-            'The sandbox keeps .git/hooks and .git/config read-only with access="write", because git runs what they '
-            'name; with access="full" a person is asked and it would work.'
+            'The sandbox keeps .git read-only with access="write". Only git commands alone may write it, as in '
+            "'git add -A && git commit -m MESSAGE': with nothing else in the command line, every word written out. "
+            'Configuration and hooks need access="full", because git runs what they name: a person is asked.'
         )
     if place in ("root", "git"):
         return _read_only(ending)

@@ -24,8 +24,10 @@ class Bubblewrap:
     mounts = True
     ends_with = signal.SIGKILL
 
-    def __init__(self, program: str, *, nested: bool) -> None:
+    def __init__(self, program: str, *, nested: bool, descriptors: bool = False) -> None:
         self.program = program
+        self._descriptors = descriptors
+        """Whether it can mount an open descriptor; otherwise only the finished view tells what was mounted."""
         self.start = [program, *_NAMESPACES, *_FIXED, *(() if nested else ("--disable-userns",))]
 
     def refuses(self, access: Access) -> str | None:
@@ -38,10 +40,16 @@ class Bubblewrap:
         if not view.network:
             words.append("--unshare-net")
         for mount in view.mounts:
-            words += _option(mount)
+            words += self._option(mount)
         words += ["--chdir", view.directory]
         fd = memory_file("arguments", b"\0".join(os.fsencode(word) for word in words) + b"\0")
-        return Wrapper([*self.start, "--args", str(fd), "--"], (fd,))
+        sources = tuple(mount.source_fd for mount in view.mounts if mount.source_fd >= 0 and self._descriptors)
+        return Wrapper([*self.start, "--args", str(fd), "--"], (fd,), sources)
+
+    def _option(self, mount: Mount) -> list[str]:
+        if mount.source_fd >= 0 and self._descriptors:
+            return ["--ro-bind-fd" if mount.kind == "ro" else "--bind-fd", str(mount.source_fd), mount.target]
+        return _option(mount)
 
     def enforced(self, access: Access) -> tuple[str, ...]:
         """What the namespaces and mounts hold."""
@@ -74,9 +82,10 @@ def find_bubblewrap(writable: tuple[str, ...] = (), setting: str | None = None) 
 
 @cache
 def _try_bubblewrap(program: str, _user: int) -> Bubblewrap | None:
-    shell = find_bash(())
+    shell = find_bash((), "/usr/bin:/bin")
+    descriptors = _binds_descriptors(program)
     for nested in (False, True):
-        layer = Bubblewrap(program, nested=nested)
+        layer = Bubblewrap(program, nested=nested, descriptors=descriptors)
         trial = [
             *layer.start,
             "--unshare-net",
@@ -98,3 +107,12 @@ def _try_bubblewrap(program: str, _user: int) -> Bubblewrap | None:
         if done.returncode == 0:
             return layer
     return None
+
+
+def _binds_descriptors(program: str) -> bool:
+    """Whether this bwrap has the options; it closes the descriptors before the command runs."""
+    try:
+        done = subprocess.run([program, "--help"], capture_output=True, timeout=_PATIENCE, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return b"--ro-bind-fd" in done.stdout

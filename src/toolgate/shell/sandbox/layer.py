@@ -18,6 +18,8 @@ class Wrapper:
     argv: list[str]
     fds: tuple[int, ...] = ()
     """Descriptors that it needs; whoever starts it passes them on and closes them."""
+    sources: tuple[int, ...] = ()
+    """Descriptors of what it mounts, to be passed on; the view closes them."""
 
 
 class Layer(Protocol):
@@ -62,7 +64,7 @@ def guarantees(access: Access) -> tuple[str, ...]:
     network = ("network reachable",) if access == "full" else ("no network",)
     root = {
         "read": ("root read-only",),
-        "write": ("root writable", ".git/hooks and .git/config read-only"),
+        "write": ("root writable", ".git read-only but for git itself"),
         "full": ("root writable",),
     }[access]
     return (

@@ -48,21 +48,23 @@ class Native:
     def refuses(self, access: Access) -> str | None:
         """Landlock alone cannot take a path out of a directory that may be written."""
         if self.mode == "landlock" and access == "write":
-            return "without user namespaces, .git/hooks and .git/config cannot be protected inside a writable root"
+            return "without user namespaces, .git cannot be protected inside a writable root"
         return None
 
     def wrap(self, view: View, info_fd: int) -> Wrapper:
         """The helper, with its order on a descriptor."""
         order = {
             "mode": self.mode,
-            "mounts": [(mount.kind, mount.target, mount.source) for mount in view.mounts],
+            "mounts": [(mount.kind, mount.target, mount.source, mount.source_fd) for mount in view.mounts],
             "base": view.base,
             "network": view.network,
             "directory": view.directory,
             "grants": view.grants if self._landlock >= _LEAST_LANDLOCK else (),
             "sysctl": {"user/max_user_namespaces": "0", "kernel/pid_max": str(view.processes)},
         }
-        return _call(order, info_fd)
+        wrapper = _call(order, info_fd)
+        sources = tuple(mount.source_fd for mount in view.mounts if mount.source_fd >= 0)
+        return Wrapper(wrapper.argv, wrapper.fds, sources)
 
     def enforced(self, access: Access) -> tuple[str, ...]:
         """What holds, by mode."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from toolgate.protocol.plan import Access
+from toolgate.shell.git.commands import GitList
 
 Kind = Literal["ro", "rw", "tmpfs", "proc", "dev", "symlink", "dir", "seal"]
 
@@ -18,6 +19,24 @@ class Mount:
     kind: Kind
     target: str
     source: str = ""
+    source_fd: int = -1
+    """The source as an open descriptor where commands can write around it; `source` is then only its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A mount whose target lies where commands can write, so that it may have been led somewhere else."""
+
+    target: str
+    device: int
+    inode: int
+    read_only: bool
+
+
+def check_of(mount: Mount) -> Check:
+    """What must be found at the target of a mount."""
+    info = os.fstat(mount.source_fd) if mount.source_fd >= 0 else os.stat(mount.source)
+    return Check(mount.target, info.st_dev, info.st_ino, mount.kind == "ro")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +56,18 @@ class View:
     processes: int
     identity: tuple[object, ...] = ()
     """What the protected paths were when the view was made; a view whose paths were replaced protects nothing."""
+
+    git: GitList | None = None
+    """The git commands that the view is for; they find the repository in `git_directory`, writable."""
+    git_directory: str = ""
+    checks: tuple[Check, ...] = ()
+    """What must be true of the finished view before a command runs in it."""
+
+    def close(self) -> None:
+        """Close the descriptors of its sources; once only, when the confining program has been started."""
+        for mount in self.mounts:
+            if mount.source_fd >= 0:
+                os.close(mount.source_fd)
 
 
 def is_below(path: str, directory: str) -> bool:

@@ -8,24 +8,46 @@ from collections.abc import Iterator
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
+from toolgate.shell.git.repository import GIT, Repository
+from toolgate.shell.sandbox.beneath import Beneath
 from toolgate.shell.sandbox.places import Places
 from toolgate.shell.sandbox.plan import Mount
-from toolgate.shell.sandbox.stubs import Stubs, is_stub
+from toolgate.shell.sandbox.stubs import Stubs
 
 RUNTIME = ".toolgate"
-GIT = ".git"
-LATE = ("commondir", "config.worktree")
-"""Files in `.git` that redirect git's configuration and cannot be stubbed, because git would read the stub."""
-_MOST_MODULES = 64
+SEQUENCER = ("rebase-merge", "rebase-apply", "sequencer")
+"""What git works off later: a todo list may name commands."""
+_PINNED = (
+    *(
+        "config",
+        "config.worktree",
+        "hooks",
+        "info",
+        "modules",
+        "worktrees",
+        "commondir",
+        "gitdir",
+        "remotes",
+        "branches",
+    ),
+    *("objects/info", *SEQUENCER),
+)
+"""What stays read-only in `.git` while git itself writes there."""
 
 
 class Protected:
-    """Plans the mounts that keep protected paths as they are. One for each session."""
+    """Plans the mounts that keep protected paths as they are. One for each session.
 
-    def __init__(self, root: str, places: Places) -> None:
+    Everything below the root is opened by descriptor, without following a link, and mounted by that descriptor.
+    """
+
+    def __init__(self, root: Beneath, places: Places, repository: Repository) -> None:
         self._root = root
         self._places = places
         self._stubs = Stubs(root)
+        self._repository = repository
+        self._mounted: dict[str, bool] = {}
+        """The paths that the view being planned mounts already, and whether they can be written."""
 
     def close(self) -> None:
         """Remove the mount points that were made."""
@@ -33,7 +55,12 @@ class Protected:
 
     def identity(self) -> tuple[object, ...]:
         """What is at each protected path: replaced on the host, a path loses its mount in every sandbox."""
-        return tuple(_which(self._path(name)) for name in (".", RUNTIME, GIT, f"{GIT}/hooks", f"{GIT}/config"))
+        paths = (_which(os.path.join(self._root.path, name)) for name in (".", RUNTIME, GIT))
+        return (*paths, *self._repository.signature())
+
+    def begin(self) -> None:
+        """Plan a new view."""
+        self._mounted.clear()
 
     def runtime(self, *, writable: bool) -> Iterator[Mount]:
         """Hide `.toolgate`: whatever the access, commands neither read nor write the runtime's own files."""
@@ -41,104 +68,93 @@ class Protected:
         if kind == "absent" and not (writable and self._stubs.ensure(RUNTIME)):
             return
         self._stubs.hold_existing(RUNTIME)
-        source = self._places.empty if kind == "file" else self._places.nothing
-        yield Mount("ro", self._path(RUNTIME), source)
+        yield self._mask(RUNTIME, kind == "file")
 
     def hide(self, path: str, *, writable: bool) -> Iterator[Mount]:
         """Hide another path inside the root, existing or not, on a way of mount points that no command can move."""
-        parts = os.path.relpath(path, self._root).split("/")
-        if parts[0] == RUNTIME:
+        relative = os.path.relpath(path, self._root.path)
+        if relative.split("/")[0] == RUNTIME:
             return
-        for depth in range(1, len(parts) + 1):
-            relative = "/".join(parts[:depth])
-            last = depth == len(parts)
-            kind = self._kind(relative)
-            if kind == "absent" and not (writable and self._stubs.ensure(relative, file=last)):
-                return
-            if last or kind == "absent":
-                is_file = kind == "file" or (kind == "absent" and last)
-                yield Mount("ro", self._path(relative), self._places.empty if is_file else self._places.nothing)
-                return
-            yield self._itself("rw" if writable else "ro", relative)
+        yield from self._way_to(relative, writable=writable)
+        kind = self._kind(relative) if self._is_reached(relative) else "absent"
+        if kind != "absent" or (writable and self._is_reached(relative) and self._stubs.ensure(relative, file=True)):
+            yield self._mask(relative, kind != "directory")
+
+    def keep(self, path: str) -> Iterator[Mount]:
+        """Keep another path inside the root as it is, on a way of mount points that no command can move."""
+        yield from self._pin(os.path.relpath(path, self._root.path), file=False, made=False)
 
     def git(self) -> Iterator[Mount]:
-        """Keep what git executes: hooks and configuration, of the repository and of its submodules."""
+        """Keep the repository, and what makes the person's git run something, as they are."""
         kind = self._kind(GIT)
-        if kind == "absent" or is_stub(self._path(GIT)):
+        if kind == "absent" or self._stubs.is_stub(GIT):
             if self._stubs.ensure(GIT):
-                yield Mount("ro", self._path(GIT), self._places.nothing)
-            return
-        if kind == "file":
+                yield self._mask(GIT, False)
+        else:
             yield self._itself("ro", GIT)
+        for pin in self._repository.pins():
+            yield from self._pin(pin.relative, pin.file, pin.made)
+
+    def for_git(self, target: str, parts: frozenset[str]) -> Iterator[Mount]:
+        """Show the repository a second time, writable, for git alone; only `parts` of what is pinned is not."""
+        if self._kind(GIT) != "directory" or self._stubs.is_stub(GIT):
+            raise _refusal(GIT, "is no directory of a repository")
+        yield self._itself("rw", GIT, target)
+        for name in _PINNED:
+            relative = f"{GIT}/{name}"
+            if name not in parts and self._kind(relative) != "absent":
+                yield self._itself("ro", relative, f"{target}/{name}")
+
+    def _pin(self, relative: str, file: bool, made: bool) -> Iterator[Mount]:
+        yield from self._way_to(relative, writable=True)
+        if not self._is_reached(relative) or relative in self._mounted:
             return
-        yield self._itself("rw", GIT)  # a mount point cannot be renamed: no second `.git` can take its place
-        yield from self._repository(GIT)
-        if self._kind(f"{GIT}/worktrees") == "directory":
-            yield self._itself("ro", f"{GIT}/worktrees")
-        yield from self._modules()
+        if self._kind(relative) == "absent" and not (made and self._stubs.ensure(relative, file=file)):
+            return
+        self._stubs.hold_existing(relative)
+        yield self._itself("ro", relative)
 
-    def late(self) -> frozenset[str]:
-        """Which of the files that redirect git's configuration exist now."""
-        return frozenset(name for name in LATE if os.path.lexists(self._path(f"{GIT}/{name}")))
-
-    def set_aside(self, before: frozenset[str]) -> list[str]:
-        """Move away what redirects git's configuration and appeared since `before`; the paths that were moved."""
-        moved = []
-        for name in sorted(self.late() - before):
-            path = self._path(f"{GIT}/{name}")
-            os.rename(path, f"{path}.set-aside")
-            moved.append(f"{GIT}/{name}")
-        return moved
-
-    def _repository(self, git: str) -> Iterator[Mount]:
-        for name, file in (("hooks", False), ("config", True)):
-            relative = f"{git}/{name}"
-            if self._kind(relative) == "absent" and not self._stubs.ensure(relative, file=file):
+    def _way_to(self, relative: str, *, writable: bool) -> Iterator[Mount]:
+        """Make mount points of the directories above a path, so that none of them can be moved away."""
+        parts = relative.split("/")
+        for depth in range(1, len(parts)):
+            ancestor = "/".join(parts[:depth])
+            if self._mounted.get(ancestor) is False:
+                return
+            if ancestor in self._mounted:
                 continue
-            self._stubs.hold_existing(relative)
-            yield self._itself("ro", relative)
-        for name in LATE:
-            if self._kind(f"{git}/{name}") != "absent":
-                yield self._itself("ro", f"{git}/{name}")
+            if self._kind(ancestor) == "absent" and not (writable and self._stubs.ensure(ancestor)):
+                return
+            yield self._itself("rw" if writable else "ro", ancestor)
 
-    def _modules(self) -> Iterator[Mount]:
-        top = f"{GIT}/modules"
-        if self._kind(top) != "directory":
-            return
-        found = []
-        for directory, names, files in os.walk(self._path(top)):
-            if "HEAD" in files and "objects" in names:
-                found.append(os.path.relpath(directory, self._root))
-                names[:] = [name for name in names if name == "modules"]
-            if len(found) > _MOST_MODULES:
-                raise _refusal(top, f"holds more than {_MOST_MODULES} submodules")
-        pinned: set[str] = set()
-        for module in found:
-            parts = module.split("/")
-            for depth in range(2, len(parts) + 1):
-                ancestor = "/".join(parts[:depth])
-                if ancestor not in pinned:
-                    pinned.add(ancestor)
-                    yield self._itself("rw", ancestor)
-            yield from self._repository(module)
+    def _is_reached(self, relative: str) -> bool:
+        """Whether the directory above a path can be written in this view, and exists."""
+        parent = os.path.dirname(relative)
+        return not parent or parent in self._mounted
 
-    def _itself(self, kind: str, relative: str) -> Mount:
+    def _mask(self, relative: str, is_file: bool) -> Mount:
+        self._mounted[relative] = False
+        return Mount("ro", self._path(relative), self._places.empty if is_file else self._places.nothing)
+
+    def _itself(self, kind: str, relative: str, target: str = "") -> Mount:
+        """The path as it is, opened now; whoever gets the mount closes its descriptor."""
         path = self._path(relative)
-        return Mount("ro" if kind == "ro" else "rw", path, path)
+        if not target:
+            self._mounted[relative] = kind == "rw"
+        try:
+            fd = self._root.look(relative)
+        except OSError as error:
+            raise _refusal(relative, "was replaced") from error
+        return Mount("ro" if kind == "ro" else "rw", target or path, path, fd)
 
     def _path(self, relative: str) -> str:
-        return os.path.join(self._root, relative)
+        return os.path.join(self._root.path, relative)
 
     def _kind(self, relative: str) -> str:
-        try:
-            mode = os.lstat(self._path(relative)).st_mode
-        except (FileNotFoundError, NotADirectoryError):
-            return "absent"
-        if stat.S_ISDIR(mode):
-            return "directory"
-        if stat.S_ISREG(mode):
-            return "file"
-        raise _refusal(relative, "is a link or a special file")
+        kind = self._root.kind(relative)
+        if kind == "other":
+            raise _refusal(relative, "is a link or a special file")
+        return kind
 
 
 def _which(path: str) -> tuple[int, int, int] | None:

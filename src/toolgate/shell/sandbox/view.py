@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
+from toolgate.shell.git.commands import GitList, git_list
+from toolgate.shell.git.repository import Repository, identity_in
+from toolgate.shell.sandbox.beneath import Beneath
 from toolgate.shell.sandbox.grants import Grant, cover, root_grants, system_grants
 from toolgate.shell.sandbox.own_files import runtime_mounts
 from toolgate.shell.sandbox.places import Places
-from toolgate.shell.sandbox.plan import Mount, View, is_below
+from toolgate.shell.sandbox.plan import Check, Mount, View, check_of, is_below
 from toolgate.shell.sandbox.protected import RUNTIME, Protected
 from toolgate.shell.sandbox.system import private_configuration, resolver_mounts, system_mounts
 from toolgate.shell.sandbox.toolchains import keys, toolchains
+from toolgate.shell.state import ShellState
 
 TEMPORARY = "/tmp"
 RUN = "/run/toolgate"
@@ -52,7 +57,9 @@ class Views:
         self._makes_mounts = mounts
         self._processes = processes
         self.places = places
-        self.protected = Protected(root, places)
+        self.opened = Beneath(root)
+        self.repository = Repository(self.opened, home)
+        self.protected = Protected(self.opened, places, self.repository)
         self.home = f"{RUN}/home" if root == home or is_below(home, root) else home
         self._user_home = home
         self._secrets = [os.path.join(home, name) for name in _SECRETS] if self.home != home else []
@@ -63,25 +70,71 @@ class Views:
         self._roots = tuple(roots)
         self._hidden = [os.path.realpath(place) for place in hidden]
 
-    def view(self, access: Access, state_file: str, roots: Iterable[str] = ()) -> View:
-        """The view of one command. `state_file` is the exchange file on the host."""
+    def close(self) -> None:
+        """Remove the mount points that were made, and let go of the root."""
+        self.protected.close()
+        self.opened.close()
+
+    def view(self, access: Access, state_file: str, roots: Iterable[str] = (), git: GitList | None = None) -> View:
+        """The view of one command. `state_file` is the exchange file on the host; `git` may write the repository."""
         real = [_directory(place) for place in (*self._roots, *roots)] if access == "full" else []
-        mounts = tuple(self._mounts(access, state_file, real)) if self._makes_mounts else ()
+        git_directory = f"{RUN}/{secrets.token_hex(16)}/.git" if git is not None else ""
+        identity = self.protected.identity()
+        mounts: list[Mount] = []
+        try:
+            if self._makes_mounts:
+                mounts.extend(self._mounts(access, state_file, real))
+            if git is not None:
+                for mount in self.protected.for_git(git_directory, git.parts):
+                    mounts.insert(-2, mount)
+            checks = tuple(self._checks(mounts))
+        except BaseException:
+            for mount in mounts:
+                if mount.source_fd >= 0:
+                    os.close(mount.source_fd)
+            raise
         return View(
+            checks=checks,
+            git=git,
+            git_directory=git_directory,
             access=access,
-            mounts=mounts,
+            mounts=tuple(mounts),
             network=access == "full",
             directory=self.root,
             state_file=STATE if self._makes_mounts else state_file,
             base=self.places.view,
             grants=tuple(_grants(mounts) if self._makes_mounts else self._plain_grants(access, state_file, real)),
             processes=self._processes,
-            identity=self.protected.identity(),
+            identity=identity,
         )
+
+    def git_list(self, command: str, state: ShellState) -> GitList | None:
+        """The git commands of a command line that runs nothing else, if they may write the repository."""
+        if "git" not in command or self.opened.kind(".git") != "directory" or self.repository.runs_code():
+            return None
+        return git_list(command, state, self.root, self.opened.kind)
+
+    def identity_settings(self) -> dict[str, str]:
+        """Who commits, as the private home says it, where the repository does not say it itself."""
+        own = {entry.key for entry in self.repository.entries()}
+        return {key: value for key, value in identity_in(self.places.home("write")).items() if key not in own}
 
     def still_holds(self, view: View) -> bool:
         """Whether the root and its protected paths are still those that the view was made for."""
         return view.identity == self.protected.identity()
+
+    def _checks(self, mounts: list[Mount]) -> Iterator[Check]:
+        """The mounts whose targets lie where commands can write, unless a later one covers them."""
+        for number, mount in enumerate(mounts):
+            near = mount.kind in ("ro", "rw") and any(
+                mount.target == place or is_below(mount.target, place) for place in (self.root, TEMPORARY, self.home)
+            )
+            if near and not any(
+                later.kind in ("ro", "rw", "tmpfs")
+                and (later.target == mount.target or is_below(mount.target, later.target))
+                for later in mounts[number + 1 :]
+            ):
+                yield check_of(mount)
 
     def _plain_grants(self, access: Access, state_file: str, roots: list[str]) -> Iterator[Grant]:
         """Rules for a command that sees the host's own paths."""
@@ -134,10 +187,13 @@ class Views:
                 yield self._mask(path, os.path.isdir(path))
 
     def _in_root(self, access: Access) -> Iterator[Mount]:
+        self.protected.begin()
         yield from self.protected.runtime(writable=access != "read")
         if access == "write":
             yield from self.protected.git()
-            yield from runtime_mounts(self.root)
+            for mount in runtime_mounts(self.root):
+                if mount.kind == "ro":
+                    yield from self.protected.keep(mount.target)
         for path in self._hidden:
             if is_below(path, self.root):
                 yield from self.protected.hide(path, writable=access != "read")

@@ -6,7 +6,7 @@ import os
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.syscall.restype = ctypes.c_long
 
-SYS_MOUNT_SETATTR = 442
+SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_OPENAT2, SYS_MOUNT_SETATTR = 428, 429, 437, 442
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER = 1, 4, 38, 36
 PR_CAPBSET_DROP, PR_SET_SECCOMP = 24, 22
@@ -14,7 +14,10 @@ CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER = 0x20000, 0x4000000, 0x8
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
 MNT_DETACH = 2
-AT_RECURSIVE = 0x8000
+AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x1000, 0x8000
+OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
+MOVE_MOUNT_EMPTY_PATHS = 0x04 | 0x40
+RESOLVE_NO_SYMLINKS = 0x04
 ATTR_RDONLY, ATTR_NOSUID, ATTR_NODEV = 1, 2, 4
 
 
@@ -56,6 +59,26 @@ def restrict_mount(target: str, attributes: int, *, recursive: bool) -> None:
     text = ctypes.create_string_buffer(attributes.to_bytes(8, "little") + bytes(24), 32)
     flags = AT_RECURSIVE if recursive else 0
     syscall("mount_setattr", SYS_MOUNT_SETATTR, -100, target.encode(), flags, text, ctypes.c_size_t(32))
+
+
+def open_without_links(directory: int, path: str, flags: int) -> int:
+    """`openat2` that follows no link at all."""
+    how = b"".join(part.to_bytes(8, "little") for part in (flags | os.O_CLOEXEC, 0, RESOLVE_NO_SYMLINKS))
+    return syscall(f"open {path}", SYS_OPENAT2, ctypes.c_int(directory), os.fsencode(path), how, ctypes.c_size_t(24))
+
+
+def mount_descriptor(source: int, target: int, attributes: int) -> None:
+    """Mount what one descriptor stands for, with everything below it, on what another one stands for."""
+    flags = ctypes.c_uint(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE)
+    tree = syscall("open_tree", SYS_OPEN_TREE, ctypes.c_int(source), b"", flags)
+    try:
+        text = ctypes.create_string_buffer(attributes.to_bytes(8, "little") + bytes(24), 32)
+        every = ctypes.c_uint(AT_EMPTY_PATH | AT_RECURSIVE)
+        syscall("mount_setattr", SYS_MOUNT_SETATTR, ctypes.c_int(tree), b"", every, text, ctypes.c_size_t(32))
+        empty = ctypes.c_uint(MOVE_MOUNT_EMPTY_PATHS)
+        syscall("move_mount", SYS_MOVE_MOUNT, ctypes.c_int(tree), b"", ctypes.c_int(target), b"", empty)
+    finally:
+        os.close(tree)
 
 
 def drop_privileges() -> None:

@@ -2,9 +2,11 @@
 
 import ctypes
 import os
+import stat
 import struct
 
 from toolgate.shell.sandbox.helper.kernel import (
+    AT_FDCWD,
     ATTR_NODEV,
     ATTR_NOSUID,
     ATTR_RDONLY,
@@ -25,6 +27,8 @@ from toolgate.shell.sandbox.helper.kernel import (
     SYS_PIVOT_ROOT,
     check,
     mount,
+    mount_descriptor,
+    open_without_links,
     restrict_mount,
     syscall,
     unshare,
@@ -33,6 +37,7 @@ from toolgate.shell.sandbox.helper.kernel import (
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 OLD = ".old-root"
+O_LOOK = 0x200000 | os.O_NOFOLLOW  # O_PATH
 
 
 def enter_namespaces(*, network: bool) -> None:
@@ -54,12 +59,14 @@ def raise_loopback() -> None:
     os.close(fd)
 
 
-def build_view(mounts: list[list[str]], base: str) -> None:
+def build_view(mounts: list[tuple[str, str, str, int]], base: str) -> None:
     """Make the view on an empty directory of the host's and move into it."""
     mount("none", "/", "", MS_REC | MS_PRIVATE)
     mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755")
-    for kind, target, source in mounts:
-        if kind != "seal":
+    for kind, target, source, source_fd in mounts:
+        if source_fd >= 0:
+            place_descriptor(kind, base + target, source_fd)
+        elif kind != "seal":
             place(kind, base + target, source)
     os.mkdir(f"{base}/{OLD}", 0o700)
     os.chdir(base)
@@ -69,9 +76,9 @@ def build_view(mounts: list[list[str]], base: str) -> None:
     os.rmdir(f"/{OLD}")
 
 
-def seal_view(mounts: list[list[str]]) -> None:
+def seal_view(mounts: list[tuple[str, str, str, int]]) -> None:
     """Make the view's own directories read-only, when everything is in place."""
-    for kind, target, _ in mounts:
+    for kind, target, _, _ in mounts:
         if kind == "seal":
             restrict_mount(target, ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV, recursive=False)
 
@@ -95,6 +102,30 @@ def place(kind: str, target: str, source: str) -> None:
         mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755")
     elif kind == "dev":
         make_devices(target)
+
+
+def place_descriptor(kind: str, target: str, source_fd: int) -> None:
+    """Mount what the host has opened; neither the source nor the target is reached through a link.
+
+    A descriptor from outside belongs to the host's mounts. So the same path is opened again in here, and must lead to
+    the same thing.
+    """
+    wanted = os.fstat(source_fd)
+    again = open_without_links(AT_FDCWD, os.readlink(f"/proc/self/fd/{source_fd}"), O_LOOK)
+    try:
+        found = os.fstat(again)
+        if (found.st_dev, found.st_ino) != (wanted.st_dev, wanted.st_ino):
+            raise OSError(f"{target}: its source was replaced")
+        if stat.S_ISDIR(found.st_mode) and not os.path.lexists(target):
+            make_directories(target)
+        on = open_without_links(AT_FDCWD, target, O_LOOK)
+        try:
+            mount_descriptor(again, on, ATTR_NOSUID | ATTR_NODEV | (ATTR_RDONLY if kind == "ro" else 0))
+        finally:
+            os.close(on)
+    finally:
+        os.close(again)
+        os.close(source_fd)
 
 
 def make_devices(target: str) -> None:

@@ -1,0 +1,168 @@
+"""git's configuration files as entries, and which of their keys name a program."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+MOST_BYTES = 1 << 18
+"""A configuration file that is larger than this is not read."""
+_HEADER = re.compile(r'\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?[ \t]*\]')
+_NAME = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)[ \t]*")
+_SKIPPED = re.compile(r"(?:[ \t\r\n]+|[#;][^\n]*)*")
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
+
+
+class Entry(NamedTuple):
+    """One setting. Section and name are in lower case; a subsection is as it was written."""
+
+    section: str
+    subsection: str
+    name: str
+    value: str
+
+    @property
+    def key(self) -> str:
+        """The key as git prints it."""
+        return ".".join(part for part in (self.section, self.subsection, self.name) if part)
+
+
+class UnreadableConfigurationError(Exception):
+    """The text is not a configuration file that is surely read as git reads it."""
+
+
+def parse(text: bytes) -> list[Entry]:
+    """The entries of a configuration file, in their order."""
+    try:
+        reader = _Reader(text.decode("utf-8").removeprefix("\ufeff"))
+    except UnicodeDecodeError as error:
+        raise UnreadableConfigurationError("it is not UTF-8") from error
+    return reader.entries()
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        if "\0" in text:
+            raise UnreadableConfigurationError("it holds a NUL character")
+        self._text = text.replace("\r\n", "\n")
+        self._at = 0
+
+    def entries(self) -> list[Entry]:
+        found: list[Entry] = []
+        section, subsection = "", ""
+        while self._skip():
+            if header := _HEADER.match(self._text, self._at):
+                self._at = header.end()
+                section, _, dotted = header.group(1).lower().partition(".")
+                subsection = dotted if header.group(2) is None else re.sub(r"\\(.)", r"\1", header.group(2))
+                continue
+            name = _NAME.match(self._text, self._at)
+            if name is None or not section:
+                raise UnreadableConfigurationError("a line is neither a section nor a setting")
+            self._at = name.end()
+            value = self._value() if name.group(2) else self._implied()
+            found.append(Entry(section, subsection, name.group(1).lower(), value))
+        return found
+
+    def _skip(self) -> bool:
+        match = _SKIPPED.match(self._text, self._at)
+        self._at = match.end() if match else self._at
+        return self._at < len(self._text)
+
+    def _implied(self) -> str:
+        """A name alone means true, and must end its line."""
+        rest = self._text[self._at : self._at + 1]
+        if rest not in ("", "\n", "#", ";"):
+            raise UnreadableConfigurationError("a setting has no '='")
+        return "true"
+
+    def _value(self) -> str:
+        value, kept, quoted = "", 0, False
+        while self._at < len(self._text):
+            character = self._text[self._at]
+            self._at += 1
+            if character == "\n":
+                break
+            if character == "\\":
+                value, kept = value + self._escaped(), len(value) + 1
+            elif character == '"':
+                quoted, kept = not quoted, len(value)
+            elif character in "#;" and not quoted:
+                end = self._text.find("\n", self._at)
+                self._at = len(self._text) if end < 0 else end
+            else:
+                value += character
+                kept = len(value) if quoted or character not in " \t" else kept
+        if quoted:
+            raise UnreadableConfigurationError("a quotation is not closed")
+        return value[:kept]
+
+    def _escaped(self) -> str:
+        character = self._text[self._at : self._at + 1]
+        self._at += 1
+        if character in ("\n", ""):
+            return ""
+        if character not in _ESCAPES:
+            raise UnreadableConfigurationError("an escape is unknown")
+        return _ESCAPES[character]
+
+
+_ANY = r"(?:.*\.)?"
+_PROGRAMS = re.compile(
+    r"alias\..*|pager\..*|hook\..*\.command|sequence\.editor|imap\.tunnel|interactive\.difffilter|web\.browser"
+    r"|core\.(?:fsmonitor|hookspath|sshcommand|gitproxy|askpass|editor|pager|alternaterefscommand)"
+    rf"|credential\.{_ANY}helper|diff\.external|diff\..*\.(?:command|textconv)|merge\..*\.driver"
+    r"|(?:difftool|mergetool|browser|man|guitool)\..*\.(?:cmd|path)|filter\..*\.(?:clean|smudge|process)"
+    rf"|gpg\.{_ANY}program|gpg\.ssh\.defaultkeycommand|trailer\..*\.(?:command|cmd)|tar\..*\.command"
+    r"|uploadpack\.packobjectshook|gc\.recentobjectshook|remote\..*\.(?:uploadpack|receivepack|vcs)"
+    rf"|submodule\..*\.update|sendemail\.{_ANY}(?:smtpserver|sendmailcmd|tocmd|cccmd|headercmd)|instaweb\..*"
+    r"|init\.templatedir|lfs\.(?:customtransfer|extension)\..*"
+)
+_DURING_WRITES = re.compile(
+    r"filter\..*|merge\..*\.driver|diff\.external|diff\..*\.(?:command|textconv)|gpg\..*|trailer\..*"
+    r"|interactive\.difffilter|gc\.recentobjectshook|hook\..*|core\.alternaterefscommand"
+)
+"""Keys whose programs git runs while it writes the repository; editors, hooks and networks are switched off."""
+_TRUSTED = re.compile(
+    r"(?:git-lfs|git-crypt) [a-z-]+(?: -- %f| %f)?|gpg2?|ssh-keygen|gpgsm|(?:/usr)?/bin/(?:gpg2?|ssh-keygen)"
+)
+"""Programs that run no code of the project."""
+_HARMLESS = re.compile(
+    r"core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf"
+    r"|safecrlf|eol|quotepath|abbrev|compression|bigfilethreshold|preloadindex|untrackedcache|longpaths|sparsecheckout"
+    r"|sparsecheckoutcone|protectntfs|protecthfs|checkstat|trustctime|fscache|sharedrepository)"
+    r"|user\.(?:name|email|useconfigonly|signingkey)|author\.(?:name|email)|committer\.(?:name|email)"
+    r"|remote\..*\.(?:url|fetch|push|pushurl|mirror|tagopt|prune|partialclonefilter|promisor|skipdefaultupdate)"
+    r"|branch\..*\.(?:remote|merge|rebase|pushremote|description)|branch\.(?:autosetupmerge|autosetuprebase|sort)"
+    r"|init\.defaultbranch|(?:commit|tag|push)\.gpgsign|gc\.(?:auto|autodetach|autopacklimit|pruneexpire)"
+    r"|maintenance\.(?:auto|strategy|autodetach)|advice\..*|color\..*|column\..*"
+    r"|pull\.(?:rebase|ff)|push\.(?:default|autosetupremote|followtags)|fetch\.(?:prune|prunetags|parallel)"
+    r"|merge\.(?:ff|conflictstyle|renames|log|stat)|rebase\.(?:autostash|autosquash|updaterefs|stat)"
+    r"|diff\.(?:renames|algorithm|mnemonicprefix|colormoved|noprefix|context)|status\..*|log\.(?:date|decorate)"
+    r"|index\.(?:version|threads)|pack\.(?:threads|windowmemory)|feature\..*|rerere\.(?:enabled|autoupdate)"
+    r"|submodule\..*\.(?:url|active|branch)|submodule\.(?:active|recurse)|receive\.(?:denycurrentbranch|denynonfastforwards)"
+    r"|extensions\.(?:objectformat|refstorage|partialclone|noop)|transfer\.fsckobjects|versionsort\.suffix|http\.postbuffer"
+)
+"""Keys that cannot make git run anything, whatever their value."""
+
+
+def names_program(entry: Entry) -> bool:
+    """Whether the entry's value is a program, or a directory of programs."""
+    if entry.section == "alias":
+        return entry.value.startswith("!")
+    return _PROGRAMS.fullmatch(entry.key.lower()) is not None
+
+
+def runs_code_during_writes(entry: Entry) -> bool:
+    """Whether git would run a program that may be the project's own while it writes the repository."""
+    runs = _DURING_WRITES.fullmatch(entry.key.lower()) is not None and names_program(entry)
+    return runs and entry.value != "" and _TRUSTED.fullmatch(entry.value) is None
+
+
+def is_harmless(text: bytes) -> bool:
+    """Whether a configuration file surely makes git run nothing."""
+    try:
+        entries = parse(text)
+    except UnreadableConfigurationError:
+        return False
+    return all(_HARMLESS.fullmatch(entry.key.lower()) and not entry.value.startswith("ext::") for entry in entries)

@@ -1,0 +1,49 @@
+"""The times in which commands could write: what changed outside them was changed by somebody else."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+
+_COARSE = 5  # CLOCK_REALTIME_COARSE, which the time module does not name
+"""The clock that the kernel takes time stamps from; nothing that is written later bears an earlier one."""
+_MOST = 4096
+
+
+class Intervals:
+    """Closed intervals of past commands, and the beginnings of those that still run."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._running: dict[object, int] = {}
+
+    def begin(self, key: object) -> None:
+        """A command starts."""
+        self._running[key] = time.clock_gettime_ns(_COARSE)
+
+    def end(self, key: object) -> None:
+        """A command and everything that it started have ended."""
+        start = self._running.pop(key, None)
+        if start is None:
+            return
+        while self._ends and self._ends[-1] >= start:
+            start = min(start, self._starts.pop())
+            self._ends.pop()
+        self._starts.append(start)
+        self._ends.append(time.time_ns())
+        if len(self._starts) > _MOST:  # the oldest become one, with the pauses between them
+            self._starts[1:3] = []
+            self._ends[0:2] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a command still runs."""
+        return bool(self._running)
+
+    def holds(self, moment: int) -> bool:
+        """Whether a command could write at that time."""
+        if any(moment >= start for start in self._running.values()):
+            return True
+        at = bisect_right(self._starts, moment) - 1
+        return at >= 0 and moment <= self._ends[at]

@@ -1,0 +1,78 @@
+"""The project root as an open directory: what lies below it is opened without following any link."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Literal
+
+from toolgate.workspace.confine import choose_opener
+
+Kind = Literal["absent", "file", "directory", "other"]
+_LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Beneath:
+    """Opens, makes and removes entries below one directory. Commands may change the tree at any time."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.fd = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._open = choose_opener("auto", self.fd)[1]
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def open(self, relative: str, flags: int) -> int:
+        """Open a path; a link anywhere on the way is `ELOOP`."""
+        return self._open(self.fd, relative, flags | os.O_NOFOLLOW, links=False)
+
+    def look(self, relative: str) -> int:
+        """A descriptor that stands for the entry, and cannot be read or written."""
+        return self.open(relative, _LOOK)
+
+    def stat(self, relative: str) -> os.stat_result | None:
+        """What is there: None for nothing. A link on the way raises `OSError`; one at the end is described itself."""
+        try:
+            fd, name = self.parent(relative)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        try:
+            return os.stat(name, dir_fd=fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        finally:
+            os.close(fd)
+
+    def kind(self, relative: str) -> Kind:
+        """What is there; a link on the way to it, or at its end, is `other`."""
+        try:
+            info = self.stat(relative)
+        except OSError:
+            return "other"
+        if info is None:
+            return "absent"
+        return "directory" if stat.S_ISDIR(info.st_mode) else "file" if stat.S_ISREG(info.st_mode) else "other"
+
+    def parent(self, relative: str) -> tuple[int, str]:
+        """The directory that holds a path, opened, and the path's last name in it."""
+        directory, _, name = relative.rpartition("/")
+        return self._open(self.fd, directory or ".", os.O_PATH | os.O_DIRECTORY, links=False), name
+
+    def read(self, relative: str, most: int) -> bytes | None:
+        """The content of a regular file; None if there is none, or if it has more than `most` bytes."""
+        try:
+            fd = self.open(relative, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError:
+            return None
+        try:
+            info = os.fstat(fd)
+            if not stat.S_ISREG(info.st_mode) or info.st_size > most:
+                return None
+            text = os.read(fd, most + 1)
+            return text if len(text) <= most else None
+        finally:
+            os.close(fd)
