@@ -101,6 +101,8 @@ def _ending(call: ToolCall, result: ToolResult, ended: CallRecord) -> dict[str, 
         "extras": result.extras,
         "time_ms": response.stats.get("time_ms", 0),
     }
+    if ended.payload.get("uncertain") is True:
+        payload["uncertain"] = True
     if ended.tool_name != call.name:
         payload["ran"] = ended.tool_name
     if response.error is not None and response.error.code is ErrorCode.MODE_DENIED:

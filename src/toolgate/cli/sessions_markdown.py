@@ -30,7 +30,7 @@ def as_markdown(story: Story) -> str:
 
 def _message(said: dict[str, Any], uncertain: bool) -> list[str]:
     if said["role"] == "tool":
-        note = ["*Uncertain: it had started when the program was ended.*"] if uncertain else []
+        note = ["*Uncertain: it had started, and nobody knows how far it got.*"] if uncertain else []
         return [*note, _fenced(said["content"])]
     parts = []
     if said["content"].strip():

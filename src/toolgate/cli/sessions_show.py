@@ -93,7 +93,8 @@ class Reader:
         how = [call.tool_name, call.code or call.status or call.state] if call else ["answer"]
         how += _details(self._ended.pop((turn_id, said["tool_call_id"]), {}))
         if call is not None and call.state == "unknown":
-            how = [call.tool_name, "uncertain: it had started when the program was ended; nobody knows how far it got"]
+            why = "it could not be stopped" if call.status else "it had started when the program was ended"
+            how = [call.tool_name, f"uncertain: {why}; nobody knows how far it got"]
         self._line(
             f"{self._paint(mark, colour)} {self._paint(' · '.join(visible(word, keep='') for word in how), 'dim')}"
         )

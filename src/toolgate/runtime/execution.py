@@ -9,11 +9,14 @@ import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import TYPE_CHECKING, Any
 
+from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse, result_in_envelope
-from toolgate.runtime.failures import internal, timed_out
+from toolgate.runtime.failures import internal
+from toolgate.runtime.relay import GRACE
+from toolgate.runtime.unfinished import cut_short, is_running, unfinished_of
 from toolgate.tools.base import Tool
 from toolgate.tools.foreign import ForeignTool, to_response
-from toolgate.tools.function import FunctionTool
+from toolgate.tools.function import FunctionTool, ThreadCall
 
 if TYPE_CHECKING:
     from toolgate.runtime.pending import PendingResult
@@ -33,6 +36,12 @@ def invoker(tool: Tool[Any], declaration: Declaration) -> Invoke:
 
         def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
             return function(**run.params.__dict__)  # type: ignore[no-any-return]  # what a coroutine function returns
+    elif isinstance(tool, FunctionTool) and tool.blocks and type(tool).execute is FunctionTool.execute:
+
+        def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
+            thread = ThreadCall()
+            run.still_running = thread.is_running
+            return tool.execute(run.params, run.context, thread)
     elif declaration.needs:
 
         def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
@@ -81,6 +90,8 @@ def _foreign(tool: ForeignTool) -> Invoke:
     async def invoke(run: Run, pending: PendingResult) -> Any:
         value: Any = tool.call(copy.deepcopy(run.arguments))
         if inspect.isawaitable(value):
+            if isinstance(value, asyncio.Future):
+                run.still_running = is_running(value)
             own_cancel = getattr(value, "cancel", None)
             if callable(own_cancel):
                 pending.on_cancel(own_cancel)
@@ -91,13 +102,48 @@ def _foreign(tool: ForeignTool) -> Invoke:
 
 
 def _within(seconds: float, name: str, invoke: Invoke) -> Invoke:
+    """Runs the tool in a task of its own, so that a call is answered also if the tool ignores its deadline."""
+
     async def within(run: Run, pending: PendingResult) -> Any:
+        task = asyncio.ensure_future(_outcome(invoke(run, pending)))
         try:
-            async with asyncio.timeout(seconds) as deadline:
-                return await invoke(run, pending)
-        except TimeoutError:
-            if deadline.expired():
-                return timed_out(name, seconds)
+            await asyncio.wait([task], timeout=seconds)
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task], timeout=GRACE / 2)
+                if not task.done() or task.cancelled():
+                    return _late(run, task, name, seconds)
+        except asyncio.CancelledError:
+            await _stopped(run, task)
             raise
+        value, error = task.result()
+        if error is not None:
+            raise error
+        return value
 
     return within
+
+
+async def _outcome(work: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    """What comes of it; nothing that a tool raises may leave its task by itself."""
+    try:
+        return await work, None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - raised again in the call that waits for the task
+        return None, error
+
+
+async def _stopped(run: Run, task: asyncio.Future[Any]) -> None:
+    """Cancel the task of a call that is cancelled itself, and wait until it has ended or the call is left behind."""
+    task.cancel()
+    if run.still_running is None or not run.still_running():
+        run.still_running = is_running(task)
+    await asyncio.wait([task])
+
+
+def _late(run: Run, task: asyncio.Future[Any], name: str, seconds: float) -> ToolResponse:
+    if not task.done():
+        run.still_running = is_running(task)
+    what = f"Tool '{name}' did not finish within {seconds:g} s"
+    return cut_short(run, unfinished_of(run.context), ErrorCode.TIMEOUT, what, stopped=task.done())

@@ -14,6 +14,7 @@ from toolgate.runtime.execution import awaited, begun
 from toolgate.runtime.failures import failure_of
 from toolgate.runtime.finish import plain_result
 from toolgate.runtime.locks import WriterLock
+from toolgate.runtime.unfinished import unfinished_of
 
 if TYPE_CHECKING:
     from toolgate.protocol.calls import ToolResult
@@ -33,6 +34,7 @@ class Executor:
         self._breaker = breaker
         self._recording = recording
         self._writers: WriterLock = context.shared.setdefault("writers", WriterLock())
+        self._unfinished = unfinished_of(context)
         self._plain = plain
         """A plain value of at most so many characters can leave as it is."""
 
@@ -85,6 +87,8 @@ class Executor:
 
     async def _unhindered(self, run: Run, entry: Entry, pending: PendingResult) -> Any:
         """What the tool returns, or what keeps it from running."""
+        if self._unfinished and (running := self._unfinished.refusal(run)) is not None:
+            return running
         if run.plan is not None or self._recording is not None or not self._breaker.quiet:
             obstacle = await self._obstacle(run, entry.name)
             if obstacle is not None:

@@ -24,15 +24,6 @@ def failure_of(error: BaseException, tool_name: str, path: object = None) -> Too
     return internal(tool_name, f"failed unexpectedly ({type(error).__name__})")
 
 
-def timed_out(tool_name: str, seconds: float) -> ToolResponse:
-    """The deadline passed and the tool was stopped."""
-    return ToolResponse.failure(
-        ErrorCode.TIMEOUT,
-        f"Tool '{tool_name}' did not finish within {seconds:g} s and was stopped.",
-        next_step="Ask for less in one call.",
-    )
-
-
 def internal(tool_name: str, what: str) -> ToolResponse:
     """The tool is broken; the words say nothing about the host."""
     return ToolResponse.failure(

@@ -53,6 +53,8 @@ class PendingResult:
     _waiters: list[asyncio.Future[None]] | None = None
     _owed = 0
     """Cancellations of the driving task that were ours, to be taken back."""
+    abandoned = False
+    """The tool did not stop when it was told to, and was left behind."""
     started_at = 0.0
     """When the call began, by the performance counter."""
     state: Any = None
@@ -234,6 +236,7 @@ class PendingResult:
 
     def _abandon(self, work: Coroutine[Any, Any, ToolResult]) -> None:
         """Leave a tool behind that does not stop."""
+        self.abandoned = True
         logger("pipeline").warning("tool_did_not_stop", tool_name=self.call.name)
         try:
             work.close()

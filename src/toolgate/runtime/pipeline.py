@@ -32,6 +32,7 @@ from toolgate.runtime.recording import Recording
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.run import Entry, Run
 from toolgate.runtime.tracing import traced
+from toolgate.runtime.unfinished import cut_short, unfinished_of
 from toolgate.tools.base import Reroute
 from toolgate.tools.context import ToolContext
 
@@ -46,6 +47,7 @@ class Pipeline:
         self._context = context
         self._breaker: Breaker = context.shared.setdefault("breaker", Breaker(context.clock))
         self._admission = Admission(registry, context, self._breaker)
+        self._unfinished = unfinished_of(context)
         check_policy(context)
         self._limits = OutputLimits(context)
         self._recording = None
@@ -64,9 +66,11 @@ class Pipeline:
         """Handle one call; raises nothing but cancellation. What waits for nothing is over when this returns."""
         run = pending.state = Run(call, self._context, pending.started_at)
         response = self._admission.admit(run)
+        entry = run.entry
+        if response is None and self._unfinished:
+            response = self._unfinished.refusal(run)
         if response is not None:
             return self._ended(run, response)
-        entry = run.entry
         assert entry is not None
         if (
             not entry.direct
@@ -109,10 +113,18 @@ class Pipeline:
 
     async def cancelled(self, pending: PendingResult) -> ToolResult:
         """The result of a call that was taken back."""
-        left = pending.state.context.left if pending.state is not None else {}
-        response = ToolResponse.failure(
-            ErrorCode.CANCELLED, "The call was cancelled.", data=left, next_step="It may be made again."
-        )
+        run: Run | None = pending.state
+        begun = run if run is None or run.inner is None else run.inner
+        if begun is None or not begun.executed:
+            response = ToolResponse.failure(
+                ErrorCode.CANCELLED,
+                "The call was cancelled before it ran.",
+                data=begun.context.left if begun is not None else {},
+                next_step="It may be made again.",
+            )
+        else:
+            what = "The call was cancelled while it ran"
+            response = cut_short(begun, self._unfinished, ErrorCode.CANCELLED, what, stopped=not pending.abandoned)
         return await self._given_up(pending, response)
 
     async def broken(self, pending: PendingResult, error: BaseException) -> ToolResult:

@@ -41,6 +41,8 @@ class Recording:
         """Record how it ended, and who refused it if it did not run."""
         code = response.error.code.value if response.error else None
         payload = {"status": response.status.value, "code": code, "arguments": stored(run.arguments)}
+        if run.uncertain:
+            payload["uncertain"] = True
         try:
             if not run.executed and (verdict := run.verdict()) is not None:
                 await self._write(run, "decision", verdict.model_dump())

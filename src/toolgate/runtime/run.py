@@ -101,6 +101,10 @@ class Run:
     inner: Run | None = None
     """The call that this one stands for."""
     executed = False
+    still_running: Callable[[], bool] | None = None
+    """Whether what the tool has begun goes on; None where only the tool itself knows."""
+    uncertain = False
+    """The call is answered, and nobody knows what it has done: its tool could not be stopped."""
     extras: dict[str, Any] | None = None
 
     def __init__(self, call: ToolCall, context: ToolContext, started: float) -> None:

@@ -85,7 +85,8 @@ def record(pen: Pen, entry: CallRecord) -> None:
         sql = f"UPDATE tool_calls SET state = 'started', started_at = ?5, tool_name = ?6 {at}"
         pen.transaction.run(sql, *key, pen.now, tool_name)
     elif entry.kind == "finished":
-        sql = f"UPDATE tool_calls SET state = 'finished', finished_at = ?5, status = ?6, code = ?7 {at}"
+        state = "unknown" if entry.payload.get("uncertain") is True else "finished"
+        sql = f"UPDATE tool_calls SET state = '{state}', finished_at = ?5, status = ?6, code = ?7 {at}"
         pen.transaction.run(sql, *key, pen.now, _text(entry.payload, "status"), _text(entry.payload, "code"))
     elif entry.payload.get("decision") == "allow":
         pen.transaction.run(f"UPDATE tool_calls SET state = 'approved' {at}", *key)

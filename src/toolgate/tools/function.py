@@ -6,6 +6,7 @@ import asyncio
 import functools
 import inspect
 import re
+import threading
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
 
@@ -45,8 +46,16 @@ class FunctionTool(Tool[BaseModel]):
         """Call the function as if it had not been decorated."""
         return self.function(*args, **kwargs)
 
-    async def execute(self, params: BaseModel, context: ToolContext) -> ToolResponse:
-        """Call the function with the validated values; a synchronous one runs in a thread."""
+    @property
+    def blocks(self) -> bool:
+        """Whether the function is synchronous: it runs in a thread, and nothing can stop it."""
+        return not self._is_async
+
+    async def execute(self, params: BaseModel, context: ToolContext, thread: ThreadCall | None = None) -> ToolResponse:
+        """Call the function with the validated values; a synchronous one runs in a thread.
+
+        `thread` then knows whether the function still runs, also when nobody waits for it any more.
+        """
         arguments = params.__dict__
         if self._renamed:
             arguments = {self._renamed.get(field, field): value for field, value in arguments.items()}
@@ -55,7 +64,7 @@ class FunctionTool(Tool[BaseModel]):
         if self._is_async:
             value = await self.function(**arguments)
         else:
-            value = await asyncio.to_thread(_called, self.function, arguments)
+            value = await asyncio.to_thread((thread or ThreadCall()).call, self.function, arguments)
             if inspect.isawaitable(value):
                 value = await value
         if isinstance(value, ToolResponse):
@@ -63,12 +72,32 @@ class FunctionTool(Tool[BaseModel]):
         return ToolResponse.success({"result": value}, self.said)
 
 
-def _called(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """Call it in a thread; `StopIteration` cannot leave one, and `GeneratorExit` would end whoever waits for it."""
-    try:
-        return function(**arguments)
-    except (StopIteration, GeneratorExit) as error:
-        raise RuntimeError(f"the function raised {type(error).__name__}") from error
+class ThreadCall:
+    """One call of a function in a thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._withdrawn = False
+        self._runs = False
+
+    def is_running(self) -> bool:
+        """Whether the function runs. One that has not begun never will: ask this only when nobody waits for it."""
+        with self._lock:
+            self._withdrawn = True
+            return self._runs
+
+    def call(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        """Call it; `StopIteration` cannot leave a thread, and `GeneratorExit` would end whoever waits for it."""
+        with self._lock:
+            if self._withdrawn:
+                raise RuntimeError("the call was withdrawn before it began")
+            self._runs = True
+        try:
+            return function(**arguments)
+        except (StopIteration, GeneratorExit) as error:
+            raise RuntimeError(f"the function raised {type(error).__name__}") from error
+        finally:
+            self._runs = False
 
 
 def params_of(
