@@ -274,3 +274,12 @@ async def test_nothing_but_the_protocol_reaches_a_server(tmp_path: Path) -> None
     ]
     assert said[1]["params"]["capabilities"] == {}
     assert said[-1]["params"]["arguments"] == {"text": "x"}
+
+
+async def test_references_that_double_are_refused_and_the_other_tools_of_the_server_work() -> None:
+    async with connected(raw=nasty("doubled")) as live:
+        assert live.visible() == ["raw__ok"]
+        reasons = live.reasons()
+        assert "its input schema cannot be used: it has more than" in reasons["act"]
+        assert "its output schema cannot be used: it has more than" in reasons["gives"]
+        assert not (await live.call("raw__ok", text="x")).is_error

@@ -162,9 +162,8 @@ def _problems(run: Run, entry: Entry) -> dict[str, str]:
     arguments: dict[str, Any] = run.arguments
     problems: dict[str, str] = {}
     if entry.foreign is not None:
-        for item in entry.foreign.validator.iter_errors(arguments):
-            key = ".".join(str(part) for part in item.instance_path) or "arguments"
-            message = str(item.message)[:200]
+        for where, what in entry.foreign.validator.errors(arguments):
+            key, message = where or "arguments", what[:200]
             problems[key] = f"{problems[key]}; {message}" if key in problems else message
         return problems
     assert entry.keys is not None

@@ -16,6 +16,7 @@ from toolgate.protocol.modes import ToolMode
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.declaration import modes_of
+from toolgate.tools.foreign_schema import ForeignSchema
 
 _ENVELOPE_KEYS = {"status", "data", "text"}
 
@@ -59,13 +60,11 @@ class ForeignTool(Tool[BaseModel]):
         _ = self.validator
 
     @functools.cached_property
-    def validator(self) -> Any:
+    def validator(self) -> ForeignSchema:
         """The compiled schema; it never fetches a remote reference."""
-        import jsonschema_rs
-
         try:
-            return jsonschema_rs.validator_for(self.parameters or {}, retriever=_refuse_reference)
-        except (ValueError, TypeError, jsonschema_rs.ReferencingError) as error:
+            return ForeignSchema(self.parameters or {})
+        except ValueError as error:
             raise ValueError(f"tool {self.name!r} has an invalid JSON Schema: {error}") from None
 
     def call(self, arguments: dict[str, Any]) -> Awaitable[Any]:
@@ -75,10 +74,6 @@ class ForeignTool(Tool[BaseModel]):
     async def execute(self, params: BaseModel, context: ToolContext) -> ToolResponse:
         """Call it with the validated arguments."""
         return to_response(self.name, await self.call(arguments_of(params)))
-
-
-def _refuse_reference(uri: str) -> Any:
-    raise ValueError(f"remote reference {uri!r} is not fetched")
 
 
 def to_response(name: str, value: Any) -> ToolResponse:

@@ -39,6 +39,14 @@ def tools() -> list[dict[str, Any]]:
         return [{**tool, "inputSchema": {"type": "string"}}]
     if HOW == "broken-schema":
         return [{**tool, "inputSchema": {"type": "object", "properties": {"a": {"type": "objekt"}}}}]
+    if HOW == "doubled":
+        two = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(30)}
+        large = {"type": "object", "$defs": {**two, "d30": {"type": "object"}}, "$ref": "#/$defs/d0"}
+        return [
+            {**tool, "inputSchema": large},
+            {**tool, "name": "gives", "outputSchema": large},
+            {**tool, "name": "ok"},
+        ]
     if HOW == "twice":
         return [tool, {**tool, "description": "Another one."}]
     if HOW == "odd-names":

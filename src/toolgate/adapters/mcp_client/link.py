@@ -206,7 +206,8 @@ class Link:
             self._client = None
 
     async def _list(self, client: Client) -> None:
-        self.offers, self.refused = checked(await listed(client))
+        tools = await listed(client)
+        self.offers, self.refused = await asyncio.to_thread(checked, tools)
         self._changed(self)
 
     def worked(self) -> None:

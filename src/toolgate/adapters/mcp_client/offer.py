@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.calls import ToolDefinition
 from toolgate.shell.analysis.visible import squeezed, visible
+from toolgate.tools.foreign_schema import ForeignSchema
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -39,9 +40,14 @@ class Offer:
         return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
     @functools.cached_property
-    def promise(self) -> Any:
+    def judge(self) -> ForeignSchema:
+        """What judges the arguments of a call."""
+        return ForeignSchema(self.parameters)
+
+    @functools.cached_property
+    def promise(self) -> ForeignSchema | None:
         """What judges the structured part of an answer; None if nothing is promised."""
-        return None if self.output_schema is None else validator_of(self.output_schema)
+        return None if self.output_schema is None else ForeignSchema(self.output_schema)
 
     @property
     def shown(self) -> str:
@@ -73,14 +79,15 @@ def checked(tools: Iterable[Tool]) -> tuple[dict[str, Offer], dict[str, str]]:
     refused: dict[str, str] = {}
     for tool in tools:
         name = tool.name
-        reason = "it is listed twice" if name in offers or name in refused else _problem(tool)
+        offer = Offer(
+            tool=name,
+            description=(tool.description or "").strip(),
+            parameters=tool.input_schema,
+            output_schema=tool.output_schema,
+        )
+        reason = "it is listed twice" if name in offers or name in refused else _problem(offer)
         if reason is None:
-            offers[name] = Offer(
-                tool=name,
-                description=(tool.description or "").strip(),
-                parameters=tool.input_schema,
-                output_schema=tool.output_schema,
-            )
+            offers[name] = offer
         else:
             offers.pop(name, None)
             refused[name[:_LONGEST_NAME]] = reason
@@ -93,38 +100,19 @@ def weight(tool: Tool) -> int:
     return len(tool.name) + len(tool.description or "") + sum(len(json.dumps(schema)) for schema in schemas)
 
 
-def _problem(tool: Tool) -> str | None:
-    if not tool.name or len(tool.name) > _LONGEST_NAME:
+def _problem(offer: Offer) -> str | None:
+    if not offer.tool or len(offer.tool) > _LONGEST_NAME:
         return f"its name must have 1 to {_LONGEST_NAME} characters"
-    if len(tool.description or "") > _LONGEST_DESCRIPTION:
+    if len(offer.description) > _LONGEST_DESCRIPTION:
         return f"its description is longer than {_LONGEST_DESCRIPTION} characters"
-    if tool.input_schema.get("type") != "object":
+    if offer.parameters.get("type") != "object":
         return "its input schema does not describe an object"
-    for what, schema in (("input", tool.input_schema), ("output", tool.output_schema)):
-        if schema is not None and (reason := _unusable(schema)):
+    for what, schema in (("input", offer.parameters), ("output", offer.output_schema)):
+        if schema is not None and len(json.dumps(schema)) > _LARGEST_SCHEMA:
+            return f"its {what} schema cannot be used: it is larger than {_LARGEST_SCHEMA} bytes"
+        try:
+            _ = offer.judge if what == "input" else offer.promise
+        except ValueError as error:
+            reason = visible(str(error).partition("\n")[0], keep="")[:300]
             return f"its {what} schema cannot be used: {reason}"
     return None
-
-
-def _unusable(schema: dict[str, Any]) -> str | None:
-    if len(json.dumps(schema)) > _LARGEST_SCHEMA:
-        return f"it is larger than {_LARGEST_SCHEMA} bytes"
-    try:
-        validator_of(schema)
-    except ValueError as error:
-        return visible(str(error).partition("\n")[0], keep="")[:300]
-    return None
-
-
-def validator_of(schema: dict[str, Any]) -> Any:
-    """The compiled schema; `ValueError` for an invalid one, and for every reference that would have to be fetched."""
-    import jsonschema_rs
-
-    try:
-        return jsonschema_rs.validator_for(schema, retriever=_never_fetch)
-    except (TypeError, jsonschema_rs.ReferencingError) as error:
-        raise ValueError(str(error)) from None
-
-
-def _never_fetch(uri: str) -> Any:
-    raise ValueError(f"the reference {uri!r} leads outside, and nothing is fetched")

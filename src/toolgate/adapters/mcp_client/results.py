@@ -136,7 +136,6 @@ def _lie(value: Any, promise: Any) -> str:
     """What does not fit the schema that the server itself declared; empty if everything does."""
     if promise is None:
         return ""
-    for error in promise.iter_errors(value):
-        where = ".".join(map(str, error.instance_path)) or "the object"
-        return f"{where}: {str(error.message)[:_LONGEST_PROBLEM]}."
+    for where, what in promise.errors(value):
+        return f"{where or 'the object'}: {what[:_LONGEST_PROBLEM]}."
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from toolgate.protocol.plan import Access, Plan
 from toolgate.runtime.redaction import mask
 from toolgate.shell.analysis.visible import visible
 from toolgate.tools.foreign import ForeignTool, arguments_of
+from toolgate.tools.foreign_schema import ForeignSchema
 
 if TYPE_CHECKING:
     from toolgate.tools.context import ToolContext
@@ -59,6 +61,12 @@ class McpTool(ForeignTool):
         self.read_only = grant.read_only
         self.requires_permission = not grant.read_only
         self.timeout = link.config.gate.timeout
+
+    @functools.cached_property
+    def validator(self) -> ForeignSchema:
+        """What judges the arguments: compiled when the server listed the tool, not when it is registered."""
+        shown = self.approved if self.state == "changed" else self.offer
+        return shown.judge if shown is not None else ForeignSchema({"type": "object"})
 
     @property
     def approved(self) -> Offer | None:
