@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from toolgate.errors import ToolError
@@ -90,6 +91,23 @@ class Jobs:
     async def close(self) -> None:
         """End all jobs."""
         await asyncio.gather(*(self._stop(run) for run in self._runs.values() if run.alive))
+
+    @asynccontextmanager
+    async def paused(self) -> AsyncIterator[None]:
+        """Nothing that can write the root runs in the background meanwhile, except what a person has approved."""
+        writers = [run.process for run in self._runs.values() if run.alive and run.process.writes]
+        try:
+            for process in writers:
+                if not await process.pause():
+                    raise ToolError(
+                        ErrorCode.EXECUTION_ERROR,
+                        "A background job cannot be stopped for a moment, and could change the approved script.",
+                        "End it with 'jobs stop ID', then make the call again.",
+                    )
+            yield
+        finally:
+            for process in writers:
+                process.resume()
 
     def _run(self, name: str) -> Run:
         run = self._runs.get(name)

@@ -28,6 +28,8 @@ _GULP = 1 << 17
 _GULPS = 8
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which the fcntl module of 3.11 has only on some builds
 _KILL_PATIENCE = 5.0
+_PAUSE_TRIES = 500
+_PAUSE_STEP = 0.002
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +196,11 @@ class ShellProcess:
             self.ended.set_result(code if code >= 0 else 128 - code)
 
     @property
+    def writes(self) -> bool:
+        """Whether it can write the root without a person having approved its command."""
+        return self.view.access == "write" or (self.layer.name == "off" and self.view.access == "read")
+
+    @property
     def alive(self) -> bool:
         """Whether it still runs."""
         return not self.ended.done()
@@ -227,6 +234,25 @@ class ShellProcess:
     def _emptied(self, empty: asyncio.Future[None]) -> None:
         self._loop.remove_reader(self._inner)
         empty.set_result(None)
+
+    async def pause(self) -> bool:
+        """Stop everything inside until `resume`; whether nothing runs any more."""
+        for _ in range(_PAUSE_TRIES):
+            if not any(map(tree.is_running, (self._process.pid, *tree.descendants(self._process.pid)))):
+                return True
+            self._signal_all(signal.SIGSTOP)
+            await asyncio.sleep(_PAUSE_STEP)
+        return False
+
+    def resume(self) -> None:
+        """Let everything inside go on."""
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        """Signal the process and everything below it; one that is starting may have nothing below it yet."""
+        if self._handle in self._fds and self.alive:
+            signal.pidfd_send_signal(self._handle, number)
+            tree.signal_below(self._process.pid, number)
 
     def terminate(self) -> None:
         """Ask everything inside to end; supervisors are left out, for they end when the command has."""

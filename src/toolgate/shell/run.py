@@ -9,6 +9,7 @@ from toolgate.shell.capture import Capture
 from toolgate.shell.process import ShellProcess
 
 _AT_ONCE = 0.1
+_STEP = 0.002
 _LOADING = 10.0
 """Seconds that a shell may take to start and to load its state before it is given up."""
 
@@ -60,6 +61,12 @@ class Run:
             raise StateStuck
         await asyncio.wait([ended], timeout=max(timeout - (time.monotonic() - begin), 0))
         return not self.process.alive
+
+    async def taken(self) -> None:
+        """Wait until the shell has taken the command, or has ended."""
+        async with asyncio.timeout(_LOADING):
+            while self.process.alive and not self.process.taken():
+                await asyncio.wait([self.process.ended], timeout=_STEP)
 
     async def stop(self, grace: float) -> None:
         """End it and everything that it started."""

@@ -7,6 +7,8 @@ import os
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from toolgate.errors import ToolError
@@ -23,6 +25,7 @@ from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult, SandboxReport
 from toolgate.shell.run import Run, StateStuck
 from toolgate.shell.sandbox import choose_layer
+from toolgate.shell.scripts import check_scripts
 from toolgate.shell.starter import Starter
 from toolgate.shell.state import ShellState, initial
 
@@ -138,23 +141,27 @@ class ShellSession:
         background: bool = False,
         to_background: bool = False,
         roots: Sequence[str] = (),
+        scripts: Mapping[str, str] = MappingProxyType({}),
         on_output: OnOutput | None = None,
     ) -> CommandResult:
         """Run a command and answer when it has ended, or at its deadline.
 
         `background` answers at once with a job; `to_background` makes it a job at the deadline instead of ending it.
-        `roots` are further host directories that `access="full"` may write, approved by a person.
+        `roots` are further host directories that `access="full"` may write, approved by a person. `scripts` are files
+        inside the root that the command runs, with the hashes that a person has approved: nothing else runs.
         """
         check_command(command, self._options.command_bytes)
         check_access(access, roots)
         seconds = check_timeout(timeout, self._options)
         self._hurried = time.monotonic() - self._answered < _PAUSE
-        async with self._turn, slots.running():
+        async with self._turn, slots.running(), self.jobs.paused() if scripts else nullcontext():
             if background or to_background:
                 self.jobs.check_room()
             while True:
-                run = self._begin(command, access, roots, on_output, job=background or to_background)
+                run = self._begin(command, access, roots, scripts, on_output, job=background or to_background)
                 if background:
+                    if scripts:
+                        await run.taken()
                     return self._hand_over(run, access)
                 try:
                     return await self._finish(run, seconds, access, to_background)
@@ -205,14 +212,22 @@ class ShellSession:
             self._made = None
 
     def _begin(
-        self, command: str, access: Access, roots: Sequence[str], on_output: OnOutput | None, *, job: bool
+        self,
+        command: str,
+        access: Access,
+        roots: Sequence[str],
+        scripts: Mapping[str, str],
+        on_output: OnOutput | None,
+        *,
+        job: bool,
     ) -> Run:
         check_root(self._workspace, self._root)
         self._follow_root()
         starter, memory = self._parts()
+        sealed = check_scripts(self._workspace, scripts)
         state = memory.for_access(access)
         git = None if job else starter.git_list(command, access, state)
-        process = starter.start(access, state, roots, git)
+        process = starter.start(access, state, roots, git, sealed)
         starter.began(process)
         run = Run(command, process, self._capture("stdout", on_output), self._capture("stderr", on_output))
         run.begin()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import get_args
 
 from toolgate.errors import ToolError
@@ -22,6 +22,7 @@ from toolgate.shell.sandbox.orphans import end_orphans
 from toolgate.shell.sandbox.places import Places
 from toolgate.shell.sandbox.plan import View, is_below
 from toolgate.shell.sandbox.view import TEMPORARY, Views
+from toolgate.shell.scripts import Script
 from toolgate.shell.state import ShellState, for_git
 from toolgate.workspace.threads import Stop, in_thread
 
@@ -63,6 +64,8 @@ class Starter:
         }
         self._group = ControlGroup(processes=options.processes, memory=options.memory_bytes)
         self._files: dict[ShellProcess, tuple[str, int]] = {}
+        self._copies: dict[ShellProcess, list[str]] = {}
+        """Sealed copies of scripts that a shell runs."""
         self._free: list[tuple[str, int]] = []
         self._watch = RepositoryWatch(self.views.opened, self.views.repository)
         self._spares: list[ShellProcess] = []
@@ -82,15 +85,22 @@ class Starter:
         return self.views.git_list(command, state) if access == "write" and self.layer.mounts else None
 
     def start(
-        self, access: Access, state: ShellState, roots: Sequence[str] = (), git: GitList | None = None
+        self,
+        access: Access,
+        state: ShellState,
+        roots: Sequence[str] = (),
+        git: GitList | None = None,
+        scripts: Sequence[Script] = (),
     ) -> ShellProcess:
-        """A shell with this state; one that was started in advance if it fits."""
+        """A shell with this state; one that was started in advance if it fits. `scripts` are as approved, whatever
+        happens to the files."""
         if git is not None:
             process = self._new(access, roots, git)
             process.load(for_git(state, process.environment))
             return process
         self._keep_fitting(access, state)
-        process = self._spares.pop(0) if self._spares and not roots else self._new(access, roots)
+        usual = not roots and not scripts
+        process = self._spares.pop(0) if self._spares and usual else self._new(access, roots, scripts=scripts)
         if process.loaded is None:
             process.load(state)
         return process
@@ -117,7 +127,13 @@ class Starter:
                 self._spares.remove(process)
                 self.close(process)
 
-    def _new(self, access: Access, roots: Sequence[str], git: GitList | None = None) -> ShellProcess:
+    def _new(
+        self,
+        access: Access,
+        roots: Sequence[str],
+        git: GitList | None = None,
+        scripts: Sequence[Script] = (),
+    ) -> ShellProcess:
         why = self.layer.refuses(access)
         if why is not None:
             raise ToolError(
@@ -126,8 +142,9 @@ class Starter:
                 'Use access="read", or ask the operator to install bubblewrap.',
             )
         file = self._free.pop() if self._free else self.places.new_file("state")
+        sealed = self._sealed(scripts)
         try:
-            view = self.views.view(access, file[0], roots, git)
+            view = self.views.view(access, file[0], roots, git, sealed)
             try:
                 start = Start(
                     layer=self.layer,
@@ -143,9 +160,22 @@ class Starter:
                 view.close()
         except BaseException:
             self._free.append(file)
+            _unlink(sealed.values())
             raise
         self._files[process] = file
+        self._copies[process] = list(sealed.values())
         return process
+
+    def _sealed(self, scripts: Sequence[Script]) -> dict[str, str]:
+        """Private copies of scripts, by the path that each stands for; a path through a link has none."""
+        copies: dict[str, str] = {}
+        for script in scripts if self.layer.mounts else ():
+            if script.content is None or self.views.opened.kind(script.path) != "file":
+                continue
+            copy = self.places.sealed_copy(script.content, script.mode)
+            if copy is not None:
+                copies[script.path] = copy
+        return copies
 
     def _environment_in(self, view: View) -> Mapping[str, str]:
         if view.git is None:
@@ -161,6 +191,7 @@ class Starter:
         """Let go of a shell; its exchange file is used again."""
         process.close()
         self._kills = self._group.memory_kills()
+        _unlink(self._copies.pop(process, ()))
         file = self._files.pop(process, None)
         if file is not None:
             self._free.append(file)
@@ -193,6 +224,8 @@ class Starter:
             limits["processes"] = options.processes
         else:
             missing.append("the number of processes is not limited: root needs a control group for that")
+        if not self.layer.mounts:
+            missing.append("an approved script is compared before it runs, but can be changed while it runs")
         if "memory" not in self._group.limited:
             missing.append("memory is limited for each process, not for all together")
         return SandboxReport(
@@ -227,6 +260,11 @@ class Starter:
         end_orphans()
         self._group.remove()
         self.places.remove()
+
+
+def _unlink(paths: Iterable[str]) -> None:
+    for path in paths:
+        os.unlink(path)
 
 
 def _can_be_filled(place: str, home: str) -> bool:

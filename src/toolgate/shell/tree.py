@@ -49,6 +49,11 @@ def signal_below(pid: int, number: signal.Signals, *, skip: frozenset[int] = fro
             _send(current, pid, number)
 
 
+def is_running(pid: int) -> bool:
+    """Whether a process may still do something: it has neither ended nor been stopped."""
+    return _stat(pid)[:1] not in ([], [b"T"], [b"t"], [b"Z"], [b"X"])
+
+
 def _send(pid: int, ancestor: int, number: signal.Signals) -> None:
     try:
         handle = os.pidfd_open(pid)
@@ -74,13 +79,19 @@ def _is_below(pid: int, ancestor: int) -> bool:
 
 
 def _parent(pid: int) -> int:
+    fields = _stat(pid)
+    return int(fields[1]) if len(fields) > 1 else 0
+
+
+def _stat(pid: int) -> list[bytes]:
+    """The fields of a process behind its name, its state first; none if it is gone."""
     try:
         fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return 0
+        return []
     try:
-        return int(os.read(fd, 4096).rpartition(b")")[2].split()[1])
-    except (OSError, IndexError):
-        return 0
+        return os.read(fd, 4096).rpartition(b")")[2].split()
+    except OSError:
+        return []
     finally:
         os.close(fd)

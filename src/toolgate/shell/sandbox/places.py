@@ -72,6 +72,18 @@ class Places:
         path = os.path.join(self.output if kind == "output" else self._exchange, f"{kind}-{self._number}")
         return path, os.open(path, _NEW, 0o600)
 
+    def sealed_copy(self, content: bytes, mode: int) -> str | None:
+        """A private copy of a script, which can be run as the original can; None where nothing can be run."""
+        folder = next((one for one in (self.base, self._exchange) if not os.statvfs(one).f_flag & os.ST_NOEXEC), None)
+        if folder is None:
+            return None
+        self._number += 1
+        path = os.path.join(folder, f"sealed-{self._number}")
+        with os.fdopen(os.open(path, _NEW, 0o600), "wb") as file:
+            file.write(content)
+            os.fchmod(file.fileno(), mode & 0o555)
+        return path
+
     def anchor(self, directory: str, name: str, *, file: bool = False) -> None:
         """Make sure that a mount point directly inside a directory that commands write is what it must be.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
@@ -75,8 +76,18 @@ class Views:
         self.protected.close()
         self.opened.close()
 
-    def view(self, access: Access, state_file: str, roots: Iterable[str] = (), git: GitList | None = None) -> View:
-        """The view of one command. `state_file` is the exchange file on the host; `git` may write the repository."""
+    def view(
+        self,
+        access: Access,
+        state_file: str,
+        roots: Iterable[str] = (),
+        git: GitList | None = None,
+        sealed: Mapping[str, str] = MappingProxyType({}),
+    ) -> View:
+        """The view of one command. `state_file` is the exchange file on the host; `git` may write the repository.
+
+        `sealed` are private copies that stand for files inside the root, by the path of each.
+        """
         real = [_directory(place) for place in (*self._roots, *roots)] if access == "full" else []
         git_directory = f"{RUN}/{secrets.token_hex(16)}/.git" if git is not None else ""
         identity = self.protected.identity()
@@ -87,6 +98,8 @@ class Views:
             if git is not None:
                 for mount in self.protected.for_git(git_directory, git.parts):
                     mounts.insert(-2, mount)
+            for relative, copy in sealed.items():
+                mounts.insert(-2, Mount("ro", os.path.join(self.root, relative), copy))
             checks = tuple(self._checks(mounts))
         except BaseException:
             for mount in mounts:

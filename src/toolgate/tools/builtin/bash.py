@@ -118,6 +118,7 @@ async def _run(native: Native, params: BashParams, context: ToolContext) -> Tool
             access=params.access,
             background=params.background,
             to_background=native.keep,
+            scripts=context.plan.payload.scripts if context.approved and context.plan is not None else {},
             on_output=context.on_output,
         )
     except asyncio.CancelledError:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import os
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,13 +20,10 @@ if TYPE_CHECKING:
     from toolgate.shell.state import ShellState
     from toolgate.tools.builtin.bash import BashParams
     from toolgate.tools.context import ToolContext
-    from toolgate.workspace import Workspace
 
 _LARGEST_COMMAND = 1 << 20
 _FEW_FILES = 4
 """How many files are hashed on the event loop."""
-_LARGEST_SCRIPT = 1 << 20
-"""Bytes of a script that are hashed; a larger one is known by its identity and its times."""
 _MOST_REASONS = 5
 _UNSET = frozenset({"CDPATH", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "PPID", "UID", "EUID", "PWD"})
 """Variables that need not be shown where the session does not set them."""
@@ -124,6 +119,7 @@ def _described(
     shell: tuple[ShellState, str, dict[str, str | None]],
 ) -> Plan:
     from toolgate.shell.analysis import request_detail, request_summary
+    from toolgate.shell.scripts import read_script
 
     workspace, command = context.require_workspace(), native.command
     state, cwd, changes = shell
@@ -136,8 +132,8 @@ def _described(
     reasons += [f"PATH finds programs in {place!r}, which an earlier command put there" for place in elsewhere]
     how = " in the background" if params.background else " (it goes on in the background)" if native.keep else ""
     once = _once(analysed, state)
-    scripts = {path: _digest(workspace, path) for path in analysed.scripts}
-    inputs = {path: _digest(workspace, path) for path in analysed.inputs}
+    scripts = {path: read_script(workspace, path).digest for path in analysed.scripts}
+    inputs = {path: read_script(workspace, path).digest for path in analysed.inputs}
     shown = partial(
         request_detail,
         command,
@@ -214,14 +210,3 @@ def _looked_up_elsewhere(changes: dict[str, str | None], context: ToolContext) -
         for place in dict.fromkeys(path.split(":"))
         if place.startswith("/") and place not in before and place != root and not place.startswith(f"{root}/")
     ]
-
-
-def _digest(workspace: Workspace, path: str) -> str:
-    """What stands for the content of a script, so that an approval is for that too."""
-    try:
-        with workspace.open_file(path) as file:
-            if file.stat.st_size <= _LARGEST_SCRIPT:
-                return hashlib.sha256(os.pread(file.fd, _LARGEST_SCRIPT, 0)).hexdigest()
-        return hashlib.sha256(workspace.state(path).encode()).hexdigest()
-    except ToolError as error:
-        return f"none: {error.code.value}"

@@ -1,0 +1,60 @@
+"""Scripts that a person has approved: what runs is what was shown, whatever else happens to the file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+
+if TYPE_CHECKING:
+    from toolgate.workspace import Workspace
+
+LARGEST = 1 << 20
+"""Bytes of a file that are hashed and copied; a larger one is known by its identity and its times."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """A file inside the root as it was read."""
+
+    path: str
+    digest: str
+    """SHA-256 of the content, or `none` and why it could not be read."""
+    content: bytes | None = None
+    """None if it is too large to be copied, or could not be read."""
+    mode: int = 0
+
+
+def read_script(workspace: Workspace, path: str) -> Script:
+    """A file and its hash, read once: both are about the same content."""
+    try:
+        with workspace.open_file(path) as file:
+            if file.stat.st_size <= LARGEST:
+                content = os.pread(file.fd, LARGEST + 1, 0)
+                if len(content) <= LARGEST:
+                    digest = hashlib.sha256(content).hexdigest()
+                    return Script(path=path, digest=digest, content=content, mode=stat.S_IMODE(file.stat.st_mode))
+        return Script(path=path, digest=hashlib.sha256(workspace.state(path).encode()).hexdigest())
+    except ToolError as error:
+        return Script(path=path, digest=f"none: {error.code.value}")
+
+
+def check_scripts(workspace: Workspace, digests: Mapping[str, str]) -> list[Script]:
+    """The files that a person has approved with these hashes; `CONFLICT` if one has changed."""
+    scripts = []
+    for path, digest in digests.items():
+        script = read_script(workspace, path)
+        if script.digest != digest:
+            raise ToolError(
+                ErrorCode.CONFLICT,
+                f"'{path}' changed after the command was approved; nothing was run.",
+                "Make the call again.",
+            )
+        scripts.append(script)
+    return scripts
