@@ -50,10 +50,15 @@ def _directory(words: Sequence[Word]) -> Word | None:
     """What `-t` names, in any of its spellings."""
     for at, word in enumerate(words):
         if word.text in ("-t", "--target-directory"):
-            return words[at + 1] if at + 1 < len(words) else None
+            return _as_directory(words[at + 1]) if at + 1 < len(words) else None
         if match := _TARGET.fullmatch(word.text):
-            return word._replace(text=match.group(1))
+            return _as_directory(word._replace(text=match.group(1)))
     return None
+
+
+def _as_directory(word: Word) -> Word:
+    """The word with a `/` at its end: the command fails where it is no directory."""
+    return word._replace(text=word.text.rstrip("/") + "/")
 
 
 def _moves(scope: Scope, sources: Sequence[Word], target: Word) -> None:
@@ -63,7 +68,7 @@ def _moves(scope: Scope, sources: Sequence[Word], target: Word) -> None:
             if _may_be_inside(scope, source):
                 scope.found.danger(f"it moves '{source.raw or source.text}' out of the project")
         return
-    if not scope.repeated or not target.known:
+    if not scope.repeated or not target.known or target.text.endswith("/"):
         return
     into = all(scope.around.kind(path) == "directory" or path in scope.made for path in place.paths)
     if not into and not all(source.known for source in sources):

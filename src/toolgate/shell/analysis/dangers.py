@@ -42,7 +42,7 @@ ALWAYS: dict[str, str] = {
 _READING: dict[str, str] = {
     "apt": "list search show policy",
     "apt-get": "",
-    "dpkg": "-l -L -s -S --list --status --listfiles --search",
+    "dpkg": "-l -L -s -S -I -c --list --status --listfiles --search --info --contents",
     "rpm": "-q -qa -qi -ql",
     "brew": "list info search --version --prefix",
     "systemctl": "status list-units is-active is-enabled show cat",

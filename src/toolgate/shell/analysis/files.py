@@ -174,7 +174,8 @@ def ripgrep(scope: Scope, words: Sequence[Word]) -> None:
 
 def tar(scope: Scope, words: Sequence[Word]) -> None:
     """`tar`: options that run a program or remove what was packed, and the archive that it makes."""
-    if (archive := _archive(words)) is not None:
+    archive = _archive(words)
+    if archive is not None and scope.place(archive.text).where is not Where.unknown:
         scope.write(archive)
     for at, word in enumerate(words):
         name, equals, value = word.text.partition("=")

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from toolgate.shell.analysis.known import names
+from toolgate.shell.analysis.paths import Where
 from toolgate.shell.analysis.scope import Scope
 from toolgate.shell.words import Word
 
@@ -93,3 +94,24 @@ def _is_binary(scope: Scope, target: Word) -> bool:
     """Whether there is nothing at the target, or no text."""
     paths = scope.matches(target)
     return paths is not None and all(scope.around.content(path) is None for path in paths)
+
+
+def converted(scope: Scope, words: Sequence[Word]) -> None:
+    """`convert in out` and its kin: the last operand is written, and may be the first one as well."""
+    if words[0].text == "ffmpeg" and not any(word.text == "-y" for word in words):
+        return
+    scope.found.changes = True
+    given = [word for word in words[1:] if not word.text.startswith("-")]
+    if len(given) < 2:
+        return
+    target = given[-1]
+    if any(word.text == target.text for word in given[:-1]):
+        scope.found.danger(f"'{words[0].text}': it replaces '{target.raw or target.text}'")
+    elif scope.place(target.text).where is not Where.unknown:
+        scope.write(target)
+
+
+def converted_in_place(scope: Scope, words: Sequence[Word]) -> None:
+    """`mogrify`: every operand is replaced, unless the results have another format or directory."""
+    if not any(word.text in ("-path", "-format") for word in words):
+        scope.found.danger(f"'{words[0].text}': it replaces files")

@@ -40,7 +40,7 @@ def resolve(scope: Scope, lexeme: Lexeme) -> Word:
 
 def _expands(bare: str) -> bool:
     """Whether unquoted text may become other words: by a pattern, a brace expansion or a tilde."""
-    if "*" in bare or "?" in bare or bare.startswith("~") or bare.find("[") < bare.rfind("]"):
+    if "*" in bare or "?" in bare or bare.startswith("~") or -1 < bare.find("[") < bare.rfind("]"):
         return True
     return "{" in bare and "}" in bare and ("," in bare or ".." in bare)
 

@@ -17,7 +17,7 @@ from toolgate.shell.analysis.known import (
     WELL_KNOWN,
     names,
 )
-from toolgate.shell.analysis.outputs import OUTPUTS, outputs
+from toolgate.shell.analysis.outputs import OUTPUTS, converted, converted_in_place, outputs
 from toolgate.shell.analysis.scope import Scope
 from toolgate.shell.analysis.sed import edits_in_place, sed
 from toolgate.shell.analysis.unknown import suspect
@@ -207,7 +207,18 @@ def _declares(scope: Scope, words: Sequence[Word]) -> None:
 
 def _test(scope: Scope, words: Sequence[Word]) -> None:
     """`test` and `[`: the name behind `-v` may have a subscript."""
-    scope.found.evaluates |= any(word.text in ("-v", "-R") or not word.known for word in words)
+    scope.found.evaluates |= any(
+        word.text in ("-v", "-R") or (not word.known and not _is_operand(words, at)) for at, word in enumerate(words)
+    )
+
+
+def _is_operand(words: Sequence[Word], at: int) -> bool:
+    """Whether a quoted word of a test stands where no operator can: beside a known one."""
+    if not words[at].quoted:
+        return False
+    before = words[at - 1].text
+    after = words[at + 1].text if at + 1 < len(words) else ""
+    return _UNARY.fullmatch(before) is not None or before in _BINARY or after in _BINARY
 
 
 def _completes(scope: Scope, words: Sequence[Word]) -> None:
@@ -222,6 +233,8 @@ def _history(scope: Scope, words: Sequence[Word]) -> None:
         scope.found.unclear("'fc' runs what the history holds")
 
 
+_UNARY = re.compile(r"-[b-hknprstuwxzGLNOS]")
+_BINARY = frozenset({"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"})
 _LISTS = re.compile(r"-[abcdefgjksuv]+|-A|-[PSXG]")
 _Handler = Callable[[Scope, Sequence[Word]], None]
 _HANDLERS: dict[str, _Handler] = {
@@ -231,6 +244,8 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(runners.FOREIGN_SHELLS, runners.foreign_shell),
     **dict.fromkeys(("cp", "mv", "install"), copying.copy),
     **dict.fromkeys(("gzip", "bzip2", "xz", "lzma", "lzip", "compress", "pigz", "pbzip2"), copying.compress),
+    **dict.fromkeys(("convert", "magick", "gm", "ffmpeg", "sox"), converted),
+    "mogrify": converted_in_place,
     "rsync": copying.rsync,
     "ln": copying.link,
     "cmake": runners.cmake,

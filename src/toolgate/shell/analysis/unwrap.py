@@ -61,10 +61,12 @@ def _replaced(words: Sequence[Word], shape: Wrapper) -> list[str]:
         return []
     marks = ["{}"] if words[0].text == "parallel" else []
     for at, word in enumerate(words):
-        if word.text in ("-I", "--replace") and at + 1 < len(words):
+        if word.text in ("-I", "-J", "--replace") and at + 1 < len(words):
             marks.append(words[at + 1].text)
-        elif word.text.startswith("-I") and len(word.text) > 2:
+        elif word.text.startswith(("-I", "-i")) and len(word.text) > 2:
             marks.append(word.text[2:])
+        elif word.text.startswith("--replace="):
+            marks.append(word.text.partition("=")[2])
         elif word.text == "-i":
             marks.append("{}")
     return list(dict.fromkeys(mark for mark in marks if mark))
