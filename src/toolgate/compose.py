@@ -93,6 +93,14 @@ class Stack:
 
         return Memory(self.database, user=user, project=self.project)
 
+    def workspace_of(self, user: str) -> Workspace:
+        """The workspace as one user sees it: others' whole outputs are not in it."""
+        if user == self.user:
+            return self.workspace
+        from toolgate.workspace.owned import OwnedWorkspace
+
+        return OwnedWorkspace(self.workspace, self.settings.tool_output.dir, user)
+
     def loop_of(self, user: str) -> AgentLoop:
         """The agent of one user: it has that user's notes. Made on first use."""
         loop = self._loops.get(user)
@@ -103,7 +111,7 @@ class Stack:
                 self.model,
                 self.registry,
                 self.sessions,
-                workspace=self.workspace,
+                workspace=self.workspace_of(user),
                 approver=self.approver,
                 settings=self.settings,
                 memory=self.memory_of(user),
@@ -204,7 +212,7 @@ def bench_of(stack: Stack) -> Bench:
     from toolgate.distributed.outputs import WorkerSessions
     from toolgate.distributed.worker import Bench
 
-    stack.sessions = WorkerSessions(stack.database, stack.settings, stack.workspace)
+    stack.sessions = WorkerSessions(stack.database, stack.settings, stack.workspace_of)
     return Bench(db=stack.database, loop_of=stack.loop_of, place=str(stack.workspace.root))
 
 

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from tests.distributed.cluster import OPTIONS, Cluster, Process, until
 from tests.distributed.gateways import client, port_of
 from tests.gateway import kit
+from toolgate import Workspace
 from toolgate.compose import Stack, assemble, bench_of
 from toolgate.distributed import outputs as module
 from toolgate.distributed.blobs import Blobs
@@ -224,8 +225,8 @@ async def test_an_output_is_stored_before_the_log_refers_to_it(
     seen: list[tuple[bool, int]] = []
     keep = Outputs.keep
 
-    async def watched(self: Outputs, session_id: str, reference: str) -> None:
-        await keep(self, session_id, reference)
+    async def watched(self: Outputs, session_id: str, reference: str, user: str = "") -> None:
+        await keep(self, session_id, reference, user)
         stored = await machines.db.read(lambda tx: tx.rows("SELECT 1 FROM outputs WHERE reference = ?1", reference))
         seen.append((bool(stored), len(finished(await machines.events(session_id)))))
 
@@ -287,8 +288,12 @@ async def test_what_is_no_output_is_not_stored_whoever_refers_to_it(machines: Cl
         (stack.workspace.root / "secret.txt").write_text("secret")
         (stack.workspace.root / "tool-output").mkdir()
         (stack.workspace.root / "tool-output" / "a.log").write_text("an output")
-        outputs = Outputs(Blobs(stack.database), stack.settings, stack.workspace)
-        local = LocalBlobs(stack.workspace, "tool-output")
+        outputs = Outputs(Blobs(stack.database), stack.settings, stack.workspace_of)
+
+        async def shared(_session: str) -> Workspace:
+            return stack.workspace
+
+        local = LocalBlobs(shared, "tool-output")
         for reference in [*others, "tool-output/a.log"]:
             await outputs.keep("s", reference)
         for reference in others:

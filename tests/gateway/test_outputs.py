@@ -104,7 +104,12 @@ async def test_a_file_that_becomes_shorter_while_it_is_read_is_said(tmp_path: Pa
     directory = tmp_path / "tool-output"
     directory.mkdir()
     (directory / "a.log").write_bytes(b"x" * 600_000)
-    pieces = await LocalBlobs(Workspace(tmp_path), "tool-output").pieces("s", "tool-output/a.log")
+    workspace = Workspace(tmp_path)
+
+    async def shared(_session: str) -> Workspace:
+        return workspace
+
+    pieces = await LocalBlobs(shared, "tool-output").pieces("s", "tool-output/a.log")
     await anext(pieces)
     (directory / "a.log").write_bytes(b"")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -15,11 +15,14 @@ from toolgate.workspace.outputs import open_output
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
+    from toolgate.compose import Stack
     from toolgate.gateway.entry import Entry
     from toolgate.gateway.service import Service
     from toolgate.protocol.ports import BlobStore
     from toolgate.workspace import OpenedFile, Workspace
 
+WorkspaceOf = Callable[[str], Awaitable["Workspace"]]
+"""Session → the workspace as its user sees it."""
 _PIECE = 256 * 1024
 _LARGEST_SEQ = 2**31
 _GONE = "There is no such output, or it was removed."
@@ -30,20 +33,31 @@ _HEADERS = {
 }
 
 
+def workspaces_of(stack: Stack) -> WorkspaceOf:
+    """Finds the workspace as the user of a session sees it."""
+
+    async def find(session_id: str) -> Workspace:
+        return stack.workspace_of((await stack.sessions.get(session_id)).user)
+
+    return find
+
+
 class LocalBlobs:
     """The `BlobStore` of a gateway that has the workspace: files in its directory for outputs."""
 
-    def __init__(self, workspace: Workspace, directory: str) -> None:
-        self._workspace = workspace
+    def __init__(self, workspace_of: WorkspaceOf, directory: str) -> None:
+        """`workspace_of`: the workspace as the user of a session sees it."""
+        self._workspace_of = workspace_of
         self._directory = directory
 
     async def pieces(self, session_id: str, reference: str) -> AsyncIterator[bytes]:
-        """The file, whichever session wrote it: its name is unique in the workspace."""
-        (await in_thread(self._opened, reference)).close()
-        return self._pieces(reference)
+        """The file, among the outputs of the session's user."""
+        workspace = await self._workspace_of(session_id)
+        (await in_thread(self._opened, workspace, reference)).close()
+        return self._pieces(workspace, reference)
 
-    async def _pieces(self, reference: str) -> AsyncIterator[bytes]:
-        with await in_thread(self._opened, reference) as file:
+    async def _pieces(self, workspace: Workspace, reference: str) -> AsyncIterator[bytes]:
+        with await in_thread(self._opened, workspace, reference) as file:
             for offset in range(0, file.stat.st_size, _PIECE):
                 length = min(_PIECE, file.stat.st_size - offset)
                 piece = await in_thread(lambda _stop, at, size: file.read(size, at), offset, length)
@@ -51,9 +65,9 @@ class LocalBlobs:
                     raise OutputMissing(_GONE)
                 yield piece
 
-    def _opened(self, _stop: Stop, reference: str) -> OpenedFile:
+    def _opened(self, _stop: Stop, workspace: Workspace, reference: str) -> OpenedFile:
         try:
-            return open_output(self._workspace, self._directory, reference)
+            return open_output(workspace, self._directory, reference)
         except ToolError as error:
             raise OutputMissing(_GONE) from error
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.protocol.envelope import ErrorInfo, ToolResponse
 from toolgate.protocol.fast import trusted
+from toolgate.protocol.references import references
 from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.runtime.run import Run
 from toolgate.tools.context import ToolContext
@@ -37,6 +38,23 @@ class OutputLimits:
             error = trusted(ErrorInfo, {"code": error.code, "message": mask(error.message, self.secrets)})
         masked = trusted(ToolResponse, {**fields, "status": response.status, "error": error})
         return masked, mask(output, self.secrets)
+
+    def owned(self, response: ToolResponse) -> ToolResponse:
+        """The response without names of whole outputs that the runtime did not write itself.
+
+        What a result names is shown and served, so a tool must not name a file that is not its own output.
+        """
+        named = references(response.data)
+        kept: set[str] = self._context.shared.get("kept_outputs", set())
+        if kept.issuperset(named.values()):
+            return response
+        data = dict(response.data)
+        if "whole" in named:
+            data["truncation"] = {**data["truncation"], "full_output_path": None}
+        if "full_output" in data:
+            own = {name: path for name, path in data["full_output"].items() if path in kept}
+            data["full_output"] = own
+        return response.model_copy(update={"data": data})
 
     async def cut(self, run: Run, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
         """The response and its output, within the limits."""

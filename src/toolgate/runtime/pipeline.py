@@ -236,6 +236,8 @@ class Pipeline:
         return masked_output(shows, secrets) if shows is not None and secrets else shows
 
     def _rendered(self, run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
+        if "truncation" in response.data or "full_output" in response.data:
+            response = self._limits.owned(response)
         response, output = rendered(run, response)
         return self._limits.masked(response, output) if self._limits.secrets else (response, output)
 

@@ -140,6 +140,10 @@ class Workspace:
             raise from_os_error(error, path) from None
         return "/".join([*place.parts, *names[behind:]]) or "."
 
+    def physical(self, relative: str) -> str:
+        """Where a path really is beneath the root; the same, unless somebody has a view of their own."""
+        return relative
+
     def open_dir(self, path: str = ".", cwd: str = ".") -> int:
         """A readable descriptor of a directory beneath the root; the caller closes it."""
         relative = self.relative(path, cwd)

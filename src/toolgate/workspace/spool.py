@@ -88,7 +88,7 @@ class Spool:
         """The directory, swept: its path and its descriptor."""
         directory = self._workspace.relative(self._directory)
         try:
-            fd = self._open(directory)
+            fd = self._open(self._workspace.physical(directory))
         except NotADirectoryError:
             raise ToolError(
                 ErrorCode.ACCESS_DENIED,

@@ -5,6 +5,7 @@ import stat
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from toolgate.workspace.owned import OUTPUTS
 from toolgate.workspace.root import OpenedFile, Workspace
 from toolgate.workspace.walk import STATE, inherited
 
@@ -54,7 +55,8 @@ def open_start(workspace: Workspace, path: str, *, output_dir: str, include_igno
         ignore = not include_ignored and parts[: len(output)] != output
         rules = _rules_above(workspace, parts) if ignore else None
         below = "/".join(output[len(parts) :]) if output[: len(parts)] == parts else ""
-        hidden = tuple(name for name in (STATE, below) if name and _exists(directory, name))
+        private = OUTPUTS if parts == [STATE] else ""
+        hidden = tuple(name for name in (STATE, below, private) if name and _exists(directory, name))
         return Start(path=relative, directory=directory, rules=rules, hidden=hidden, git=_has_git(directory))
     except BaseException:
         os.close(directory)

@@ -35,6 +35,7 @@ async def keep_whole(context: ToolContext, stdout: StreamInfo, stderr: StreamInf
             size = f"{name} is too long to show whole ({info.bytes:,} bytes, {info.lines:,} lines)"
             try:
                 paths[name] = await in_thread(_adopt, context, name, info.spill)
+                context.shared.setdefault("kept_outputs", set()).add(paths[name])
             except ToolError as error:
                 logger("bash").warning("output_not_kept", stream=name, reason=error.message)
                 sentences.append(f"{size}, and the rest was not kept: {error.message}")
