@@ -52,8 +52,12 @@ class Entry:
         """`/ws`."""
         await receive()
         identity = self.identify(scope)
-        if identity is None and FIRST_FRAME in scope.get("subprotocols", ()) and self._unknown < _MOST_UNKNOWN:
-            await self._unannounced(scope, receive, send)
+        if identity is None and FIRST_FRAME in scope.get("subprotocols", ()):
+            if self._unknown < _MOST_UNKNOWN:
+                await self._unannounced(scope, receive, send)
+            else:
+                self._service.counts.refused[503] += 1
+                await refuse(scope, send, 503, "Too many clients have not shown a token yet; try again later.")
             return
         if identity is None:
             self._service.counts.refused[401] += 1

@@ -29,7 +29,7 @@ class PatientProtocol(H11Protocol):
         if len(self.silent) > MOST_SILENT:
             oldest = next(iter(self.silent))
             del self.silent[oldest]
-            _abort(oldest)
+            _answer(oldest, "503 Service Unavailable", "Too many connections; try again later.")
         self._patience = self.loop.call_later(HANDSHAKE_SECONDS, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -50,7 +50,7 @@ class PatientProtocol(H11Protocol):
 
     def _give_up(self) -> None:
         self.silent.pop(self.transport, None)
-        _abort(self.transport)
+        _answer(self.transport, "408 Request Timeout", "The request did not arrive in time.")
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
@@ -80,6 +80,14 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             self.handshake_complete = True
 
 
-def _abort(transport: asyncio.BaseTransport) -> None:
-    if isinstance(transport, asyncio.Transport):
+def _answer(transport: asyncio.BaseTransport, status: str, reason: str) -> None:
+    """Answer somebody who has sent no request, and hang up; who does not read is not waited for."""
+    if not isinstance(transport, asyncio.Transport):
+        return
+    body = f"{reason}\n"
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nRetry-After: 1\r\nConnection: close\r\n"
+    transport.write(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+    if transport.get_write_buffer_size():
         transport.abort()
+    else:
+        transport.close()

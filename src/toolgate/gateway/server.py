@@ -16,6 +16,7 @@ import uvicorn
 
 from toolgate.errors import ConfigError, ToolgateError
 from toolgate.gateway.app import create_app
+from toolgate.gateway.listening import Listener
 from toolgate.gateway.logs import logging_to_stderr
 from toolgate.gateway.protocols import PatientProtocol, SocketProtocol
 from toolgate.gateway.tokens import tokens_of
@@ -73,7 +74,8 @@ def is_loopback(host: str) -> bool:
 def _listening(settings: GatewaySettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+        listening = socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+        return Listener(listening, encrypted=settings.tls_cert is not None)
     except OSError as error:
         raise ConfigError([f"{settings.host}:{settings.port}: {error.strerror}. Say --port 0 for a free one"]) from None
 

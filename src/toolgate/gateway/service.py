@@ -176,9 +176,11 @@ class Service:
         logger("gateway").info("gateway_ending", connections=len(self.connections))
         waiting = [runner.drain(self.settings.shutdown_seconds) for runner in self.runners]
         left = sum(await asyncio.gather(*waiting))
-        await self._last_words()
         if left:
             logger("gateway").warning("turns_cut_off", turns=left)
+            cut_off = [runner.cut_off(_LAST_WORDS) for runner in self.runners if isinstance(runner, LocalTurns)]
+            await asyncio.gather(*cut_off)
+        await self._last_words()
 
     async def _last_words(self) -> None:
         """Wait until those who watch have been sent what is in the log; who does not read is not waited for long."""

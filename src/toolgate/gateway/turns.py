@@ -108,6 +108,13 @@ class LocalTurns:
             await asyncio.wait(self._tasks.values(), timeout=seconds)
         return len(self._tasks)
 
+    async def cut_off(self, seconds: float) -> None:
+        """End the turns that run, so that those who watch hear their last frames; wait for so long at the most."""
+        ends = [asyncio.ensure_future(self.cancel(session_id)) for session_id in list(self._tasks)]
+        if ends:
+            await asyncio.wait(ends, timeout=seconds)
+            await asyncio.wait(list(self._tasks.values()) or ends, timeout=seconds)
+
 
 def _tap(
     live: Live, session_id: str, position: Callable[[], int], count: Callable[[AgentEvent], None]
