@@ -5,6 +5,7 @@ import contextlib
 import json
 import logging
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -28,6 +29,7 @@ from toolgate.protocol.references import references
 from toolgate.sessions import Event, SessionManager
 from toolgate.settings import SessionSettings, Settings
 from toolgate.testing import AutoApprover, ScriptedModel
+from toolgate.workspace.owned import OUTPUTS
 
 pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
 
@@ -73,6 +75,12 @@ def finished(events: list[Event]) -> list[dict[str, Any]]:
     return [event.payload for event in events if event.kind == "call_finished"]
 
 
+def on_disk(root: Path, reference: str) -> Path:
+    """Where an output of a user with a name lies."""
+    (found,) = (root / ".toolgate" / OUTPUTS).glob(f"*/{Path(reference).name}")
+    return found
+
+
 async def test_a_gateway_elsewhere_serves_what_a_worker_made_and_only_to_the_sessions_user(machines: Cluster) -> None:
     (machines.workspace() / "many.txt").write_text("".join(f"line {n} of many\n" for n in range(4000)))
     (machines.workspace() / "key.txt").write_text(f"KEY={KEY}\n")
@@ -107,7 +115,7 @@ async def test_a_gateway_elsewhere_serves_what_a_worker_made_and_only_to_the_ses
     }
     links = [counted["full_output"], found["full_output"]]
     others = [(await fetch(port, link, token)).status_code for link in links for token in (BOB, "nobody")]
-    whole = machines.workspace() / found["data"]["truncation"]["full_output_path"]
+    whole = on_disk(machines.workspace(), found["data"]["truncation"]["full_output_path"])
     kin = next(e.payload["session_id"] for e in await machines.events(session) if e.kind == "agent_started")
     in_child = next(event for event in await machines.events(kin) if event.kind == "call_finished")
     childs = await fetch(port, f"/sessions/{kin}/outputs/{in_child.seq}/stderr")
@@ -148,7 +156,7 @@ async def test_a_worker_that_dies_between_an_output_and_the_log_leaves_nothing_t
     assert (ended.status, ended.attempt) == ("done", 3)
     assert printing["uncertain"] is True
     assert references(printing.get("data")) == {}
-    assert served == (machines.workspace() / whole).read_bytes()
+    assert served == on_disk(machines.workspace(), whole).read_bytes()
     assert len(kept) > 1  # of both deaths something is left that nothing refers to
     assert sorted(worker.popen.poll() or 0 for worker in workers) == [-9, -9, 0]
 
@@ -255,7 +263,7 @@ async def test_a_store_that_fails_does_not_fail_the_call_and_the_gateway_says_so
             reference = references(ended["data"])["stdout"]
             with pytest.raises(OutputMissing, match=f"could not be stored.*{reference}"):
                 await Blobs(machines.db).pieces(session, reference)
-            in_workspace = (stack.workspace.root / reference).read_bytes()
+            in_workspace = on_disk(stack.workspace.root, reference).read_bytes()
     if locked is not None:
         locked.cancel()
         with contextlib.suppress(asyncio.CancelledError):
