@@ -53,3 +53,13 @@ async def test_an_ordinary_command_is_judged_without_waiting_for_a_thread(tools:
 async def test_a_long_command_runs_as_it_was_planned(tools: Toolbox) -> None:
     response = await tools("Bash", command="true; " * 700 + "echo done")
     assert response.data["stdout"] == "done\n"
+
+
+async def test_thousands_of_aliases_and_functions_are_read_only_when_they_are_used(tools: Toolbox) -> None:
+    define = 'for i in $(seq 2000); do alias a$i="ls x"; done; alias last="rm README.md"; f() { rm x; }'
+    assert (await tools("Bash", command=define)).status == "success"
+    reasons = [
+        (await tools.toolset.explain(ToolCall(id="1", name="Bash", arguments=json.dumps({"command": command})))).reason
+        for command in ("last", "f")
+    ]
+    assert all("it removes files" in reason for reason in reasons)

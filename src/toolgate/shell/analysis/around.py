@@ -7,6 +7,7 @@ import posixpath
 import re
 import stat
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from toolgate.errors import ToolError
@@ -17,7 +18,7 @@ from toolgate.shell.sandbox.system import private_configuration
 from toolgate.workspace.listing import list_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator
 
     from toolgate.shell.state import ShellState, Variable
     from toolgate.workspace import Workspace
@@ -46,15 +47,31 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
         kind=_kinds(workspace),
         entries=_entries(workspace),
         functions=definitions(state.functions.decode(errors="replace")),
-        aliases={
-            name.decode(errors="replace"): _alias(value.decode(errors="replace"))
-            for name, value in state.aliases.items()
-        },
+        aliases=_Aliases(state.aliases),
         shadows=_shadows(workspace, environment.get("PATH", ""), root, directory),
         content=_contents(workspace),
         holds_code=lambda: any(_is_code(variable) for variable in state.variables.values()),
         evaluates=lambda: any("i" in variable.flags or "n" in variable.flags for variable in state.variables.values()),
     )
+
+
+class _Aliases(Mapping[str, str]):
+    """The shell's aliases, each read when it is asked for: there may be thousands of them."""
+
+    def __init__(self, aliases: Mapping[bytes, bytes]) -> None:
+        self._aliases = aliases
+
+    def __getitem__(self, name: str) -> str:
+        return _alias(self._aliases[name.encode(errors="surrogatepass")].decode(errors="replace"))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.encode(errors="surrogatepass") in self._aliases
+
+    def __iter__(self) -> Iterator[str]:
+        return (name.decode(errors="replace") for name in self._aliases)
+
+    def __len__(self) -> int:
+        return len(self._aliases)
 
 
 @functools.cache
@@ -66,6 +83,7 @@ def _is_code(variable: Variable) -> bool:
     return variable.literal is not None and (b"$(" in variable.literal or b"`" in variable.literal)
 
 
+@functools.lru_cache(maxsize=16)
 def definitions(source: str) -> Mapping[str, str]:
     """Functions as bash prints them, one by one.
 
