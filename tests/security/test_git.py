@@ -499,3 +499,10 @@ def test_thousands_of_directories_in_the_repository_cost_a_command_nothing(perso
     person.own()
 
     assert person.shells.command("echo works").stdout == "works\n"
+
+
+def test_control_git_answers_as_usual_where_there_is_no_repository(person: Person) -> None:
+    first, second = person.shells.commands("git add f; git commit -m x", "git status")
+
+    assert (first.exit_code, second.exit_code) == (128, 128)
+    assert "not a git repository" in first.stderr

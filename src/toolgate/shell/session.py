@@ -228,7 +228,7 @@ class ShellSession:
         state = memory.for_access(access)
         git = None if job else starter.git_list(command, access, state)
         process = starter.start(access, state, roots, git, sealed)
-        starter.began(process)
+        starter.began(process, command, state, memory.first(access))
         run = Run(command, process, self._capture("stdout", on_output), self._capture("stderr", on_output))
         run.begin()
         return run

@@ -11,7 +11,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
 from toolgate.shell.environment import environment, git_environment, search_path
 from toolgate.shell.executables import find_bash
-from toolgate.shell.git.commands import GitList
+from toolgate.shell.git.commands import GitList, only_reads
 from toolgate.shell.git.watch import RepositoryWatch
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.process import ShellProcess, Start
@@ -196,10 +196,12 @@ class Starter:
         if file is not None:
             self._free.append(file)
 
-    def began(self, process: ShellProcess) -> None:
-        """A command is about to run."""
+    def began(self, process: ShellProcess, command: str, state: ShellState, first: ShellState) -> None:
+        """A command is about to run in this state; `first` is the one that the session began with."""
         if self._is_watched(process):
-            self._watch.began(process, process.view.git)
+            git = process.view.git
+            reads = git is None and only_reads(command, state, first.environment)
+            self._watch.began(process, git, reads=reads)
 
     async def ended(self, process: ShellProcess, *, heard: bool = True) -> list[str]:
         """What has to be said about a command that ended: what it planted has been set aside."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from toolgate.shell.sandbox.beneath import Kind
-from toolgate.shell.state import ShellState
+from toolgate.shell.state import SENSITIVE, ShellState
 from toolgate.shell.syntax import Compound, Grammar, Lexeme, Part, Redirect, Sequence, Simple, UnparsableError
 
 _WRITES = frozenset(
@@ -96,6 +96,43 @@ def git_list(command: str, state: ShellState, root: str, kind: Callable[[str], K
     except (UnparsableError, _OtherCodeError):
         return None
     return GitList(frozenset(reader.verbs)) if reader.verbs & _WRITES else None
+
+
+def only_reads(command: str, state: ShellState, first: Mapping[bytes, bytes]) -> bool:
+    """Whether a command line surely changes no file: builtins and system programs that only print.
+
+    `first` is the environment that the session began with: a variable that makes programs run something else counts.
+    """
+    now = state.environment
+    if (
+        len(command) > _MOST_TEXT
+        or _redefines(state)
+        or any(
+            now.get(name) != first.get(name) and SENSITIVE.fullmatch(name.decode(errors="replace"))
+            for name in {*now, *first}
+        )
+    ):
+        return False
+    try:
+        for statement in _NoJobs(command, 0).program().statements:
+            for pipeline in statement.pipelines:
+                if not all(map(_only_prints, pipeline.commands)):
+                    return False
+    except UnparsableError:
+        return False
+    return True
+
+
+def _only_prints(command: Simple | Compound) -> bool:
+    if not isinstance(command, Simple) or command.assigns or not command.words or command.words[0].raw not in _OTHERS:
+        return False
+    if any(redirect.operator not in ("", "<<", "<<-", "<<<", "<") for redirect in command.redirects):
+        return False
+    lexemes = [*command.words, *(redirect.target for redirect in command.redirects)]
+    heredocs = [redirect.heredoc for redirect in command.redirects if redirect.heredoc is not None]
+    parts = [part for lexeme in lexemes for part in lexeme.parts or ()]
+    parts += [part for heredoc in heredocs for part in heredoc.parts]
+    return all(part.kind in ("bare", "quoted", "variable") for part in parts)
 
 
 def _redefines(state: ShellState) -> bool:

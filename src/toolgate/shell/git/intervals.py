@@ -36,6 +36,10 @@ class Intervals:
             self._starts[1:3] = []
             self._ends[0:2] = []
 
+    def runs(self, key: object) -> bool:
+        """Whether this command has begun and not ended."""
+        return key in self._running
+
     @property
     def is_open(self) -> bool:
         """Whether a command still runs."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -37,26 +36,43 @@ class Nested:
     def look(self, seconds: float) -> tuple[list[str], list[str], bool]:
         """The repositories, the entries that point to one, and whether the time was enough for all directories."""
         deadline = time.monotonic() + seconds
-        repositories: list[str] = []
-        pointers: list[str] = []
-        seen: dict[str, _Directory] = {}
-        waiting = ["."]
-        while waiting:
+        waiting = self._changed() if self._known else ["."]
+        while waiting and time.monotonic() <= deadline:
             path = waiting.pop()
-            directory = self._directory(path)
-            if directory is None:
+            before = self._known.get(path)
+            now = self._read(path)
+            if now is None:
+                self._forget({path})
                 continue
-            seen[path] = directory
-            if directory.is_repository:
-                repositories.append(path)
-            if directory.pointer:
-                pointers.append(_join(path, GIT))
-            waiting += self._below(path, directory)
-            if len(seen) % 256 == 0 and time.monotonic() > deadline:
-                self._known.update(seen)
-                return repositories, pointers, False
-        self._known = seen
-        return repositories, pointers, True
+            self._known[path] = now
+            below = set(self._below(path, now))
+            if before is not None:
+                self._forget(set(self._below(path, before)) - below)
+            waiting += (name for name in below if name not in self._known)
+        for path in waiting:  # they are read next time
+            self._known[path] = _Directory(-1, (), False, False)
+        repositories = [path for path, directory in self._known.items() if directory.is_repository]
+        pointers = [_join(path, GIT) for path, directory in self._known.items() if directory.pointer]
+        return repositories, pointers, not waiting
+
+    def _changed(self) -> list[str]:
+        """The known directories whose entries may have changed: one look at each, without reading it."""
+        found = []
+        root = self._root.fd
+        for path, directory in self._known.items():
+            try:
+                if os.stat(path, dir_fd=root, follow_symlinks=False).st_ctime_ns != directory.changed:
+                    found.append(path)
+            except OSError:
+                found.append(path)
+        return found
+
+    def _forget(self, gone: set[str]) -> None:
+        """Forget directories and everything below them."""
+        if gone:
+            starts = tuple(f"{path}/" for path in gone)
+            for path in [path for path in self._known if path in gone or path.startswith(starts)]:
+                del self._known[path]
 
     def _below(self, path: str, directory: _Directory) -> Iterator[str]:
         inside_git = path.rpartition("/")[2] == GIT
@@ -65,18 +81,6 @@ class Nested:
                 continue
             if not (inside_git and name in _CONTENT):
                 yield _join(path, name)
-
-    def _directory(self, path: str) -> _Directory | None:
-        try:
-            info = os.stat(os.path.join(self._root.path, path), follow_symlinks=False)
-        except OSError:
-            return None
-        if not stat.S_ISDIR(info.st_mode):
-            return None
-        known = self._known.get(path)
-        if known is not None and known.changed == info.st_ctime_ns:
-            return known
-        return self._read(path)
 
     def _read(self, path: str) -> _Directory | None:
         try:

@@ -38,8 +38,10 @@ class RepositoryWatch:
         self._later: list[str] = []
         """Notes about commands that nobody was waiting for."""
 
-    def began(self, key: Hashable, git: GitList | None) -> None:
-        """A command with `write` access starts."""
+    def began(self, key: Hashable, git: GitList | None, *, reads: bool = False) -> None:
+        """A command with `write` access starts; `reads` if it surely changes nothing."""
+        if reads:
+            return
         if git is not None:
             self._written[key] = Written(self._root, git.parts), self._repository.gitlinks()
         elif (fd := self._lock(fcntl.LOCK_SH)) is not None:
@@ -48,7 +50,10 @@ class RepositoryWatch:
 
     async def ended(self, key: Hashable, git: GitList | None, *, heard: bool = True) -> list[str]:
         """What has to be said about a command that ended; kept for the next answer if nobody has `heard` it."""
-        notes = await in_thread(self._settle, key, git)
+        if not self._intervals.runs(key) and not self._intervals.is_open:
+            notes = []
+        else:
+            notes = await in_thread(self._settle, key, git)
         if not heard:
             self._later += notes
             return notes

@@ -123,7 +123,7 @@ class Views:
 
     def git_list(self, command: str, state: ShellState) -> GitList | None:
         """The git commands of a command line that runs nothing else, if they may write the repository."""
-        if "git" not in command or self.opened.kind(".git") != "directory" or self.repository.runs_code():
+        if "git" not in command or self.opened.kind(".git/HEAD") != "file" or self.repository.runs_code():
             return None
         return git_list(command, state, self.root, self.opened.kind)
 
