@@ -13,9 +13,30 @@ def _render(_logger: object, _method: str, event: MutableMapping[str, Any]) -> t
     return (line,), {"exc_info": error}
 
 
-@functools.cache
+class _Plain:
+    """Stands in for structlog while it cannot be loaded: a process without descriptors can open no file."""
+
+    def __init__(self, room: str) -> None:
+        self._logger = logging.getLogger(f"toolgate.{room}")
+
+    def __getattr__(self, method: str) -> Any:
+        def log(event: str, **values: Any) -> None:
+            arguments, options = _render(None, method, {"event": event, **values})
+            getattr(self._logger, method)(*arguments, **options)
+
+        return log
+
+
 def logger(room: str) -> Any:
     """The logger of a room; `logger("registry").warning("event_name", key=value)`."""
+    try:
+        return _bound(room)
+    except OSError:
+        return _Plain(room)
+
+
+@functools.cache
+def _bound(room: str) -> Any:
     import structlog
 
     return structlog.wrap_logger(
