@@ -93,7 +93,7 @@ def _attached(text: str, shape: Output) -> str | None:
 def _is_binary(scope: Scope, target: Word) -> bool:
     """Whether there is nothing at the target, or no text."""
     paths = scope.matches(target)
-    return paths is not None and all(scope.around.content(path) is None for path in paths)
+    return paths is not None and not any(scope.around.content(path) for path in paths)
 
 
 def converted(scope: Scope, words: Sequence[Word]) -> None:
