@@ -41,12 +41,15 @@ class Person:
 
     def __init__(self, *, allow: bool) -> None:
         self.allow = allow
+        self.remember = False
+        """Whether "always" is the answer where the answer is yes."""
         self.questions: list[toolgate.ApprovalRequest] = []
 
     async def decide(self, request: toolgate.ApprovalRequest) -> toolgate.Approval:
         """Allow or refuse, as decided beforehand."""
         self.questions.append(request)
-        return toolgate.Approval(allowed=self.allow, message="" if self.allow else "no")
+        remember = self.allow and self.remember
+        return toolgate.Approval(allowed=self.allow, message="" if self.allow else "no", remember=remember)
 
 
 class Session:

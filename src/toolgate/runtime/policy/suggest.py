@@ -30,8 +30,8 @@ def allowing_rules(
     defaults: Mapping[str, Any] | None = None,
 ) -> str | None:
     """The narrowest rules that would allow this call, as TOML; None if no rule of the user's can."""
-    if plan is not None and plan.access == "full":
-        return None
+    if plan is not None and (plan.access == "full" or plan.once):
+        return None  # a rule about words that are only known when the command runs would allow any others, too
     try:
         rules = _candidates(tool_name, arguments, plan)
         trial = policy.with_rules(rules)
