@@ -13,6 +13,7 @@ NOT_THE_PROJECT = {
     SOURCE / "userfiles.py",  # reads the user's config file, outside every project
     SOURCE / "gateway" / "assets.py",  # reads the page's own files, a part of this package, once
     SOURCE / "sessions" / "files.py",  # makes and checks the database's own file, outside every project
+    SOURCE / "sessions" / "sqlite_log.py",  # reads the log that SQLite keeps beside that file
     SOURCE / "shell" / "tree.py",  # finds a command's processes in /proc
     SOURCE / "shell" / "git",  # reads what git would run, and sets aside what commands planted, by descriptor
     SOURCE / "shell" / "sandbox",  # makes the private places of a sandbox, and lists what of the machine it shows
