@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from toolgate.errors import ToolError
@@ -160,7 +160,7 @@ class Starter:
                 view.close()
         except BaseException:
             self._free.append(file)
-            _unlink(sealed.values())
+            self.places.remove_copies(sealed.values())
             raise
         self._files[process] = file
         self._copies[process] = list(sealed.values())
@@ -191,7 +191,7 @@ class Starter:
         """Let go of a shell; its exchange file is used again."""
         process.close()
         self._kills = self._group.memory_kills()
-        _unlink(self._copies.pop(process, ()))
+        self.places.remove_copies(self._copies.pop(process, ()))
         file = self._files.pop(process, None)
         if file is not None:
             self._free.append(file)
@@ -262,11 +262,6 @@ class Starter:
         end_orphans()
         self._group.remove()
         self.places.remove()
-
-
-def _unlink(paths: Iterable[str]) -> None:
-    for path in paths:
-        os.unlink(path)
 
 
 def _can_be_filled(place: str, home: str) -> bool:

@@ -6,7 +6,7 @@ import os
 import stat
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
@@ -83,6 +83,11 @@ class Places:
             file.write(content)
             os.fchmod(file.fileno(), mode & 0o555)
         return path
+
+    def remove_copies(self, paths: Iterable[str]) -> None:
+        """Remove sealed copies that are no longer needed."""
+        for path in paths:
+            os.unlink(path)
 
     def anchor(self, directory: str, name: str, *, file: bool = False) -> None:
         """Make sure that a mount point directly inside a directory that commands write is what it must be.
