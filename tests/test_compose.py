@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+import toolgate
 from toolgate.agent import TextChunk, ToolResultInfo, TurnDone
 from toolgate.compose import assemble, settings_with_model
 from toolgate.errors import ModelError, StoreError
@@ -98,3 +99,24 @@ async def test_a_database_that_cannot_be_made_stops_the_start(settings: Settings
     with pytest.raises(StoreError, match="TOOLGATE_DATABASE_URL"):
         async with assemble(settings, model=ScriptedModel([])):
             raise AssertionError("it must not start")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("ls", "{}"),
+        ("grep", '{"pattern": "x"}'),
+        ("write_file", '{"path": "a", "content": "b"}'),
+        ("Bash", '{"command": "true"}'),
+        ("current_time", "{}"),
+    ],
+)
+async def test_a_call_after_the_end_says_that_the_toolset_is_closed(tmp_path: Path, name: str, arguments: str) -> None:
+    async with toolgate.open(tmp_path, mode="coding") as toolset:
+        pass
+    result = await toolset.handle(ToolCall(id="1", name=name, arguments=arguments))
+    assert result.response.error is not None
+    assert result.response.error.code == "EXECUTION_ERROR"
+    assert "This toolset is closed" in result.output
+    assert "open it again" in result.output
+    assert list(tmp_path.iterdir()) == []

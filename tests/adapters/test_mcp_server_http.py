@@ -50,6 +50,11 @@ class Server:
         self.url = url
         self.token = token
 
+    async def rest_of_stderr(self) -> str:
+        """What it wrote after the words at the start, up to its end."""
+        assert self.process.stderr is not None
+        return (await self.process.stderr.read()).decode()
+
     @contextlib.asynccontextmanager
     async def client(self, *, era: str = "legacy", session: str = "", **named: Any) -> AsyncIterator[Client]:
         """The SDK's client, with the token."""
@@ -130,6 +135,7 @@ async def test_g13_a_client_that_goes_away_in_mid_call_leaves_no_process(root: P
             assert text(await connected.call_tool("Bash", {"command": "echo on"})) == "on\n"
         server.process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(server.process.wait(), 30) == 0
+        assert "Traceback" not in await server.rest_of_stderr()
 
 
 async def _hang_up(http: httpx2.AsyncClient, url: str, sleeper: Sleeper) -> None:

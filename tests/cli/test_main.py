@@ -140,3 +140,28 @@ def test_ctrl_c_is_exit_code_130(project: Path) -> None:
 def _reads_stdin(pid: int) -> bool:
     """Whether the process waits in read(0, …), by its system call."""
     return Path(f"/proc/{pid}/syscall").read_text().startswith("0 0x0 ")
+
+
+@pytest.mark.parametrize("command", ["chat", "sh"])
+@pytest.mark.parametrize("stdin", ["/dev/null", "an empty file", "closed"])
+def test_without_input_a_command_ends_quietly(tmp_path: Path, command: str, stdin: str) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "empty").write_text("")
+    redirect = {"/dev/null": "</dev/null", "an empty file": "<../empty", "closed": "<&-"}[stdin]
+    environ = {**os.environ, "HOME": str(tmp_path)}
+    line = f"exec '{PROGRAM}' {command} {redirect}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], cwd=tmp_path / "root", env=environ, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_closed_stdout_is_not_taken_by_a_file(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    line = f"exec '{PROGRAM}' sh -c 'echo to-nobody' <&- >&-"
+    environ = {**os.environ, "HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], cwd=tmp_path / "root", env=environ, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and b"to-nobody" in path.read_bytes()] == []

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from tests.kit import PathParams, ProbeTool, call, code_of, run, toolset_of
 from toolgate import Approval, ApprovalRequest, Plan, ToolContext, Workspace, builtin_registry
@@ -253,3 +254,23 @@ async def test_a_denial_is_one_decision_in_the_record() -> None:
     assert [record.payload for record in recorder.records if record.kind == "decision"] == [
         {"decision": "deny", "gate": "permission", "rule": "", "reason": "no"}
     ]
+
+
+class DryParams(BaseModel):
+    dry_run: bool = False
+
+
+@pytest.mark.parametrize("plan", [Plan(summary="s", access="full"), Plan(summary="s", asks=True)], ids=["full", "asks"])
+async def test_a_dry_run_asks_nobody_whatever_its_plan(plan: Plan) -> None:
+    class Far(ProbeTool):
+        Params = DryParams
+        requires_permission = True
+
+        async def prepare(self, params: Any, context: ToolContext) -> Plan:
+            return plan
+
+    approver = AutoApprover(allow=False)
+    assert code_of(await run(Far(), {"dry_run": True}, approver=approver)) is None
+    assert approver.requests == []
+    assert code_of(await run(Far(), {"dry_run": False}, approver=approver)) == "APPROVAL_DENIED"
+    assert len(approver.requests) == 1

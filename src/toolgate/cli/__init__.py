@@ -27,6 +27,10 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 1 it failed, 2 it was not understood."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from toolgate.cli.guard import open_standard_streams
+
+        open_standard_streams()
     words = list(sys.argv[1:] if argv is None else argv)
     if not words or words[0] in {"-h", "--help", "help"}:
         sys.stdout.write(_help())

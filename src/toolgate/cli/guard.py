@@ -14,6 +14,22 @@ class UsageError(Exception):
     """The command line was not understood; the message is the whole explanation."""
 
 
+def open_standard_streams() -> None:
+    """Put /dev/null in the place of standard streams that were closed.
+
+    Otherwise the next file that is opened would take the place of one, and be read or written as such.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            flags = os.O_RDONLY if number == 0 else os.O_WRONLY
+            opened = os.open(os.devnull, flags)  # noqa: TID251 - no file of anybody's
+            if opened != number:
+                os.dup2(opened, number, inheritable=True)
+                os.close(opened)
+            os.set_inheritable(number, True)
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
+
+
 def run_guarded(command: str, run: Callable[[], int]) -> int:
     """Run a command; turn whatever it raises into a line on stderr and an exit code."""
     for stream in (sys.stdout, sys.stderr):

@@ -1,6 +1,10 @@
 """`toolgate mcp --http`: the socket, the token and the words at the start."""
 
+import asyncio
+import contextlib
+import logging
 import secrets
+import signal
 import socket
 import sys
 from typing import TYPE_CHECKING
@@ -8,6 +12,8 @@ from typing import TYPE_CHECKING
 from toolgate.cli.guard import UsageError
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from toolgate.adapters.mcp_server import Desk
     from toolgate.settings import Settings
 
@@ -45,7 +51,43 @@ async def serve_http(desk: "Desk", settings: "Settings", *, host: str, port: int
             app, lifespan="on", log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE, ws="none"
         )
         _say(host, actual, token.get_secret_value() if made_up else None)
-        await uvicorn.Server(config).serve(sockets=[listener])
+        await _serve_until_told(uvicorn.Server(config), listener)
+
+
+async def _serve_until_told(server: "uvicorn.Server", listener: socket.socket) -> None:
+    """Serve until a signal says to end; then open requests end, and nothing is logged about the ones that do not."""
+    loop = asyncio.get_running_loop()
+    received: list[int] = []
+
+    def end(number: int) -> None:
+        server.force_exit = bool(received)  # a second signal does not wait for anybody
+        received.append(number)
+        server.should_exit = True
+
+    log = logging.getLogger("uvicorn.error")
+    quiet = _Quiet(server)
+    log.addFilter(quiet)
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]  # its own raises them again
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        loop.add_signal_handler(number, end, number)
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        log.removeFilter(quiet)
+    if signal.SIGINT in received:
+        raise KeyboardInterrupt
+
+
+class _Quiet(logging.Filter):
+    """Drops what uvicorn says about requests that are cut off because the server ends."""
+
+    def __init__(self, server: "uvicorn.Server") -> None:
+        super().__init__()
+        self._server = server
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is logged."""
+        return not self._server.should_exit
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -5,9 +5,10 @@ import codecs
 import importlib.util
 import os
 import re
-import stat
 import sys
 from typing import TYPE_CHECKING, Protocol
+
+from toolgate.cli.guard import UsageError
 
 if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -112,16 +113,23 @@ class Plain:
 
     async def _read(self) -> bytes:
         """What there is to read; waiting for it does not keep the event loop from anything."""
-        if stat.S_ISREG(os.fstat(self._fd).st_mode):
+        try:
+            await self._ready()
             return os.read(self._fd, _CHUNK)
+        except OSError as error:
+            raise UsageError(f"stdin cannot be read: {error.strerror}") from None
+
+    async def _ready(self) -> None:
         loop = asyncio.get_running_loop()
         ready: asyncio.Future[None] = loop.create_future()
-        loop.add_reader(self._fd, lambda: None if ready.done() else ready.set_result(None))
+        try:
+            loop.add_reader(self._fd, lambda: None if ready.done() else ready.set_result(None))
+        except PermissionError:  # a file or /dev/null: there is nothing to wait for
+            return
         try:
             await ready
         finally:
             loop.remove_reader(self._fd)
-        return os.read(self._fd, _CHUNK)
 
 
 class Editor:

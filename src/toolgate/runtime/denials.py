@@ -66,6 +66,15 @@ def mode_denied(denial: ToolDenied) -> ToolResponse:
     )
 
 
+def closed() -> ToolResponse:
+    """The workspace was closed: the block of `toolgate.open` is over."""
+    return ToolResponse.failure(
+        ErrorCode.EXECUTION_ERROR,
+        "This toolset is closed: its workspace was closed. Nothing was run.",
+        next_step="The application has to open it again (toolgate.open, or a new Workspace) and use the new toolset.",
+    )
+
+
 def circuit_open(name: str, seconds: float, reason: str = "") -> ToolResponse:
     """The tool rests."""
     return ToolResponse.failure(

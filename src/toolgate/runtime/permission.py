@@ -26,10 +26,10 @@ def weigh(run: Run, policy: Policy) -> Decision:
     name, plan = run.found.name, run.plan
     defaults = vars(run.params) if run.params is not None else {}
     verdict = policy.decide(name, run.arguments, plan, workspace=run.context.workspace, defaults=defaults)
-    if verdict is not None and verdict.decision == "ask" and _is_dry_run(run):
-        verdict = None
     if verdict is not None and verdict.decision == "deny":
         return Decision(decision="deny", gate="policy", rule=verdict.rule, reason=verdict.reason)
+    if _is_dry_run(run):
+        return Decision(decision="allow", gate="permission", reason="a dry run changes nothing")
     if plan is not None and plan.access == "full":
         return Decision(decision="ask", gate="permission", reason=plan.reason or "full access always asks")
     if verdict is not None:

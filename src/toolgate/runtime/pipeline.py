@@ -18,6 +18,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.jsontext import encode
 from toolgate.protocol.plan import Plan
 from toolgate.protocol.record import Decision
+from toolgate.runtime import denials
 from toolgate.runtime.admission import Admission
 from toolgate.runtime.breaker import Breaker
 from toolgate.runtime.executor import Executor
@@ -48,6 +49,7 @@ class Pipeline:
         self._breaker: Breaker = context.shared.setdefault("breaker", Breaker(context.clock))
         self._admission = Admission(registry, context, self._breaker)
         self._unfinished = unfinished_of(context)
+        self._workspace = context.workspace
         check_policy(context)
         self._limits = OutputLimits(context)
         self._recording = None
@@ -67,7 +69,9 @@ class Pipeline:
         run = pending.state = Run(call, self._context, pending.started_at)
         response = self._admission.admit(run)
         entry = run.entry
-        if response is None and self._unfinished:
+        if response is None and self._workspace is not None and self._workspace.closed:
+            response = denials.closed()
+        elif response is None and self._unfinished:
             response = self._unfinished.refusal(run)
         if response is not None:
             return self._ended(run, response)

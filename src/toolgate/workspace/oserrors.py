@@ -11,6 +11,11 @@ _OUTSIDE = "Use a path inside the project root; links that lead out of it are no
 _INVALID = "Use a shorter, plain path relative to the project root."
 
 _TABLE: dict[int, tuple[ErrorCode, str, str]] = {
+    errno.EBADF: (
+        ErrorCode.EXECUTION_ERROR,
+        "{path} could not be used: the workspace is closed.",
+        "The application has to open it again.",
+    ),
     errno.ENOENT: (ErrorCode.NOT_FOUND, "{path} does not exist.", _NOT_FOUND),
     errno.ENOTDIR: (ErrorCode.NOT_FOUND, "{path} does not exist: a part of it is not a directory.", _NOT_FOUND),
     errno.EACCES: (

@@ -110,6 +110,11 @@ class Workspace:
         self._close()
 
     @property
+    def closed(self) -> bool:
+        """Whether nothing can be opened any more."""
+        return self._fd < 0
+
+    @property
     def fd(self) -> int:
         """The root's descriptor (`O_PATH`), for this room only."""
         if self._fd < 0:
