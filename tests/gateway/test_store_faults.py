@@ -4,38 +4,16 @@ import asyncio
 import contextlib
 import resource
 import sqlite3
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.gateway.kit import Gateway, call, gateway, is_done, is_type, settings_for, text_of, types
-from toolgate.models import ModelRequest
+from tests.gateway.kit import Gateway, call, gateway, is_done, is_type, settings_for, types
+from tests.gateway.outage import ANSWER, Held, check_outage, finished
+from tests.support.disks import fill, small_disk
 from toolgate.settings import Settings
-
-ANSWER = "The answer that nobody may lose."
-
-
-class Held:
-    """A model that says something, waits for the test, and goes on; `calls` come before the text."""
-
-    name = "held"
-
-    def __init__(self, *calls: Any) -> None:
-        self.calls = list(calls)
-        self.reached = asyncio.Event()
-        self.free = asyncio.Event()
-
-    async def stream(self, request: ModelRequest) -> AsyncIterator[Any]:
-        if self.calls:
-            yield self.calls.pop(0)
-            return
-        yield ANSWER[:10]
-        self.reached.set()
-        await self.free.wait()
-        yield ANSWER[10:]
 
 
 @contextlib.contextmanager
@@ -61,15 +39,29 @@ def no_space(_path: Path) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-FAULTS: dict[str, tuple[Callable[[Path], contextlib.AbstractContextManager[None]], str]] = {
+@contextlib.contextmanager
+def full_disk(path: Path) -> Iterator[None]:
+    """Not a byte is left on the file system of the database."""
+    fill(path.parent, 0)
+    try:
+        yield
+    finally:
+        (path.parent / "filler").unlink()
+
+
+Fault = Callable[[Path], contextlib.AbstractContextManager[None]]
+FAULTS: dict[str, tuple[Fault, str]] = {
     "locked": (locked, "locked by someone else"),
     "no space": (no_space, "cannot be"),
+    "full disk": (full_disk, "the disk is full"),
 }
 
 
 @pytest.fixture(params=FAULTS)
-def fault(request: pytest.FixtureRequest) -> tuple[Callable[[Path], contextlib.AbstractContextManager[None]], str]:
-    return FAULTS[request.param]
+def fault(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Fault, str]]:
+    disk = small_disk(tmp_path, 2 << 20, 0) if request.param == "full disk" else contextlib.nullcontext()
+    with disk:
+        yield FAULTS[request.param]
 
 
 @pytest.fixture(autouse=True)
@@ -82,45 +74,29 @@ def _file(directory: Path) -> Path:
     return directory / "gateway.db"
 
 
-async def _finished(running: Gateway, session: str) -> dict[str, Any]:
-    """The end of the session's last turn, once it is in the log."""
-    async with asyncio.timeout(20):
-        async with contextlib.aclosing(running.service.feed.follow(session, 0)) as events:
-            async for event in events:
-                if event.kind == "turn_finished":
-                    return dict(event.payload)
-    raise AssertionError("no end")
-
-
 async def test_a_turn_whose_answer_cannot_be_stored_ends_at_once_with_the_reason(
-    tmp_path: Path, fault: tuple[Callable[[Path], contextlib.AbstractContextManager[None]], str]
+    tmp_path: Path, fault: tuple[Fault, str]
 ) -> None:
     make, reason = fault
-    model = Held()
-    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
-        session = await client.session()
-        await client.send("chat.send", session_id=session, content="Hello")
-        await model.reached.wait()
+
+    @contextlib.asynccontextmanager
+    async def outage() -> AsyncIterator[None]:
         with make(_file(tmp_path)):
-            model.free.set()
-            since = time.monotonic()
-            frames = await client.until(is_done)
-            assert time.monotonic() - since < 5
-            assert text_of(frames) == ANSWER
-            assert types(frames)[-2:] == ["error", "stream_chunk"]
-            assert reason in frames[-2]["data"]["message"]
-            refused = await client.ask("chat.send", session_id=session, content="And now?")
-            assert refused["type"] == "error"
-            assert "lease" not in refused["data"]["message"]
-        end = await _finished(running, session)
-        assert (end["status"], end["code"]) == ("failed", "STORE_ERROR")
-        assert reason in end["message"]
-        assert await client.silent()  # the end is told once
-        stored = await client.data("chat.history", session_id=session)
-        assert [message["content"] for message in stored["messages"]] == ["Hello", ANSWER]
-        after = await client.turn(session, "Again")
-        assert types(after)[-1] == "stream_chunk"
-        assert "error" not in types(after)
+            yield
+
+    await check_outage(settings_for(tmp_path), lambda _: outage(), reason)
+
+
+async def test_a_database_that_becomes_read_only_in_the_middle_of_a_turn_is_said(tmp_path: Path) -> None:
+    @contextlib.asynccontextmanager
+    async def read_only(running: Gateway) -> AsyncIterator[None]:
+        """SQLite itself refuses to write: nothing but a broken disk makes an open file read-only."""
+        connection = running.service.sessions._db.driver._writer._connection  # type: ignore[attr-defined]
+        connection.execute("PRAGMA query_only = ON")
+        yield
+        connection.execute("PRAGMA query_only = OFF")
+
+    await check_outage(settings_for(tmp_path), read_only, "cannot be written to")
 
 
 async def test_the_next_message_does_not_wait_for_the_background(
@@ -184,7 +160,7 @@ async def test_a_call_whose_end_cannot_be_stored_is_answered_in_the_transcript_l
         assert types(frames) == ["tool_call", "error", "stream_chunk"]
         lock.__exit__(None, None, None)
         original.execute = execute  # type: ignore[method-assign]
-        await _finished(running, session)
+        await finished(running, session)
         messages = await running.service.sessions.messages(session)
         assert [message.role for message in messages] == ["user", "assistant", "tool"]
         model.free.set()
@@ -204,7 +180,7 @@ async def test_an_outage_longer_than_the_lease_does_not_change_the_reason(tmp_pa
             await asyncio.sleep(2.2)  # the lease has ended
         running.service.closes_abandoned = True
         await running.service.close_abandoned()
-        assert (await _finished(running, session))["code"] == "STORE_ERROR"
+        assert (await finished(running, session))["code"] == "STORE_ERROR"
 
 
 def _with_lease(settings: Settings, seconds: float) -> Settings:

@@ -30,6 +30,8 @@ _MIGRATING = 0x7001_6A7E
 _CHANNEL = "toolgate"
 _CONNECTING = 10.0
 """Seconds that a server has to greet."""
+PATIENCE = 20.0
+"""Seconds that a transaction may take. A server that stays silent is unavailable; one that waits for a lock says so."""
 _OFTEN, _SELDOM = 0.5, 15.0
 """Seconds between two looks of a follower."""
 _PLACEHOLDER = re.compile(r"\?(\d+)")
@@ -147,19 +149,19 @@ class Postgres:
                 transaction.rows("SELECT pg_notify(?1, ?2)", _CHANNEL, f"{session_id}:{seq}")
             return result
 
-        result = await self._run(run)
+        result = await self._run(run, PATIENCE)
         self._feed.wake(sessions)
         return result
 
     async def read(self, unit: Unit[T]) -> T:
         """Run a unit that writes nothing."""
-        return await self._run(lambda connection: unit(PostgresTransaction(connection)))
+        return await self._run(lambda connection: unit(PostgresTransaction(connection)), PATIENCE)
 
-    async def _run(self, function: Callable[[Connection], T]) -> T:
+    async def _run(self, function: Callable[[Connection], T], seconds: float | None) -> T:
         if self._closed:
             raise faults.closed()
         try:
-            async with self._engine.begin() as connection:
+            async with asyncio.timeout(seconds), self._engine.begin() as connection:
                 return await connection.run_sync(function)
         except _FAULTS as error:
             raise faults.from_postgres(error, self.address) from error
@@ -201,7 +203,7 @@ class Postgres:
 
     async def migrate(self) -> None:
         """Bring the schema to this version's; of several who try, one does it and the others wait."""
-        await self._run(self._migrate)
+        await self._run(self._migrate, None)  # a large database takes its time
 
     def _migrate(self, connection: Connection) -> None:
         transaction = PostgresTransaction(connection)
