@@ -1,7 +1,12 @@
-"""Whole outputs belong to their user, and a tool cannot name a file that is not its own output."""
+"""Whole outputs belong to their user, and a tool cannot name a file that is not its own output.
 
+Every gateway runs as root and as an unprivileged user.
+"""
+
+import asyncio
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +15,7 @@ import pytest
 from pydantic import SecretStr
 
 from tests.gateway.kit import BEARER, Client, call, gateway, settings_for
+from tests.support.privileges import UIDS, run_as
 from toolgate import ToolContext, ToolMode, ToolRegistry, ToolResponse, Workspace, builtin_registry, tool
 from toolgate.protocol.calls import ToolCall
 from toolgate.testing import ScriptedModel
@@ -17,6 +23,31 @@ from toolgate.workspace.owned import OUTPUTS, OwnedWorkspace
 
 ALICE, BOB = "token-of-alice-0123456789", "token-of-bob-0123456789"
 SECRET = "what-only-alice-may-read"
+
+
+Story = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
+
+
+@pytest.fixture(params=UIDS)
+def uid(request: pytest.FixtureRequest) -> int:
+    found: int = request.param
+    return found
+
+
+@pytest.fixture
+def place(public_path: Path, uid: int) -> Path:
+    """A directory that belongs to the user."""
+    own = public_path / "own"
+    own.mkdir()
+    if os.geteuid() == 0:
+        os.chown(own, uid, uid)
+    return own
+
+
+@pytest.fixture
+def played(uid: int) -> Story:
+    """Runs a coroutine as the user."""
+    return lambda story: run_as(uid, lambda: asyncio.run(story()))
 
 
 def said(name: str, **arguments: object) -> ToolCall:
@@ -33,9 +64,13 @@ def _stored(root: Path) -> list[Path]:
     return sorted((root / ".toolgate" / OUTPUTS).glob("*/tool_*"))
 
 
-async def test_outputs_of_one_user_cannot_be_read_by_another(tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    settings = settings_for(tmp_path, tokens=SecretStr(f"alice:{ALICE},bob:{BOB}"))
+def test_outputs_of_one_user_cannot_be_read_by_another(place: Path, played: Story) -> None:
+    played(lambda: _bob_tries_to_read_what_belongs_to_alice(place))
+
+
+async def _bob_tries_to_read_what_belongs_to_alice(place: Path) -> None:
+    root = place / "root"
+    settings = settings_for(place, tokens=SecretStr(f"alice:{ALICE},bob:{BOB}"))
     print_much = f"for i in $(seq 1 60000); do echo {SECRET} $i; done"
     model = ScriptedModel([[said("Bash", command=print_much)], "Long."])
     async with gateway(settings, model) as running, running.client(ALICE) as alice:
@@ -76,8 +111,12 @@ def _attempts(root: Path, paths: list[str]) -> Iterator[ToolCall]:
         yield said("Bash", command=f"cat {' '.join(paths + files)} file-link link/*/*; true", access=access)
 
 
-async def test_every_user_pages_their_own_outputs_as_ever(tmp_path: Path) -> None:
-    settings = settings_for(tmp_path, tokens=SecretStr(f"alice:{ALICE},bob:{BOB}"))
+def test_every_user_pages_their_own_outputs_as_ever(place: Path, played: Story) -> None:
+    played(lambda: _both_read_their_own(place))
+
+
+async def _both_read_their_own(place: Path) -> None:
+    settings = settings_for(place, tokens=SecretStr(f"alice:{ALICE},bob:{BOB}"))
     print_much = f"for i in $(seq 1 9000); do echo {SECRET} $i; done"
     for token in (ALICE, BOB):
         model = ScriptedModel([[said("Bash", command=print_much)], "Long."])
@@ -105,9 +144,13 @@ def liar(path: str) -> ToolResponse:
 
 
 @pytest.mark.parametrize("path", ["tool-output/tool_20260101_000000_Bash.json", "notes.txt", ".toolgate/notes.txt"])
-async def test_a_tool_cannot_name_a_file_that_the_runtime_did_not_write(tmp_path: Path, path: str) -> None:
-    settings = settings_for(tmp_path)
-    file = tmp_path / "root" / path
+def test_a_tool_cannot_name_a_file_that_the_runtime_did_not_write(place: Path, played: Story, path: str) -> None:
+    played(lambda: _a_tool_lies(place, path))
+
+
+async def _a_tool_lies(place: Path, path: str) -> None:
+    settings = settings_for(place)
+    file = place / "root" / path
     file.parent.mkdir(exist_ok=True)
     file.write_text(SECRET)
     registry = ToolRegistry()
@@ -123,13 +166,17 @@ async def test_a_tool_cannot_name_a_file_that_the_runtime_did_not_write(tmp_path
             assert (await web.get(address, headers=BEARER)).status_code == 404
 
 
-async def test_outputs_of_one_person_lie_where_the_settings_say(tmp_path: Path) -> None:
-    context = ToolContext(workspace=Workspace(tmp_path), mode=ToolMode.coding)
+def test_outputs_of_one_person_lie_where_the_settings_say(place: Path, played: Story) -> None:
+    played(lambda: _one_person_reads_an_output(place))
+
+
+async def _one_person_reads_an_output(place: Path) -> None:
+    context = ToolContext(workspace=Workspace(place), mode=ToolMode.coding)
     toolset = builtin_registry().toolset(ToolMode.coding, context)
     result = await toolset.handle(said("Bash", command="seq 1 9000", access="read"))
     path = result.response.data["truncation"]["full_output_path"]
     assert path.startswith("tool-output/tool_")
-    assert (tmp_path / path).is_file()
+    assert (place / path).is_file()
     assert (await toolset.handle(said("read_file", path=path))).response.status.value in ("success", "partial")
     await context.aclose()
 

@@ -14,7 +14,7 @@ from tests.support.databases import coding
 from toolgate.agent import TurnDone
 from toolgate.errors import SessionFenced
 from toolgate.protocol.approval import Approval, ApprovalRequest
-from toolgate.sessions import Database, Message, SessionManager
+from toolgate.sessions import Database, Message, SessionManager, TurnTotals, Usage
 from toolgate.sessions.connections import SqliteTransaction
 from toolgate.sessions.transcript_cache import Known, TranscriptCache
 from toolgate.settings import SessionSettings
@@ -68,6 +68,24 @@ async def test_what_a_turn_reads_does_not_grow_with_the_turns_before_it(db: Data
     await stage.loop.aclose()
     assert costs[5] == costs[20] == costs[39]
     assert len(stage.model.requests[-1].messages) > 100  # the model still gets everything
+
+
+async def test_turns_are_counted_without_being_read(db: Database, reads: Reads) -> None:
+    sessions = SessionManager(db, OPEN)
+    session = await sessions.create()
+    lease = await sessions.try_claim(session.id)
+    assert lease is not None
+    assert await sessions.turn_totals(session.id) == TurnTotals(count=0, running=0, usage=Usage())
+    for _ in range(20):
+        turn = await sessions.start_turn(lease, "Hello")
+        used = Usage(input_tokens=3, output_tokens=2)
+        await sessions.append_message(session.id, "assistant", "Yes.", lease=lease, turn_id=turn.id, usage=used)
+        await sessions.finish_turn(lease, turn.id, "done")
+    await sessions.start_turn(lease, "And now?")
+    reads.rows = 0
+    found = await sessions.turn_totals(session.id)
+    assert found == TurnTotals(count=21, running=1, usage=Usage(input_tokens=60, output_tokens=40))
+    assert reads.rows == 1
 
 
 async def test_what_somebody_else_adds_between_two_turns_is_read(store: SessionManager) -> None:

@@ -108,16 +108,13 @@ class Service:
 
     async def summary(self, session_id: str) -> dict[str, Any]:
         """What a session has done so far."""
-        turns = await self.sessions.turns(session_id)
+        turns = await self.sessions.turn_totals(session_id)
         pending = await self.sessions.pending_approvals(session_id)
         return {
             "seq": await self.sessions.last_seq(session_id),
-            "running": any(turn.status == "running" for turn in turns),
-            "turns": len(turns),
-            "usage": {
-                "input_tokens": sum(turn.usage.input_tokens for turn in turns),
-                "output_tokens": sum(turn.usage.output_tokens for turn in turns),
-            },
+            "running": turns.running > 0,
+            "turns": turns.count,
+            "usage": turns.usage.model_dump(),
             "pending_approvals": [row.id for row in pending],
             "todos": await self.sessions.todo_items(session_id),
         }

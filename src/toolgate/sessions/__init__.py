@@ -24,6 +24,7 @@ from toolgate.sessions.types import (
     Recovery,
     Session,
     Turn,
+    TurnTotals,
     Usage,
 )
 
@@ -49,5 +50,6 @@ __all__ = [
     "SessionStore",
     "StoreError",
     "Turn",
+    "TurnTotals",
     "Usage",
 ]

@@ -22,6 +22,7 @@ from toolgate.sessions.types import (
     Session,
     Turn,
     TurnStatus,
+    TurnTotals,
     Usage,
 )
 
@@ -201,6 +202,10 @@ class SessionStore(Protocol):
 
     async def turns(self, session_id: str) -> builtins.list[Turn]:
         """All turns of a session, oldest first."""
+        ...
+
+    async def turn_totals(self, session_id: str) -> TurnTotals:
+        """How many turns a session has, how many of them run, and the tokens of all, without reading every turn."""
         ...
 
     async def running_sessions(self) -> builtins.list[str]:

@@ -11,7 +11,7 @@ from toolgate.protocol.ids import uuid7
 from toolgate.sessions import approvals, calls, leases, transcript
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.log import ANYONE, Pen, as_json, clean
-from toolgate.sessions.types import ENDINGS, Lease, Message, Recovery, Turn, Usage
+from toolgate.sessions.types import ENDINGS, Lease, Message, Recovery, Turn, TurnTotals, Usage
 
 _COLUMNS = (
     "SELECT id, session_id, status, attempt, request_id, parent_id, deadline, cancel_requested_at, "
@@ -210,6 +210,18 @@ def of_session(transaction: Transaction, session_id: str) -> list[Turn]:
     return [
         _turn(row) for row in transaction.rows(f"{_COLUMNS} WHERE session_id = ?1 ORDER BY started_at, id", session_id)
     ]
+
+
+def totals(transaction: Transaction, session_id: str) -> TurnTotals:
+    """The turns of a session in numbers, added up by the database."""
+    row = transaction.row(
+        "SELECT COUNT(*), COALESCE(SUM(CASE WHEN status = 'running' THEN 1 ELSE 0 END), 0), "
+        "COALESCE(SUM(input_tokens), 0), COALESCE(SUM(output_tokens), 0) FROM turns WHERE session_id = ?1",
+        session_id,
+    )
+    assert row is not None
+    count, running, read, written = map(int, row)
+    return TurnTotals(count=count, running=running, usage=Usage(input_tokens=read, output_tokens=written))
 
 
 _NAMES: Sequence[str] = (

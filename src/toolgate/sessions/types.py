@@ -127,6 +127,17 @@ class Turn(BaseModel):
     finished_at: float | None
 
 
+class TurnTotals(BaseModel):
+    """All turns of a session in numbers."""
+
+    model_config = _FROZEN
+
+    count: int
+    running: int
+    """How many of them have not ended."""
+    usage: Usage
+
+
 class Call(BaseModel):
     """How far a tool call got."""
 

@@ -16,7 +16,19 @@ from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.log import Pen, as_json
 from toolgate.sessions.schema import SPAN
 from toolgate.sessions.transcript_cache import Known, TranscriptCache
-from toolgate.sessions.types import ApprovalRow, Call, Event, Lease, Message, Past, Recovery, Turn, TurnStatus, Usage
+from toolgate.sessions.types import (
+    ApprovalRow,
+    Call,
+    Event,
+    Lease,
+    Message,
+    Past,
+    Recovery,
+    Turn,
+    TurnStatus,
+    TurnTotals,
+    Usage,
+)
 
 if TYPE_CHECKING:
     from toolgate.sessions.resuming import Standing
@@ -103,6 +115,10 @@ class Work:
     async def turns(self, session_id: str) -> list[Turn]:
         """All turns of a session, oldest first."""
         return await self._db.read(lambda tx: turns.of_session(tx, session_id))
+
+    async def turn_totals(self, session_id: str) -> TurnTotals:
+        """How many turns a session has, and what they used."""
+        return await self._db.read(lambda tx: turns.totals(tx, session_id))
 
     async def running_sessions(self) -> list[str]:
         """The sessions with a turn that runs, or ran when its process ended."""
