@@ -113,8 +113,11 @@ async def test_a_job_has_another_id_than_those_before_it_elsewhere(root: Path) -
 async def test_a_state_that_cannot_be_read_keeps_nobody_from_going_on(root: Path, text: str) -> None:
     context = process(root)
     unpack(context, text)
-    assert (await run(context, "Bash", command="pwd")).response.data["exit_code"] == 0
+    first, second = [await run(context, "Bash", command="pwd") for _ in range(2)]
     await context.aclose()
+    assert (first.response.data["exit_code"], second.response.data["exit_code"]) == (0, 0)
+    assert "its state could not be carried over: it could not be read" in first.output
+    assert second.response.data["stderr"] == ""
 
 
 async def test_a_state_without_the_newer_keys_is_read(root: Path) -> None:

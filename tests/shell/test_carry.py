@@ -53,13 +53,20 @@ async def test_nothing_is_carried_where_nothing_has_changed(tmp_path: Path) -> N
     assert unused is None
 
 
-async def test_too_much_stays_where_it_is(tmp_path: Path) -> None:
+async def test_a_state_that_is_too_large_is_not_carried_and_the_next_answer_says_so(tmp_path: Path) -> None:
     session = ShellSession(Workspace(tmp_path))
     await session.execute("big=$(head -c 2000000 /dev/zero | tr '\\0' x); small=1")
     carried = session.carried()
     await session.close()
+    assert carried is not None
+    assert len(carried) <= 1024 * 1024
 
-    assert carried is None or len(carried) <= 1024 * 1024
+    other = ShellSession(Workspace(tmp_path))
+    other.carry_on(carried)
+    first, second = [await other.execute('echo "[$small]"') for _ in range(2)]
+    await other.close()
+    assert (first.stdout, second.stdout, second.stderr) == ("[]\n", "[]\n", "")
+    assert "the shell started anew, because its state could not be carried over: it was too large" in first.stderr
 
 
 @pytest.mark.parametrize("value", ["naïve ☃", "two\nlines", "'quoted' \"both\" \\ways"])

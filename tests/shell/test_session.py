@@ -1,16 +1,19 @@
 """A session: state, jobs, deadlines, output and access, in the best layer that the machine has."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.support.disks import PAGE, fill, small_disk
 from tests.support.shells import processes_with
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.shell import ShellOptions, ShellSession
+from toolgate.shell.sandbox import places
 from toolgate.workspace import Workspace
 
 
@@ -275,3 +278,30 @@ async def test_a_root_that_was_replaced_is_not_entered(tmp_path: Path) -> None:
 
     assert caught.value.code is ErrorCode.CONFLICT
     assert list(root.iterdir()) == []
+
+
+async def test_state_that_is_too_large_to_be_kept_is_said_in_the_answer(session: ShellSession) -> None:
+    await session.execute("small=before")
+    lost = await session.execute("small=after; big=$(head -c 5000000 /dev/zero | tr '\\0' x)")
+    after = await session.execute('echo "$small"')
+
+    assert lost.exit_code == 0
+    assert "toolgate: the shell's state after this command was not kept, because it is larger than 4 MiB" in lost.stderr
+    assert (after.stdout, after.stderr) == ("before\n", "")
+
+
+async def test_state_that_cannot_be_written_is_said_in_the_answer(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    with pytest.MonkeyPatch.context() as patch, small_disk(shared, 64 * PAGE, os.geteuid()):
+        patch.setattr(places, "_IN_MEMORY", (str(shared),))
+        (tmp_path / "root").mkdir()
+        async with ShellSession(Workspace(tmp_path / "root")) as session:
+            await session.execute("small=before")
+            fill(shared, 0)
+            lost = await session.execute("small=after; big=$(head -c 100000 /dev/zero | tr '\\0' x)")
+            (shared / "filler").unlink()
+            after = await session.execute('echo "$small"')
+
+    assert "was not kept, because there is no room in the directory for temporary files" in lost.stderr
+    assert (after.stdout, after.stderr) == ("before\n", "")

@@ -6,8 +6,10 @@ The text is the shell's own with two more keys, so that a process which does not
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.workspace.known import KnownFiles
 
@@ -75,3 +77,5 @@ def unpack(context: ToolContext, text: str) -> None:
             context.shell.carry_on(text)
     except Exception as error:  # noqa: BLE001 - the state of a later version, or a damaged one
         logger("agent").warning("session_state_not_read", session_id=context.session_id, error=type(error).__name__)
+        with suppress(ToolError):  # the project is gone, and every command says so
+            context.shell.report_lost_state("it could not be read")

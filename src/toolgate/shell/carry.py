@@ -20,25 +20,27 @@ from toolgate.shell.state import ShellState, Variable
 
 _PLACES = ("directory", "previous")
 _LARGEST = 1024 * 1024
-"""Characters of a state that are carried; a larger one stays where it is."""
+"""Characters of a state that are carried; of a larger one only that there was one."""
+_TOO_LARGE = '{"too_large":true}'
 
 
 def write(memory: Memory, root: str) -> str | None:
-    """The state after the last command; None if there is nothing to carry, or too much."""
+    """The state after the last command; None if there is nothing to carry."""
     made = {access: memory.for_access(access) for access in get_args(Access)}
     if all(state == memory.first(access) for access, state in made.items()):
         return None
     states = {access: _state(state, memory.first(access), os.fsencode(root)) for access, state in made.items()}
     text = json.dumps(states, separators=(",", ":"))
-    return text if len(text) <= _LARGEST else None
+    return text if len(text) <= _LARGEST else _TOO_LARGE
 
 
-def read(text: str, memory: Memory, root: str) -> None:
-    """Go on from a state that was written elsewhere."""
+def read(text: str, memory: Memory, root: str) -> bool:
+    """Go on from a state that was written elsewhere; whether it was small enough to be carried."""
     found = json.loads(text)
     for access in reversed(get_args(Access)):  # from the highest down: what is kept under one counts for those below
         if access in found:
             memory.keep(access, _read_state(found[access], memory.first(access), os.fsencode(root)))
+    return "too_large" not in found
 
 
 def _state(state: ShellState, first: ShellState, root: bytes) -> dict[str, Any]:

@@ -51,21 +51,21 @@ _OWN = re.compile(
 
 
 class BadDump(ValueError):
-    """Not what `CODE` writes: incomplete, or made up by the command."""
+    """A state that cannot be kept: incomplete, too large, or not what `CODE` writes."""
 
 
 def parse(dump: bytes) -> ShellState:
     """Read a dump. Every part but the functions is checked to be inert data; `BadDump` otherwise."""
     parts = dump.split(b"\0")
     if len(parts) != _PARTS or parts[-1] != b"end":
-        raise BadDump("incomplete")
+        raise BadDump("it is incomplete")
     started, directory, previous, stack, umask, variables, functions, exported, aliases, shopts, options, _ = parts
     if not directory.startswith(b"/") or not directory.endswith(b"\n"):
-        raise BadDump("directory")
+        raise BadDump("the directory cannot be read")
     on = frozenset(started.split(b":"))  # as it was before the dump: writing it needs POSIX mode, which sets some
     mask = re.fullmatch(rb"umask ([0-7]{3,4})\n", umask)
     if mask is None:
-        raise BadDump("umask")
+        raise BadDump("the umask cannot be read")
     return ShellState(
         directory=directory[:-1],
         previous=previous,
@@ -86,7 +86,7 @@ def _all(pattern: re.Pattern[bytes], text: bytes, what: str) -> list[re.Match[by
     while position < len(text):
         match = pattern.match(text, position)
         if match is None:
-            raise BadDump(what)
+            raise BadDump(f"the {what} cannot be read")
         found.append(match)
         position = match.end()
     return found
@@ -99,7 +99,7 @@ def _variables(text: bytes) -> dict[bytes, Variable]:
         if _OWN.fullmatch(name):
             continue
         if literal is not None and not _inert(flags, literal):
-            raise BadDump("variables")
+            raise BadDump("a variable would run code when it is set again")
         found[name] = Variable(flags, literal)
     return found
 

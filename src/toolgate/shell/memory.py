@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from toolgate.log import logger
 from toolgate.protocol.plan import Access
 from toolgate.shell import dump
 from toolgate.shell.state import SENSITIVE, ShellState
@@ -60,22 +59,16 @@ class Memory:
             self._sourced[level] = state
 
     def take(self, access: Access, text: bytes) -> None:
-        """Remember what a command wrote down as it ended; one that wrote nothing, or nonsense, has changed nothing."""
-        try:
-            if text:
-                self.keep(access, self._parsed(text))
-        except dump.BadDump as error:
-            logger("shell").warning("state_not_kept", reason=str(error))
+        """Remember what a command wrote down as it ended; nothing changes if it wrote nothing, or on `BadDump`."""
+        if text:
+            self.keep(access, self._parsed(text))
 
     def take_directory(self, access: Access, text: bytes) -> None:
         """Remember only where a command ended: of a shell that was given no more of the state."""
-        try:
-            if text:
-                ended = dump.parse(text)
-                own = self.for_access(access)
-                self.keep(access, replace(own, directory=ended.directory, previous=ended.previous or own.previous))
-        except dump.BadDump as error:
-            logger("shell").warning("state_not_kept", reason=str(error))
+        if text:
+            ended = dump.parse(text)
+            own = self.for_access(access)
+            self.keep(access, replace(own, directory=ended.directory, previous=ended.previous or own.previous))
 
     def _parsed(self, text: bytes) -> ShellState:
         """The state that a dump stands for; most commands leave what they found."""

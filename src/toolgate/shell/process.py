@@ -291,9 +291,14 @@ class ShellProcess:
         await asyncio.wait_for(self.gone(), _KILL_PATIENCE)
 
     def dumped(self) -> bytes:
-        """What the shell wrote when it ended; empty if it did not."""
+        """What the shell wrote when it ended; empty if it did not. `BadDump` if it was too much, or had no room."""
         size = os.fstat(self._state_file).st_size
-        return os.pread(self._state_file, size, 0) if 0 < size <= dump.MOST_BYTES else b""
+        if size > dump.MOST_BYTES:
+            raise dump.BadDump("it is larger than 4 MiB")
+        text = os.pread(self._state_file, size, 0)
+        if not text.endswith(b"end") and os.fstatvfs(self._state_file).f_bavail == 0:
+            raise dump.BadDump("there is no room in the directory for temporary files")
+        return text
 
     def close(self) -> None:
         """Let go of every descriptor. What still runs is ended."""

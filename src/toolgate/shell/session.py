@@ -19,6 +19,7 @@ from toolgate.shell import carry, slots
 from toolgate.shell.answer import Answer
 from toolgate.shell.capture import Capture
 from toolgate.shell.checks import check_access, check_command, check_root, check_timeout
+from toolgate.shell.dump import BadDump
 from toolgate.shell.jobs import Jobs
 from toolgate.shell.memory import Memory, StateView
 from toolgate.shell.options import ShellOptions
@@ -72,6 +73,8 @@ class ShellSession:
         self._closed = False
         self._answered = 0.0
         self._carried: tuple[tuple[ShellState, ...], str | None] | None = None
+        self._lost: list[str] = []
+        """Lines about lost state, for the next command's answer."""
         self._hurried = False
         """Whether commands come without the pause that a model makes: then a second shell waits behind the first."""
         self.interrupted: CommandResult | None = None
@@ -118,7 +121,12 @@ class ShellSession:
 
     def carry_on(self, text: str) -> None:
         """Go on from a state that another process has carried."""
-        carry.read(text, self._parts()[1], self._root)
+        if not carry.read(text, self._parts()[1], self._root):
+            self.report_lost_state("it was too large")
+
+    def report_lost_state(self, reason: str) -> None:
+        """Say in the next command's answer that the state of the process before could not be carried."""
+        self._lost = [f"toolgate: the shell started anew, because its state could not be carried over: {reason}\n"]
 
     def exists(self, path: str) -> bool:
         """Whether a path, relative to the root or absolute inside it, is a file: `bash FILE` is then the real bash."""
@@ -256,21 +264,32 @@ class ShellSession:
             raise
         finally:
             self._current = None
-        starter, memory = self._parts()
+        starter, _ = self._parts()
         if run.process.refusal:
             await self._stop(run)
             raise _not_run(run.process.refusal)
-        if run.process.view.git is None:
-            memory.take(access, run.process.dumped())
-        else:
-            memory.take_directory(access, run.process.dumped())
-        notes = await starter.ended(run.process)
+        notes = [*self._keep_state(run, access), *await starter.ended(run.process)]
         result = self._result(run, access, timed_out=not in_time, notes=notes)
         loop = asyncio.get_running_loop()
         loop.call_soon(starter.close, run.process)
         loop.call_soon(self._prepare, access)
         self._answered = time.monotonic()
         return result
+
+    def _keep_state(self, run: Run, access: Access) -> list[str]:
+        """Remember what the command left behind; lines for its answer about state that was lost."""
+        lines, self._lost = self._lost, []
+        memory = self._parts()[1]
+        take = memory.take if run.process.view.git is None else memory.take_directory
+        try:
+            take(access, run.process.dumped())
+        except BadDump as error:
+            logger("shell").warning("state_not_kept", reason=str(error))
+            lines.append(
+                f"toolgate: the shell's state after this command was not kept, because {error}; directory, variables "
+                "and functions are those from before it\n"
+            )
+        return lines
 
     def _prepare(self, access: Access) -> None:
         """Start shells in advance; while a command runs, only those that wait for their state."""

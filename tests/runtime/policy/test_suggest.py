@@ -53,6 +53,21 @@ async def test_no_rule_is_told_where_none_can_allow_it(tmp_path: Path) -> None:
     assert "[[rule]]" not in result.output
 
 
+@pytest.mark.parametrize(
+    "command", ['rm -rf "$D"', "rm $(cat list)", "rm `cat list`", "cat list | xargs rm", 'rm a.txt "$D"', "rm *.txt"]
+)
+async def test_no_rule_is_told_about_words_that_are_only_known_when_the_command_runs(
+    tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    (tmp_path / "list").write_text("a.txt\n")
+    result = await _denied(tmp_path, "Bash", {"command": command})
+    assert result.response.error is not None
+    assert result.response.error.code is toolgate.ErrorCode.APPROVAL_DENIED
+    assert "No policy rule can allow it" in result.output
+    assert "[[rule]]" not in result.output
+
+
 async def test_no_rule_is_told_where_the_project_wants_to_be_asked(tmp_path: Path) -> None:
     (tmp_path / ".toolgate").mkdir()
     (tmp_path / ".toolgate/policy.toml").write_text('[[rule]]\ntool = "write_file"\ndecision = "ask"\n')

@@ -1,5 +1,7 @@
 """Output of `Bash`: what is shown, and where the whole of it is."""
 
+import errno
+import os
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 import toolgate
 from tests.support.toolbox import Toolbox
 from toolgate.shell.options import ShellOptions
+from toolgate.shell.sandbox.places import Places
 from toolgate.shell.session import ShellSession
 from toolgate.testing import violations
 
@@ -80,6 +83,26 @@ async def test_what_goes_beyond_the_cap_is_said(tools: Toolbox) -> None:
 
     assert (tools.root / response.data["full_output"]["stdout"]).stat().st_size == 3000
     assert "the first 3,000 bytes are in" in response.text
+    assert "The rest was not kept." in response.text
+
+
+async def test_output_without_room_in_the_temporary_directory_is_said_to_be_lost(
+    tools: Toolbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_file = Places.new_file
+
+    def no_room(self: Places, kind: str) -> tuple[str, int]:
+        if kind != "output":
+            return new_file(self, kind)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    small(tools, kept_bytes=1000)
+    await tools("Bash", command="true")
+    monkeypatch.setattr(Places, "new_file", no_room)
+    response = await tools("Bash", command="seq 1000")
+
+    assert (response.status, "full_output" in response.data) == ("partial", False)
+    assert "the rest was not kept: there was no room for it in the directory for temporary files" in response.text
 
 
 async def test_a_directory_that_cannot_be_used_costs_the_rest_and_nothing_else(tools: Toolbox, tmp_path: Path) -> None:

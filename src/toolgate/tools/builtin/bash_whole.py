@@ -42,7 +42,8 @@ async def keep_whole(context: ToolContext, stdout: StreamInfo, stderr: StreamInf
             else:
                 complete = info.spilled_bytes == info.bytes
                 part = "all of it is" if complete else f"the first {info.spilled_bytes:,} bytes are"
-                sentences.append(f"{size}; {part} in '{paths[name]}', as it was printed.")
+                rest = "" if complete else " The rest was not kept."
+                sentences.append(f"{size}; {part} in '{paths[name]}', as it was printed.{rest}")
     return Whole(paths, tuple(sentences))
 
 
