@@ -1,12 +1,15 @@
 """`toolgate doctor`: finds what is there, says what to do about what is not, and fails only for what is essential."""
 
+import contextlib
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Toolgate
+from tests.support.databases import damage_log, killed_writer
 
 
 def _checks(out: str) -> dict[str, dict[str, Any]]:
@@ -25,6 +28,7 @@ def test_it_looks_at_everything(toolgate: Toolgate) -> None:
         "root",
         "openat2",
         "policy",
+        "database",
         "ripgrep",
         "bubblewrap",
         "user namespaces",
@@ -127,3 +131,55 @@ def test_a_broken_machine_is_said_in_the_last_line(toolgate: Toolgate, monkeypat
     code, out, _ = toolgate("doctor")
 
     assert (code, out.splitlines()[-1]) == (1, "1 broken: Toolgate cannot work properly here until that is mended.")
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A database whose writer was killed."""
+    path = tmp_path / "a.db"
+    killed_writer(path)
+    monkeypatch.setenv("TOOLGATE_DATABASE_URL", f"sqlite:///{path}")
+    return path
+
+
+def test_what_a_killed_writer_leaves_is_no_damage(toolgate: Toolgate, database: Path) -> None:
+    check = _checks(toolgate("doctor", "--json").out)["database"]
+
+    assert (check["state"], check["finding"]) == ("ok", str(database))
+
+
+@pytest.mark.parametrize("first", ["doctor", "sessions"])
+def test_a_damaged_log_of_the_database_is_said_until_its_copy_is_removed(
+    toolgate: Toolgate, database: Path, first: str
+) -> None:
+    damage_log(database)
+    if first == "sessions":
+        assert "something may be missing" in toolgate("sessions", "list").err
+
+    for _ in range(2):
+        code, out, _ = toolgate("doctor", "--json")
+        check = _checks(out)["database"]
+        [copy] = database.parent.glob("*.damaged")
+        assert (code, check["state"]) == (0, "damaged")
+        assert str(copy) in check["finding"]
+    code, out, err = toolgate("sessions", "list", "--json")
+    assert (code, len(json.loads(out)), err.count("\n")) == (0, 1, 1)
+    assert str(copy) in err
+    assert "something was lost" in toolgate("doctor").out.splitlines()[-1]
+    copy.unlink()
+    assert _checks(toolgate("doctor", "--json").out)["database"]["state"] == "ok"
+    assert toolgate("sessions", "list").err == ""
+
+
+def test_a_database_of_another_program_is_broken(
+    toolgate: Toolgate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "theirs.db"
+    with contextlib.closing(sqlite3.connect(path)) as theirs:
+        theirs.execute("CREATE TABLE bookmarks (url TEXT)")
+    before = path.read_bytes()
+    monkeypatch.setenv("TOOLGATE_DATABASE_URL", f"sqlite:///{path}")
+
+    code, out, _ = toolgate("doctor", "--json")
+
+    assert (code, _checks(out)["database"]["state"], path.read_bytes()) == (1, "broken", before)

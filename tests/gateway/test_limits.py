@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from tests.gateway.kit import PATIENCE, TOKEN, Gateway, is_done, is_type, serving, types
+from tests.gateway.kit import PATIENCE, TOKEN, Gateway, gateway, is_done, is_type, serving, settings_for, types
 from toolgate.gateway import protocols
+from toolgate.testing import ScriptedModel
 
 ENVIRON = {"TOOLGATE_GATEWAY_TOKEN": TOKEN, "SESSION_CODING_ENABLED": "true"}
 DESCRIPTORS = 96
@@ -111,3 +112,29 @@ async def test_a_gateway_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -
             frames = await client.until(is_done)
             assert "on" in json.dumps(frames)
             assert "error" not in types(frames)
+
+
+async def test_ids_of_ended_turns_are_not_kept_for_those_who_watch(tmp_path: Path) -> None:
+    model = ScriptedModel(["An answer."] * 7)
+    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
+        session = await client.session()
+        for _ in range(6):
+            await client.turn(session)
+        await client.data("session.subscribe", session_id=session, after_seq=0)
+        for _ in range(6):
+            await client.until(is_done)
+        await client.turn(session)
+        assert set(running.service.channels.of(session)._ids) <= {None}
+
+
+async def test_ids_of_requests_with_keys_are_kept_for_the_latest_ones_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolgate.gateway.service._MOST_REQUESTS", 3)
+    model = ScriptedModel(["An answer."] * 6)
+    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
+        session = await client.session()
+        for number in range(6):
+            await client.send("chat.send", session_id=session, content="Hello", request_id=f"key-{number}")
+            await client.until(is_done)
+        assert len(running.service._request_ids) == 3

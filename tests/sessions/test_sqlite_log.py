@@ -2,45 +2,21 @@
 
 import os
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.databases import PAGE, killed_writer
 from toolgate.sessions import Database, SessionManager
 from toolgate.settings import SessionSettings
-
-PAGE = 4096 + 24
-_WRITER = """
-import asyncio, os, signal, sys
-from toolgate.sessions import Database, SessionManager
-from toolgate.settings import SessionSettings
-
-async def main():
-    db = Database("sqlite:///" + sys.argv[1])
-    await db.migrate()
-    store = SessionManager(db, SessionSettings())
-    session = await store.create()
-    for number in range(20):
-        await store.append_message(session.id, "user", f"message {number} " + "x" * 3000)
-    print(session.id, flush=True)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-asyncio.run(main())
-"""
 
 
 @pytest.fixture
 def killed(tmp_path: Path) -> tuple[Path, str]:
     """A database whose writer was killed after twenty messages, and the session."""
     path = tmp_path / "a.db"
-    done = subprocess.run([sys.executable, "-c", _WRITER, str(path)], capture_output=True, text=True, timeout=60)
-    assert done.returncode == -signal.SIGKILL
-    assert os.stat(f"{path}-wal").st_size > 30 * PAGE
-    return path, done.stdout.strip()
+    return path, killed_writer(path)
 
 
 async def opened(path: Path, session: str) -> tuple[str, int]:

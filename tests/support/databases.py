@@ -4,7 +4,10 @@ import asyncio
 import contextlib
 import os
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -15,6 +18,25 @@ from typing import Any
 from toolgate.settings import SessionSettings
 
 KINDS = ("memory", "sqlite", "postgres")
+PAGE = 4096 + 24
+"""Bytes of a frame in SQLite's log."""
+_WRITER = """
+import asyncio, os, signal, sys
+from toolgate.sessions import Database, SessionManager
+from toolgate.settings import SessionSettings
+
+async def main():
+    db = Database("sqlite:///" + sys.argv[1])
+    await db.migrate()
+    store = SessionManager(db, SessionSettings())
+    session = await store.create()
+    for number in range(20):
+        await store.append_message(session.id, "user", f"message {number} " + "x" * 3000)
+    print(session.id, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
 
 
 @contextlib.contextmanager
@@ -69,3 +91,20 @@ def rows(path: Path, sql: str, *values: Any) -> list[Any]:
         return connection.execute(sql, values).fetchall()
     finally:
         connection.close()
+
+
+def killed_writer(path: Path) -> str:
+    """Let a process write twenty messages to a database and be killed; returns the session."""
+    done = subprocess.run([sys.executable, "-c", _WRITER, str(path)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert os.stat(f"{path}-wal").st_size > 30 * PAGE
+    return done.stdout.strip()
+
+
+def damage_log(path: Path) -> None:
+    """Flip a bit in the middle of SQLite's log."""
+    with open(f"{path}-wal", "r+b") as log:
+        log.seek(32 + 10 * PAGE + 500)
+        found = log.read(1)[0]
+        log.seek(-1, os.SEEK_CUR)
+        log.write(bytes([found ^ 0x40]))

@@ -18,7 +18,7 @@ from toolgate.shell import probe, ripgrep
 from toolgate.tools.context import ToolContext
 from toolgate.workspace import Workspace, landlock
 
-State = Literal["ok", "missing", "broken"]
+State = Literal["ok", "missing", "damaged", "broken"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Check:
 
     name: str
     state: State
-    """`missing` has a fallback; `broken` has none."""
+    """`missing` has a fallback; `damaged` works, but something was lost; `broken` does not work."""
     finding: str
     advice: str = ""
 
@@ -44,7 +44,7 @@ def examine(root: Path | None = None) -> list[Check]:
         if workspace is not None:
             workspace.close()
     programs = [_ripgrep(settings, real), _bash(real), *_sandbox(settings, real)]
-    return [_python(), _system(), *problems, *opened, policy, *programs, *_extras()]
+    return [_python(), _system(), *problems, *opened, policy, *_database(settings), *programs, *_extras()]
 
 
 def _python() -> Check:
@@ -117,6 +117,26 @@ def _policy(workspace: Workspace | None, settings: Settings) -> Check:
     except ToolgateError as error:
         return Check(name="policy", state="broken", finding=str(error), advice="Nothing runs until it is mended.")
     return Check(name="policy", state="ok", finding="valid")
+
+
+def _database(settings: Settings) -> Iterator[Check]:
+    """Whether the database's file is ours, and whether anything of it was lost; a server is not asked."""
+    from toolgate.sessions.database import file_of
+    from toolgate.sessions.files import known_damage
+
+    try:
+        path = file_of(settings.database.address)
+        if path is None:
+            return
+        lost = known_damage(path)
+    except ToolgateError as error:
+        yield Check(name="database", state="broken", finding=str(error))
+        return
+    if lost:
+        advice = "Compare it with a backup. When nothing in the copy is needed any more, remove the copy."
+        yield Check(name="database", state="damaged", finding=f"SQLite's log of {path}: {lost}", advice=advice)
+    else:
+        yield Check(name="database", state="ok", finding=path if os.path.exists(path) else f"none yet ({path})")
 
 
 def _ripgrep(settings: Settings, root: Path) -> Check:

@@ -11,7 +11,7 @@ from toolgate.cli.parser import add_json, add_root
 from toolgate.cli.style import Style, columns
 from toolgate.cli.visible import visible
 
-_MARKS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "broken": ("!!", "red")}
+_MARKS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "damaged": ("!!", "yellow"), "broken": ("!!", "red")}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,14 +36,17 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(f"{paint(mark, 'bold', _MARKS[check.state][1])}  {name}  {finding}\n")
         if check.advice:
             sys.stdout.write(f"{' ' * (len(name) + 6)}{paint(visible(check.advice, keep=''), 'cyan')}\n")
-    missing = sum(check.state == "missing" for check in found)
-    sys.stdout.write("\n" + paint(_verdict(broken, missing), "bold", "red" if broken else "green") + "\n")
+    missing, damaged = (sum(check.state == state for check in found) for state in ("missing", "damaged"))
+    colour = "red" if broken else "yellow" if damaged else "green"
+    sys.stdout.write("\n" + paint(_verdict(broken, damaged, missing), "bold", colour) + "\n")
     return int(broken > 0)
 
 
-def _verdict(broken: int, missing: int) -> str:
+def _verdict(broken: int, damaged: int, missing: int) -> str:
     if broken:
         return f"{broken} broken: Toolgate cannot work properly here until that is mended."
+    if damaged:
+        return "Everything essential works, but something was lost: see the lines that begin with !!."
     if missing:
         return f"Everything essential works; {missing} optional {'part is' if missing == 1 else 'parts are'} missing."
     return "Everything is there."

@@ -58,6 +58,8 @@ async def _run(args: argparse.Namespace) -> int:
     from toolgate.settings import Settings
 
     settings = Settings()
+    if args.verb == "list":
+        await asyncio.to_thread(_say_damage, settings.database.address)
     async with _opened(settings) as sessions:
         if args.verb == "list":
             from toolgate.cli.sessions_list import listed
@@ -74,6 +76,19 @@ async def _run(args: argparse.Namespace) -> int:
         else:
             await _tell(sessions, args)
     return 0
+
+
+def _say_damage(address: str) -> None:
+    """Say on stderr that sessions may be missing, if a part of the database was lost."""
+    from toolgate.cli.visible import visible
+    from toolgate.sessions.database import file_of
+    from toolgate.sessions.files import known_damage
+
+    path = file_of(address)
+    lost = "" if path is None else known_damage(path)
+    if lost:
+        line = f"toolgate sessions: something may be missing. SQLite's log of the database: {lost}"
+        sys.stderr.write(visible(line, keep="") + "\n")
 
 
 async def _tell(sessions: SessionManager, args: argparse.Namespace) -> None:

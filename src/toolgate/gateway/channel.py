@@ -155,7 +155,6 @@ class Channel:
                 self.text(base, offset, text)
         self._outputs(event)
         if event.kind == "turn_finished":
-            self._ids.pop(event.turn_id, None)
             self._open.clear()
             self._early_output.clear()
             self._rest()
@@ -215,6 +214,8 @@ class Channel:
             else:
                 request = None if turn_id is None else await self._request_of(turn_id)
             found = self._ids[turn_id] = self._frame_id(self.session_id, request, turn_id)
+        if event.kind == "turn_finished":
+            del self._ids[turn_id]
         return found
 
 

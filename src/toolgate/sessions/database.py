@@ -66,6 +66,15 @@ def _kind(url: str) -> tuple[str, str]:
     return kind, rest
 
 
+def file_of(url: str) -> str | None:
+    """The file of a SQLite database; None for a server and for a database in memory."""
+    kind, rest = _kind(url)
+    path = rest[1:].partition("?")[0]
+    if kind != "sqlite" or path in ("", ":memory:"):
+        return None
+    return os.path.abspath(os.path.expanduser(path))
+
+
 def _driver(url: str, feed: Feed) -> Driver:
     kind, rest = _kind(url)
     if kind == "postgresql":
@@ -82,7 +91,5 @@ def _driver(url: str, feed: Feed) -> Driver:
             ) from error
     from toolgate.sessions.sqlite import SqliteFile, SqliteMemory
 
-    path = rest[1:].partition("?")[0]
-    if path in ("", ":memory:"):
-        return SqliteMemory(feed)
-    return SqliteFile(os.path.abspath(os.path.expanduser(path)), feed)
+    path = file_of(url)
+    return SqliteMemory(feed) if path is None else SqliteFile(path, feed)

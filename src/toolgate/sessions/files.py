@@ -178,6 +178,17 @@ def check_log(path: str) -> str:
     return f"{finding}. A copy was kept: {copy or 'none'}" if finding else ""
 
 
+def known_damage(path: str) -> str:
+    """What was lost of SQLite's own log, found now or at an earlier start, in words; empty if nothing is known."""
+    if not size(path):
+        return ""
+    check_owner(path)
+    if lost := check_log(path):
+        return lost
+    kept = sqlite_log.copies(path)
+    return f"it was damaged, and what was written last was lost. A copy was kept: {kept[-1]}" if kept else ""
+
+
 def check_whole(path: str) -> None:
     """Raise unless SQLite finds nothing wrong with the file."""
     try:

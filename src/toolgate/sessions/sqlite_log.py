@@ -120,6 +120,16 @@ def keep_copy(path: str) -> str:
     return copy
 
 
+def copies(path: str) -> list[str]:
+    """The copies of damaged logs that were kept, the oldest first."""
+    folder, name = os.path.split(path)
+    try:
+        found = sorted(entry for entry in os.listdir(folder) if entry.startswith(f"{name}-wal."))
+    except OSError:
+        return []
+    return [os.path.join(folder, entry) for entry in found if entry.endswith(".damaged")]
+
+
 def _is_whole(header: bytes) -> bool:
     """Whether SQLite would take this header for that of a log."""
     if len(header) < _HEADER or int.from_bytes(header[:4], "big") not in _MAGIC:
