@@ -330,7 +330,7 @@ class HalfMade(Bubblewrap):
 
 
 async def test_a_sandbox_that_is_ended_while_it_is_set_up_leaves_nothing(tmp_path: Path) -> None:
-    session = ShellSession(Workspace(tmp_path), layer=HalfMade("bwrap", nested=True))
+    session = ShellSession(Workspace(tmp_path), layer=HalfMade("/bin/sh", nested=True))
     starter, _ = session._parts()
     starter.prepare("write", None, 1)
     while not tree.children(starter._spares[0]._process.pid):

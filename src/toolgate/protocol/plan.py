@@ -45,6 +45,8 @@ class Plan(BaseModel):
     """The words of programs that are not known (Bash): a rule against one of them asks."""
     asks: bool = False
     """The analysis wants a person to decide, whatever the tool's default is."""
+    unconfined: bool = False
+    """The sandbox does not enforce what the access promises. No rule that allows answers the question about that."""
     reason: str = ""
     """Why it asks."""
     once: str = ""

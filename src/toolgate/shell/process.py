@@ -18,6 +18,7 @@ from toolgate.shell import dump, script, tree
 from toolgate.shell.capture import Capture
 from toolgate.shell.descriptors import Descriptors
 from toolgate.shell.sandbox.finished import why_not
+from toolgate.shell.sandbox.gate import socket_gate
 from toolgate.shell.sandbox.groups import ControlGroup
 from toolgate.shell.sandbox.layer import Layer
 from toolgate.shell.sandbox.plan import View
@@ -100,7 +101,9 @@ class ShellProcess:
         wrapper = start.layer.wrap(start.view, info)
         for fd in wrapper.fds:
             self._fds.keep(fd)
-        self._process = subprocess.Popen(
+        gated = start.layer.gated and not start.view.network
+        popen = socket_gate().popen if gated else subprocess.Popen
+        self._process = popen(
             [*start.group.wrap(wrapper.argv), start.bash, "--norc", "--noprofile", "-c", text, "bash"],
             stdin=subprocess.DEVNULL,
             stdout=stdout,

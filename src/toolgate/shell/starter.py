@@ -16,6 +16,7 @@ from toolgate.shell.git.watch import RepositoryWatch
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.process import ShellProcess, Start
 from toolgate.shell.result import SandboxReport
+from toolgate.shell.sandbox.gate import socket_gate
 from toolgate.shell.sandbox.groups import ControlGroup
 from toolgate.shell.sandbox.layer import Layer
 from toolgate.shell.sandbox.orphans import end_orphans
@@ -25,6 +26,8 @@ from toolgate.shell.sandbox.view import TEMPORARY, Views
 from toolgate.shell.scripts import Script
 from toolgate.shell.state import ShellState, for_git
 from toolgate.workspace.threads import Stop, in_thread
+
+_NO_TOTAL = "memory is limited for each process, not for all together; shared memory and memory files are not counted"
 
 
 class Starter:
@@ -62,6 +65,8 @@ class Starter:
             )
             for access in get_args(Access)
         }
+        own = (self.places.temporary("write"), self.places.home("write")) if layer.gated else ()
+        self._private = [socket_gate().allow(place) for place in own]
         self._group = ControlGroup(processes=options.processes, memory=options.memory_bytes)
         self._files: dict[ShellProcess, tuple[str, int]] = {}
         self._copies: dict[ShellProcess, list[str]] = {}
@@ -229,7 +234,7 @@ class Starter:
         if not self.layer.mounts:
             missing.append("an approved script is compared before it runs, but can be changed while it runs")
         if "memory" not in self._group.limited:
-            missing.append("memory is limited for each process, not for all together")
+            missing.append(_NO_TOTAL)
         return SandboxReport(
             layer=self.layer.name,
             access=access,
@@ -256,6 +261,8 @@ class Starter:
         self._free.clear()
         self._watch.close()
         self.views.close()
+        for place in self._private:
+            socket_gate().forget(place)
         await in_thread(self._remove)
 
     def _remove(self, _: Stop) -> None:

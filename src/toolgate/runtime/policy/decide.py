@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,12 @@ class _Placed:
 
 
 _FULL = Verdict(decision="ask", rule="built-in: full access asks", reason="full access always asks", layer="built-in")
+_UNCONFINED = Verdict(
+    decision="ask",
+    rule="built-in: unconfined commands ask",
+    reason="the sandbox does not enforce everything that it should",
+    layer="built-in",
+)
 _UNREAD = Verdict(
     decision="ask", rule="built-in: unread commands ask", reason="the command was not analysed", layer="built-in"
 )
@@ -55,7 +61,8 @@ _UNREAD = Verdict(
 class Policy:
     """The rules of all layers, and what the session remembers.
 
-    The strictest rule that matches wins; a project's rules only tighten. A call with full access is always asked about.
+    The strictest rule that matches wins; a project's rules only tighten. A call with full access is always asked about;
+    so is one that the sandbox does not confine, unless a person had exactly this call remembered.
     """
 
     def __init__(self, layers: Mapping[Layer, Document]) -> None:
@@ -201,6 +208,8 @@ class Policy:
             yield from _suspected(rules, plan.suspects)
         if plan is not None and plan.access == "full":
             yield _FULL
+        if plan is not None and plan.unconfined:
+            yield replace(_UNCONFINED, reason=plan.reason or _UNCONFINED.reason)
         if plan is None and any(placed.rule.words is not None for placed in rules):
             yield _UNREAD
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import subprocess
 from functools import cache
 
 from toolgate.protocol.plan import Access
 from toolgate.shell.executables import bubblewrap_candidates, find_bash
-from toolgate.shell.sandbox.layer import Wrapper, guarantees, memory_file
-from toolgate.shell.sandbox.plan import Mount, View
+from toolgate.shell.sandbox.gate import socket_gate
+from toolgate.shell.sandbox.helper.seccomp import can_filter, command_filter
+from toolgate.shell.sandbox.layer import Wrapper, gaps, guarantees, memory_file, sockets_for
+from toolgate.shell.sandbox.plan import SHARED_BYTES, SMALL_BYTES, Mount, View
 
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
 _FIXED = ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
@@ -28,6 +31,7 @@ class Bubblewrap:
         self.program = program
         self._descriptors = descriptors
         """Whether it can mount an open descriptor; otherwise only the finished view tells what was mounted."""
+        self._changes_user = bool(os.stat(program).st_mode & stat.S_ISUID)
         self.start = [program, *_NAMESPACES, *_FIXED, *(() if nested else ("--disable-userns",))]
 
     def refuses(self, access: Access) -> str | None:
@@ -42,22 +46,45 @@ class Bubblewrap:
         for mount in view.mounts:
             words += self._option(mount)
         words += ["--chdir", view.directory]
-        fd = memory_file("arguments", b"\0".join(os.fsencode(word) for word in words) + b"\0")
+        filters = self._filter(view)
+        words += [word for fd in filters for word in ("--seccomp", str(fd))]
+        try:
+            fd = memory_file("arguments", b"\0".join(os.fsencode(word) for word in words) + b"\0")
+        except OSError:
+            for one in filters:
+                os.close(one)
+            raise
         sources = tuple(mount.source_fd for mount in view.mounts if mount.source_fd >= 0 and self._descriptors)
-        return Wrapper([*self.start, "--args", str(fd), "--"], (fd,), sources)
+        return Wrapper([*self.start, "--args", str(fd), "--"], (fd, *filters), sources)
 
     def _option(self, mount: Mount) -> list[str]:
         if mount.source_fd >= 0 and self._descriptors:
             return ["--ro-bind-fd" if mount.kind == "ro" else "--bind-fd", str(mount.source_fd), mount.target]
         return _option(mount)
 
+    def _filter(self, view: View) -> tuple[int, ...]:
+        """A descriptor to read the system call filter from, where there is one for this machine."""
+        if not can_filter():
+            return ()
+        return (memory_file("filter", _filter_for(sockets_for(view, gated=self.gated))),)
+
+    @property
+    def gated(self) -> bool:
+        """A program that runs as another user cannot be started through the gate, which rules that out."""
+        return not self._changes_user and socket_gate().works
+
     def enforced(self, access: Access) -> tuple[str, ...]:
         """What the namespaces and mounts hold."""
         return guarantees(access)
 
     def missing(self, access: Access) -> tuple[str, ...]:
-        """Nothing that one would expect."""
-        return ()
+        """Nothing that one would expect, where system calls can be filtered."""
+        return gaps()
+
+
+@cache
+def _filter_for(sockets: str) -> bytes:
+    return command_filter(os.uname().machine, sockets=sockets)
 
 
 def _option(mount: Mount) -> list[str]:
@@ -70,6 +97,10 @@ def _option(mount: Mount) -> list[str]:
             return ["--symlink", mount.source, mount.target]
         case "seal":
             return ["--remount-ro", mount.target]
+        case "tmpfs":
+            return ["--size", str(SMALL_BYTES), "--tmpfs", mount.target]
+        case "shm":
+            return ["--perms", "1777", "--size", str(SHARED_BYTES), "--tmpfs", mount.target]
         case kind:
             return [f"--{kind}", mount.target]
 
@@ -86,20 +117,8 @@ def _try_bubblewrap(program: str, _user: int) -> Bubblewrap | None:
     descriptors = _binds_descriptors(program)
     for nested in (False, True):
         layer = Bubblewrap(program, nested=nested, descriptors=descriptors)
-        trial = [
-            *layer.start,
-            "--unshare-net",
-            "--ro-bind",
-            "/",
-            "/",
-            "--proc",
-            "/proc",
-            "--dev",
-            "/dev",
-            shell,
-            "-c",
-            ":",
-        ]
+        view = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", *_option(Mount("shm", "/dev/shm")))
+        trial = [*layer.start, "--unshare-net", *view, shell, "-c", ":"]
         try:
             done = subprocess.run(trial, capture_output=True, stdin=subprocess.DEVNULL, timeout=_PATIENCE, check=False)
         except (OSError, subprocess.TimeoutExpired):

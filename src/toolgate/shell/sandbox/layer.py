@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from toolgate.protocol.plan import Access
+from toolgate.shell.sandbox.helper.seccomp import can_filter
 from toolgate.shell.sandbox.plan import View
 
 
@@ -34,6 +35,11 @@ class Layer(Protocol):
     ends_with: signal.Signals
     """What makes the outer process end everything at once."""
 
+    @property
+    def gated(self) -> bool:
+        """Whether its processes are started through the socket gate; see `gate`."""
+        ...
+
     def refuses(self, access: Access) -> str | None:
         """Why this access cannot be enforced here; None when it can."""
         ...
@@ -59,9 +65,21 @@ def memory_file(name: str, text: bytes) -> int:
     return fd
 
 
+def sockets_for(view: View, *, gated: bool) -> str:
+    """What sockets a command may make; see `helper.seccomp.socket_rules`."""
+    return "all" if view.network else "gated" if gated else "own"
+
+
+def gaps() -> tuple[str, ...]:
+    """What no layer can hold on a machine whose system calls cannot be filtered."""
+    return () if can_filter() else ("unix sockets of the host, other kinds of network and its keyrings are reachable",)
+
+
 def guarantees(access: Access) -> tuple[str, ...]:
     """What every layer with a view of its own holds."""
-    network = ("network reachable",) if access == "full" else ("no network",)
+    closed = ("no network", "host sockets unreachable") if can_filter() else ("no network over the internet protocol",)
+    network = ("network reachable",) if access == "full" else closed
+    keyrings = ("no keyrings",) if can_filter() else ()
     root = {
         "read": ("root read-only",),
         "write": ("root writable", ".git read-only but for git itself"),
@@ -73,6 +91,7 @@ def guarantees(access: Access) -> tuple[str, ...]:
         "homes and keys hidden",
         "private temp and home",
         *network,
+        *keyrings,
         "no privileges",
         "processes end with the command",
     )

@@ -14,14 +14,21 @@ from typing import Literal
 from toolgate.protocol.plan import Access
 from toolgate.shell.executables import find_interpreter
 from toolgate.shell.sandbox import helper
-from toolgate.shell.sandbox.layer import Wrapper, guarantees, memory_file
-from toolgate.shell.sandbox.plan import View
+from toolgate.shell.sandbox.gate import socket_gate
+from toolgate.shell.sandbox.helper.seccomp import can_filter
+from toolgate.shell.sandbox.layer import Wrapper, gaps, guarantees, memory_file, sockets_for
+from toolgate.shell.sandbox.plan import SHARED_BYTES, SMALL_BYTES, View
 
 _PATIENCE = 10.0
 _LEAST_LANDLOCK = 3
 """Before its third version, Landlock does not stop a file from being truncated."""
 _SCOPES = 6
-_NOTHING = -1
+_SIZES = {"tmpfs": str(SMALL_BYTES), "shm": str(SHARED_BYTES)}
+_TOO_WIDE = (
+    ".toolgate is writable",
+    "modes, owners, times and attributes of all files of this user can be changed",
+)
+_PRIORITIES = "the priority of this user's other processes can be lowered"
 
 Mode = Literal["namespaces", "landlock", "off", "probe"]
 
@@ -55,16 +62,34 @@ class Native:
         """The helper, with its order on a descriptor."""
         order = {
             "mode": self.mode,
-            "mounts": [(mount.kind, mount.target, mount.source, mount.source_fd) for mount in view.mounts],
+            "mounts": [
+                (mount.kind, mount.target, _SIZES.get(mount.kind, mount.source), mount.source_fd)
+                for mount in view.mounts
+            ],
             "base": view.base,
             "network": view.network,
             "directory": view.directory,
             "grants": view.grants if self._landlock >= _LEAST_LANDLOCK else (),
+            **self._filter(view),
             "sysctl": {"user/max_user_namespaces": "0", "kernel/pid_max": str(view.processes)},
         }
         wrapper = _call(order, info_fd)
         sources = tuple(mount.source_fd for mount in view.mounts if mount.source_fd >= 0)
         return Wrapper(wrapper.argv, wrapper.fds, sources)
+
+    def _filter(self, view: View) -> dict[str, object]:
+        """The order's system call filter, where there is one for this mode and machine."""
+        if self.mode == "off" or not can_filter():
+            return {}
+        if self.mode == "namespaces":
+            return {"filter": {"sockets": sockets_for(view, gated=self.gated)}}
+        sockets = "all" if view.network else "none"
+        return {"filter": {"sockets": sockets, "alone": True, "attributes": view.access != "read"}}
+
+    @property
+    def gated(self) -> bool:
+        """Only with namespaces: Landlock alone allows no sockets that could connect."""
+        return self.mode == "namespaces" and socket_gate().works
 
     def enforced(self, access: Access) -> tuple[str, ...]:
         """What holds, by mode."""
@@ -73,11 +98,14 @@ class Native:
         if self.mode == "off":
             return ("processes end with the command",)
         if access == "full":
-            return ("homes and keys hidden", "no privileges", "processes end with the command")
+            return ("homes and keys hidden", "no keyrings", "no privileges", "processes end with the command")
         return (
             "root read-only",
+            "modes, owners, times and attributes of files unchanged",
             "homes and keys unreadable",
             "no sockets",
+            "no keyrings",
+            "no shared memory of other processes",
             "no privileges",
             "processes end with the command",
         )
@@ -85,12 +113,12 @@ class Native:
     def missing(self, access: Access) -> tuple[str, ...]:
         """What does not hold, by mode."""
         if self.mode == "namespaces":
-            return ()
+            return gaps()
         if self.mode == "off":
             return ("everything but resource limits: commands run with all rights of the runtime's user",)
         loose = () if self._landlock >= _SCOPES else ("signals to the user's other processes are possible",)
-        writable = (".toolgate is writable",) if access == "full" else ()
-        return (*writable, *loose, "the names of other processes and of hidden files are visible")
+        writable = _TOO_WIDE if access == "full" else ()
+        return (*writable, *loose, "the names of other processes and of hidden files are visible", _PRIORITIES)
 
 
 def _call(order: Mapping[str, object], info_fd: int) -> Wrapper:

@@ -9,7 +9,12 @@ from typing import Literal
 from toolgate.protocol.plan import Access
 from toolgate.shell.git.commands import GitList
 
-Kind = Literal["ro", "rw", "tmpfs", "proc", "dev", "symlink", "dir", "seal"]
+Kind = Literal["ro", "rw", "tmpfs", "shm", "proc", "dev", "symlink", "dir", "seal"]
+
+SHARED_BYTES = 256 << 20
+"""Size of `/dev/shm`, which is memory that no resource limit of a process counts."""
+SMALL_BYTES = 16 << 20
+"""Size of every other directory in memory: there is nothing to put into it but mount points."""
 
 
 @dataclass(frozen=True, slots=True)

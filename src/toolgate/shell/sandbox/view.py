@@ -169,6 +169,7 @@ class Views:
             yield from resolver_mounts()
         yield Mount("proc", "/proc")
         yield Mount("dev", "/dev")
+        yield Mount("shm", "/dev/shm")
         yield Mount("dir", "/var")
         yield Mount("symlink", "/var/tmp", "../tmp")
         yield Mount("rw", TEMPORARY, self.places.temporary(access))
@@ -177,6 +178,7 @@ class Views:
         yield from self._in_root(access)
         yield Mount("rw", STATE, state_file)
         yield Mount("seal", "/proc")
+        yield Mount("seal", "/dev")
         yield Mount("seal", "/")
 
     def _inner(self, access: Access, roots: list[str]) -> Iterator[Mount]:
@@ -256,5 +258,5 @@ def _grants(mounts: Iterable[Mount]) -> Iterator[Grant]:
     """The same rights once more for Landlock: reading wherever the view leads, writing where it is writable."""
     yield "/", "read"
     for mount in mounts:
-        if mount.kind in ("rw", "tmpfs", "dev"):
+        if mount.kind in ("rw", "tmpfs", "shm", "dev"):
             yield mount.target, "write"

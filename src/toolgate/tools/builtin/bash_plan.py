@@ -156,6 +156,7 @@ def _described(
         plain=analysed.plain and not elsewhere,
         suspects=analysed.suspects,
         asks=bool(reasons),
+        unconfined=bool(report.unconfined),
         reason="; ".join(reasons),
         once=once,
         payload=Steps(scripts=scripts, detail=shown()),

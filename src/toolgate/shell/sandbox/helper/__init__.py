@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from inspect import getsource
 
-_MODULES = ("kernel", "landlock", "seccomp", "mounts", "supervise", "main")
+_MODULES = ("kernel", "calls", "landlock", "seccomp", "mounts", "supervise", "main")
 _FROM_US = re.compile(rf"^from {re.escape(__name__)}\.\w+ import (?:\([^)]*\)|[^(\n]*)$", re.MULTILINE)
 
 

@@ -9,7 +9,9 @@ LIBC.syscall.restype = ctypes.c_long
 SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_OPENAT2, SYS_MOUNT_SETATTR = 428, 429, 437, 442
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER = 1, 4, 38, 36
-PR_CAPBSET_DROP, PR_SET_SECCOMP = 24, 22
+PR_CAPBSET_DROP, PR_SET_SECCOMP, PR_SET_SECUREBITS = 24, 22, 28
+KEEP_NOTHING = 0xEF
+"""Root has no rights by its name alone, keeps none when the user changes, and can raise none; all of it locked."""
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER = 0x20000, 0x4000000, 0x8000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
@@ -82,7 +84,11 @@ def mount_descriptor(source: int, target: int, attributes: int) -> None:
 
 
 def drop_privileges() -> None:
-    """Give up every capability for good."""
+    """Give up every capability for good: a program that root starts gets none back either."""
+    try:
+        prctl(PR_SET_SECUREBITS, KEEP_NOTHING)
+    except PermissionError:  # without the right to set them there is nothing to lock
+        pass
     for capability in range(64):
         try:
             prctl(PR_CAPBSET_DROP, capability)

@@ -14,7 +14,7 @@ from toolgate.shell.sandbox.helper.kernel import (
 )
 from toolgate.shell.sandbox.helper.landlock import landlock_abi, restrict_files
 from toolgate.shell.sandbox.helper.mounts import build_view, enter_namespaces, seal_view
-from toolgate.shell.sandbox.helper.seccomp import can_filter, deny_sockets
+from toolgate.shell.sandbox.helper.seccomp import can_filter, command_filter, install_filter
 from toolgate.shell.sandbox.helper.supervise import (
     FAILED,
     adopt,
@@ -119,8 +119,8 @@ def beneath_us(order: dict[str, Any], info_fd: int, parent: int, program: list[s
         signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
         os.setsid()
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if order["mode"] == "landlock" and not order["network"]:
-            deny_sockets()
+        if order["mode"] == "landlock":
+            drop_privileges()
         run(order, program)
     let_go()
     return wait_for(command)
@@ -134,6 +134,8 @@ def run(order: dict[str, Any], program: list[str]) -> NoReturn:
             network = order["network"]
             sockets = network or order["mode"] == "namespaces"  # a namespace of its own has itself to talk to
             restrict_files(order["grants"], network=network, sockets=sockets)
+        if "filter" in order:
+            install_filter(command_filter(os.uname().machine, **order["filter"]))
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         os.execvp(program[0], program)

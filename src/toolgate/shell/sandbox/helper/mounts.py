@@ -62,7 +62,7 @@ def raise_loopback() -> None:
 def build_view(mounts: list[tuple[str, str, str, int]], base: str) -> None:
     """Make the view on an empty directory of the host's and move into it."""
     mount("none", "/", "", MS_REC | MS_PRIVATE)
-    mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755")
+    mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=0755")
     for kind, target, source, source_fd in mounts:
         if source_fd >= 0:
             place_descriptor(kind, base + target, source_fd)
@@ -98,8 +98,9 @@ def place(kind: str, target: str, source: str) -> None:
     make_directories(target)
     if kind == "proc":
         mount("proc", target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
-    elif kind == "tmpfs":
-        mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755")
+    elif kind in ("tmpfs", "shm"):
+        mode = "1777" if kind == "shm" else "0755"
+        mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, f"size={source},mode={mode}")
     elif kind == "dev":
         make_devices(target)
 
@@ -130,7 +131,7 @@ def place_descriptor(kind: str, target: str, source_fd: int) -> None:
 
 def make_devices(target: str) -> None:
     """The devices that every program expects, and no other."""
-    mount("tmpfs", target, "tmpfs", MS_NOSUID, "mode=0755")
+    mount("tmpfs", target, "tmpfs", MS_NOSUID, "size=16m,mode=0755")
     for name in DEVICES:
         make_point(f"{target}/{name}", is_directory=False)
         mount(f"/dev/{name}", f"{target}/{name}", "", MS_BIND)
