@@ -12,7 +12,7 @@ LARGEST_ARGUMENTS: Final = 1024 * 1024
 """Bytes of one call's arguments; a call with more is refused."""
 LARGEST_CALLS: Final = 8 * 1024 * 1024
 """Bytes of all calls of one answer."""
-MOST_CALLS: Final = 256
+MOST_CALLS: Final = 4096
 """Calls in one answer."""
 
 
