@@ -181,11 +181,17 @@ def call(name: str, arguments: str = "{}", call_id: str = "c1") -> ToolCall:
 
 @contextlib.asynccontextmanager
 async def gateway(
-    settings: Settings, model: ModelClient | None = None, registry: ToolRegistry | None = None
+    settings: Settings,
+    model: ModelClient | None = None,
+    registry: ToolRegistry | None = None,
+    *,
+    kernel_buffers: bool = True,
 ) -> AsyncIterator[Gateway]:
-    """A gateway for as long as the block lasts."""
+    """A gateway for as long as the block lasts. Without kernel buffers, a client that does not read is felt at once."""
     app = create_app(settings, model=model, registry=registry)
     listening = socket.create_server(("127.0.0.1", 0), backlog=512)
+    if not kernel_buffers:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     server = GatewayServer(app)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:

@@ -49,9 +49,10 @@ async def _session(root: Path, layer: str, command: str) -> str:
         return (await session.execute(command, access="read" if layer == "landlock" else "write")).stdout
 
 
-def _killed_session(uid: int, root: Path, layer: str) -> None:
-    """A process that dies while its session has a home, exchange files and a spilled output."""
+def _killed_session(uid: int, root: Path, layer: str) -> set[str]:
+    """What a process leaves that dies while its session has a home, exchange files and a spilled output."""
     everything_imported()
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
@@ -68,13 +69,20 @@ def _killed_session(uid: int, root: Path, layer: str) -> None:
                     "mkdir -p ~/closed/deeper; touch ~/closed/deeper/f; chmod -R 0 ~/closed; seq 500000",
                     access=access,  # type: ignore[arg-type]
                 )
+                assert session._made is not None
+                places = session._made[0].places
+                os.write(writing, f"{places.base}\n{places._exchange}".encode())
                 os.kill(os.getpid(), signal.SIGKILL)
 
             asyncio.run(work())
         finally:
             os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        left = set(pipe.read().splitlines())
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status), "the session ended by itself"
+    return left
 
 
 @pytest.mark.parametrize("uid", UIDS)
@@ -83,10 +91,8 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next(uid: int, layer: st
     with public_directory("arena-") as root:
         if os.geteuid() == 0:
             os.chown(root, uid, uid)
-        before = own(uid)
-        _killed_session(uid, root, layer)
-        left = own(uid) - before
-        assert len(left) == 2, "a session has a directory on disk and one in memory"
+        left = _killed_session(uid, root, layer)
+        assert len(left & own(uid)) == 2, "a session has a directory on disk and one in memory"
 
         def next_one() -> bool:
             asyncio.run(_session(root, layer, "true"))
