@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.databases import PAGE, killed_writer
-from toolgate.sessions import Database, SessionManager
+from toolgate.sessions import Database, SessionManager, sqlite_log
 from toolgate.settings import SessionSettings
 
 
@@ -100,3 +100,24 @@ async def test_frames_of_an_earlier_generation_are_no_damage(tmp_path: Path) -> 
         shutil.copy(tmp_path / name, copy / name)
     await db.close()
     assert await opened(copy / "a.db", session.id) == ("", 21)
+
+
+def test_a_log_that_another_process_removes_meanwhile_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "a.db")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("PRAGMA journal_mode = wal")
+    other.execute("CREATE TABLE t (x)")
+    read = sqlite_log._read
+
+    def read_then_close(name: str, most: int) -> bytes:
+        found = read(name, most)
+        other.close()  # the last one copies the log into the file and removes it
+        return found
+
+    monkeypatch.setattr(sqlite_log, "_read", read_then_close)
+
+    assert os.path.exists(f"{path}-wal")
+    assert sqlite_log.look(path) is None
+    assert not os.path.exists(f"{path}-wal")

@@ -38,19 +38,25 @@ class LogState(NamedTuple):
 
 def look(path: str) -> LogState | None:
     """The log of a database; None if there is none, or none that matters."""
-    promised, salts_of_index, copied = _index(_read(f"{path}-shm", _INDEX))
+    promised, salts_of_index, _ = _index(_read(f"{path}-shm", _INDEX))
     try:
-        length = os.stat(f"{path}-wal").st_size
+        with open(f"{path}-wal", "rb") as log:
+            length = os.fstat(log.fileno()).st_size
+            if length == 0:
+                return _without_log(path, "it is empty")
+            header = log.read(_HEADER)
+            if not _is_whole(header):
+                return LogState(b"", (), 0, "its header is damaged") if length >= _HEADER + _FRAME else None
+            commits = tuple(_commits(log, int.from_bytes(header[8:12], "big"), header[16:24], length))
     except FileNotFoundError:
-        return LogState(b"", (), promised, "it is missing") if promised > copied else None
-    if length == 0:
-        return LogState(b"", (), promised, "it is empty") if promised > copied else None
-    with open(f"{path}-wal", "rb") as log:
-        header = log.read(_HEADER)
-        if not _is_whole(header):
-            return LogState(b"", (), 0, "its header is damaged") if length >= _HEADER + _FRAME else None
-        commits = tuple(_commits(log, int.from_bytes(header[8:12], "big"), header[16:24], length))
+        return _without_log(path, "it is missing")
     return LogState(header[16:24], commits, promised if header[16:24] == salts_of_index else 0, "")
+
+
+def _without_log(path: str, wrong: str) -> LogState | None:
+    """Read the index only now: a process that closes the database copies its log before it removes it."""
+    promised, _, copied = _index(_read(f"{path}-shm", _INDEX))
+    return LogState(b"", (), promised, wrong) if promised > copied else None
 
 
 def _commits(log: BinaryIO, page: int, salts: bytes, length: int) -> Iterator[int]:
