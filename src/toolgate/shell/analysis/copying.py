@@ -21,11 +21,13 @@ def copy(scope: Scope, words: Sequence[Word]) -> None:
     """`cp`, `mv`, `install`: what exists at the target is lost, and so is what is moved out of the project."""
     scope.found.changes = True
     given = operands(words, _VALUED)
-    target = _directory(words)
+    target = target_directory(words)
     if target is None:
         if len(given) < 2 or (words[0].text == "install" and has(words, "d", "--directory")):
             return
         given, target = given[:-1], given[-1]
+    else:
+        scope.path(target.text.rstrip("/") or "/")
     name = words[0].text
     if name == "mv":
         _moves(scope, given, target)
@@ -46,7 +48,7 @@ def rsync(scope: Scope, words: Sequence[Word]) -> None:
         _replaces(scope, source, given[-1])
 
 
-def _directory(words: Sequence[Word]) -> Word | None:
+def target_directory(words: Sequence[Word]) -> Word | None:
     """What `-t` names, in any of its spellings."""
     for at, word in enumerate(words):
         if word.text in ("-t", "--target-directory"):
@@ -130,6 +132,9 @@ def link(scope: Scope, words: Sequence[Word]) -> None:
     if has(words, "f", "--force"):
         copy(scope, words)
     given = [word.text for word in operands(words, _VALUED)]
+    target = target_directory(words)
+    if target is not None:
+        given.append(target.text.rstrip("/") or "/")
     for text in given[-1:]:
         scope.path(text)
     base = given[-1] if len(given) > 1 else "."

@@ -71,10 +71,31 @@ PATTERN_FIRST = names("grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk j
 
 PATTERN_OPTIONS = names(
     """
-    -e --regexp --expression -m --message -S -G --grep -k -g --glob --include --exclude --exclude-dir -H
-    --header -d --data
-    --data-raw -name -iname -path -ipath -wholename -regex -t --title -b --body -p --path-regex -X --format
-    --author --since
+    --regexp --expression --message --grep --glob --include --exclude --exclude-dir --header --data --data-raw
+    -name -iname -path -ipath -wholename -regex --title --body --path-regex --format --author --since
     """
 )
-"""Options whose value is text and no path."""
+"""Options of any program whose value is text and no path."""
+
+_MATCHING = names("-e -m -A -B -C")
+_MESSAGE = names("-m")
+TEXT_OPTIONS: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep", "ack"), _MATCHING),
+    "rg": _MATCHING | names("-g -t -T"),
+    "ag": _MATCHING | names("-G -g"),
+    **dict.fromkeys(("sed", "gsed", "perl", "ruby"), names("-e -E")),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), names("-v -F")),
+    "curl": names("-H -d -X -e -b -m -A -u -w"),
+    **dict.fromkeys(("cut", "paste", "numfmt", "xargs"), names("-d -f -E")),
+    **dict.fromkeys(("sort", "join", "split"), names("-t -k")),
+    "column": names("-s -o"),
+    "nl": names("-b -d -s"),
+    "touch": names("-d -t"),
+    **dict.fromkeys(("fd", "fdfind"), names("-e -E -t")),
+    "tree": names("-P -I"),
+    **dict.fromkeys(("pytest", "py.test"), names("-k -m -p")),
+    **dict.fromkeys(("gh", "glab"), names("-t -b -m -S -H -q")),
+    **dict.fromkeys(("hg", "svn", "jj", "bzr", "alembic"), _MESSAGE),
+    **dict.fromkeys(("docker", "podman"), names("-t -p")),
+}
+"""Letters of a program whose value is text and no path; those of other programs may be flags before a path."""

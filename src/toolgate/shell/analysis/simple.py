@@ -14,6 +14,7 @@ from toolgate.shell.analysis.known import (
     PATTERN_FIRST,
     PATTERN_OPTIONS,
     READ_ONLY,
+    TEXT_OPTIONS,
     WELL_KNOWN,
     names,
 )
@@ -28,6 +29,8 @@ from toolgate.shell.words import UNRESOLVED, Word
 
 _SYSTEM = re.compile(r"/(?:usr/(?:local/)?)?s?bin/([^/]+)")
 _KEYWORDS = names("! { } [[ ]] if then elif else fi for while until do done case esac in select function")
+_ATTACHED_PATH = re.compile(r"-(?![IL]/)[A-Za-z]+([/~].+|\.\./.*)")
+"""`-C/path`; `-I/path` and `-L/path` name what a compiler reads."""
 _HIDDEN = re.compile(r"`|\$\(|\$\{|[<>]\(")
 
 
@@ -142,23 +145,32 @@ def _paths(scope: Scope, words: Sequence[Word]) -> None:
     )
     skip = False
     name = words[0].text
+    text_options = TEXT_OPTIONS.get(name, frozenset())
     reads = name in READ_ONLY and not edits_in_place(words)
+    last_source = len(words) if name == "cp" and copying.target_directory(words) else len(words) - 1
     for at, word in enumerate(words[1:], 1):
         text = word.text
         if skip:
             skip = False
             continue
         if text.startswith("-"):
-            skip = text in PATTERN_OPTIONS
-            _, equals, text = text.partition("=")
-            if not equals:
-                continue
+            skip = text in PATTERN_OPTIONS or text in text_options
+            text = _option_value(text, only_text=reads or name in PATTERN_FIRST)
         elif pattern:
             pattern = False
             continue
         for piece in _pieces(text):
             if piece.startswith(("/", "~")) or ".." in piece.split("/"):
-                scope.path(piece, reads=reads or (name == "cp" and at + 1 < len(words)))
+                scope.path(piece, reads=reads or (name == "cp" and at < last_source))
+
+
+def _option_value(text: str, *, only_text: bool) -> str:
+    """What an option names behind `=`, or behind its letter unless that is `only_text`; empty if neither."""
+    _, equals, value = text.partition("=")
+    if equals:
+        return value
+    attached = None if only_text else _ATTACHED_PATH.fullmatch(text)
+    return attached.group(1) if attached else ""
 
 
 def _pieces(text: str) -> list[str]:
