@@ -4,6 +4,7 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 
+from toolgate.shell.analysis import network
 from toolgate.shell.analysis.files import has, operands
 from toolgate.shell.analysis.known import names
 from toolgate.shell.analysis.scope import Scope
@@ -21,7 +22,7 @@ ALWAYS: dict[str, str] = {
     **dict.fromkeys(names("rm rmdir unlink shred srm wipe rimraf trash trash-put del-cli dropdb dropuser"), _REMOVES),
     "truncate": "it truncates files",
     **dict.fromkeys(names("pkill killall killall5 skill snice xkill"), _SIGNALS),
-    **dict.fromkeys(names("ssh scp sftp ftp rsh telnet mosh"), _REMOTE),
+    **dict.fromkeys(names("ssh scp sftp ftp rsh telnet mosh ssh-copy-id"), _REMOTE),
     **dict.fromkeys(names("mail mailx sendmail mutt twine"), _PUBLISHES),
     **dict.fromkeys(names("sudo doas su runuser pkexec newgrp sg"), _USER),
     **dict.fromkeys(
@@ -32,7 +33,8 @@ ALWAYS: dict[str, str] = {
         nft ip6tables
         insmod rmmod modprobe sysctl chroot nsenter apt apt-get aptitude dpkg dnf yum rpm pacman zypper apk
         brew snap flatpak
-        port systemd-run start-stop-daemon debugfs wipefs blkdiscard hdparm setcap efibootmgr grub-install
+        port mdadm cryptsetup zoneadm yaourt yay paru emerge
+        systemd-run start-stop-daemon debugfs wipefs blkdiscard hdparm setcap efibootmgr grub-install
         """),
         _SYSTEM,
     ),
@@ -54,6 +56,12 @@ _READING: dict[str, str] = {
     "snap": "list info",
     "apk": "info list search",
     "pacman": "-Q -Qi -Ql -Ss",
+    **dict.fromkeys(("yum", "dnf"), "list info search repolist provides check-update -h"),
+    "zypper": "search info packages repos",
+    "mdadm": "--detail -D --query -Q --examine -E",
+    "cryptsetup": "status luksDump isLuks",
+    "zoneadm": "list",
+    **dict.fromkeys(("yaourt", "yay", "paru"), "-Q -Qi -Ql -Ss"),
 }
 """What of them only reads: the first word behind the name."""
 
@@ -116,6 +124,20 @@ _VERBS: dict[str, dict[str, str]] = {
     "gsutil": {"rm cp mv rsync": _REMOTE},
     "gcloud": {"deploy delete": _PUBLISHES},
     "az": {"delete deploy": _PUBLISHES},
+    "adb": {"install uninstall push sideload root reboot shell": _REMOTE},
+    "vagrant": {"destroy": "it removes a virtual machine", "push": _PUBLISHES},
+    "ip": {"add del delete set flush change replace append": _SYSTEM},
+    "route": {"add del delete flush change": _SYSTEM},
+    "brctl": {"addbr delbr addif delif stp setageing setfd sethello setmaxage setpathcost setportprio": _SYSTEM},
+    "nmcli": {"up down add delete modify connect disconnect on off import edit reload": _SYSTEM},
+    **dict.fromkeys(
+        ("zfs", "zpool"),
+        {"create destroy rollback receive recv rename promote set inherit mount unmount import export add": _SYSTEM},
+    ),
+    **dict.fromkeys(
+        ("timedatectl", "hostnamectl", "localectl"),
+        {"set-time set-timezone set-ntp set-hostname hostname set-locale set-keymap": _SYSTEM},
+    ),
 }
 """Words that make a command dangerous wherever they stand among its first operands."""
 
@@ -292,5 +314,9 @@ _CHECKS: dict[str, Callable[[Scope, Sequence[Word]], None]] = {
     "complete": _redefines,
     "bind": _redefines,
     "zip": _zip,
+    **dict.fromkeys(("http", "https", "httpie", "xh", "xhs"), network.httpie),
+    **dict.fromkeys(("gpg", "gpg2"), network.gpg),
+    **dict.fromkeys(("ifconfig", "iwconfig"), network.interface),
+    "hostname": network.hostname,
 }
 LISTED = frozenset({*ALWAYS, *_VERBS, *_CHECKS})

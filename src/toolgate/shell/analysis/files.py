@@ -1,6 +1,7 @@
 """Commands that write, replace or walk over files."""
 
 import posixpath
+import re
 from collections.abc import Sequence
 
 from toolgate.shell.analysis.known import READ_ONLY, names
@@ -16,6 +17,8 @@ _FIND_ALONE = names(
     -true -false -readable -writable -executable -nouser -nogroup -noleaf -ignore_readdir_race -L -H -P
     """
 )
+_FD_MARK = re.compile(r"\{(?://?|/?\.)\}")
+"""`{/}`, `{//}`, `{.}` and `{/.}`: parts of a path that was found."""
 _SPLIT_VALUED = names("-a --suffix-length -b --bytes -C --line-bytes -l --lines -n --number -t --separator")
 
 
@@ -160,7 +163,8 @@ def fd(scope: Scope, words: Sequence[Word]) -> None:
     """`fd -x command`."""
     for at, word in enumerate(words):
         if word.text in ("-x", "--exec", "-X", "--exec-batch"):
-            scope.repeat([*(_found(inner) for inner in words[at + 1 :]), Word(UNRESOLVED, False)])
+            inner = [_found(word._replace(text=_FD_MARK.sub("{}", word.text))) for word in words[at + 1 :]]
+            scope.repeat([*inner, Word(UNRESOLVED, False)])
             return
 
 

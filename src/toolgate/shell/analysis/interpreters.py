@@ -1,7 +1,7 @@
 """Programs that run code: shells, whose code is analysed, and others, whose code is searched for what destroys."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from toolgate.shell.analysis.known import ORDINARY, names
 from toolgate.shell.analysis.scope import Scope
@@ -161,6 +161,8 @@ def interpreter(scope: Scope, words: Sequence[Word]) -> None:
     if any(_is_option(word.text, option) for word in words[1:] for option in options):
         for word in words[1:]:
             _search(scope, name, word.text)
+        if not all(code.known for code in _code_words(words, options)):
+            scope.found.unclear(f"part of the code that '{name}' runs is only known when it runs")
         return
     before = ""
     for at, word in enumerate(words[1:], 1):
@@ -181,7 +183,18 @@ def _is_option(text: str, option: str) -> bool:
     """`-e`, also inside a cluster such as `-ne`, or with the code attached."""
     if option.startswith("--") or not option.startswith("-"):
         return text == option or text.startswith(f"{option}=")
-    return text.startswith("-") and not text.startswith("--") and option[1] in text[1:4]
+    if not text.startswith("-") or text.startswith("--"):
+        return False
+    return option[1] in text[1:4] or (text[1:].isalnum() and text.endswith(option[1]))
+
+
+def _code_words(words: Sequence[Word], options: Sequence[str]) -> Iterator[Word]:
+    """The words that are code: behind an option, or with the option in one word."""
+    for at, word in enumerate(words[1:], 1):
+        for option in options:
+            if _is_option(word.text, option):
+                follows = word.text == option or (not option.startswith("--") and word.text.endswith(option[1:]))
+                yield words[at + 1] if follows and at + 1 < len(words) else word
 
 
 def _search(scope: Scope, name: str, code: str) -> None:

@@ -1,5 +1,6 @@
 """Finding the command that a wrapper runs."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from toolgate.shell.analysis.scope import Scope
@@ -8,6 +9,12 @@ from toolgate.shell.analysis.wrappers import Wrapper
 from toolgate.shell.words import UNRESOLVED, Word
 
 _MOST_MARKS = 8
+_MARKS = re.compile(r"-[0rtpxokmX]*([IJi])(.*)", re.DOTALL)
+"""`-I mark`, `-i`, and the same at the end of a cluster of flags."""
+_RUN_BY_A_SHELL = frozenset({"parallel", "sem"})
+_TEMPLATE = re.compile(r"\{(?:[-+]?\d*(?://|/\.|/|\.)?|#|%|=.*?=)\}")
+"""What `parallel` replaces: `{}`, `{.}`, `{/}`, `{//}`, `{/.}`, `{1}`, `{#}`, `{= code =}` …"""
+_VALUE = "$parallel_value"
 
 
 def unwrap(scope: Scope, words: Sequence[Word], shape: Wrapper) -> None:
@@ -41,7 +48,11 @@ def _may_precede(word: Word, before: Word) -> bool:
 
 
 def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], shape: Wrapper) -> None:
-    marks = _replaced(words, shape)
+    options = words[: len(words) - len(inner)]
+    if words[0].text in _RUN_BY_A_SHELL and inner:
+        _templates(scope, options, inner)
+        return
+    marks = _replaced(options) if shape.appends else []
     if len(marks) > _MOST_MARKS:
         scope.found.unclear(f"'{words[0].text}' replaces too many marks to follow")
         return
@@ -55,20 +66,33 @@ def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], shape: Wrappe
         scope.run(inner)
 
 
-def _replaced(words: Sequence[Word], shape: Wrapper) -> list[str]:
-    """The marks that `xargs -I` and `parallel` replace by words that are not known."""
-    if not shape.appends:
-        return []
-    marks = ["{}"] if words[0].text == "parallel" else []
-    for at, word in enumerate(words):
-        if word.text in ("-I", "-J", "--replace") and at + 1 < len(words):
-            marks.append(words[at + 1].text)
-        elif word.text.startswith(("-I", "-i")) and len(word.text) > 2:
-            marks.append(word.text[2:])
-        elif word.text.startswith("--replace="):
-            marks.append(word.text.partition("=")[2])
-        elif word.text == "-i":
-            marks.append("{}")
+def _templates(scope: Scope, options: Sequence[Word], inner: Sequence[Word]) -> None:
+    """`parallel`: its words, joined, are code; the values that it puts in are quoted for the shell."""
+    name = options[0].text
+    if not all(word.known for word in inner):
+        scope.found.unclear(f"part of what '{name}' runs is only known when it runs")
+    code = " ".join(word.text for word in inner)
+    replaced = _TEMPLATE.sub(_VALUE, code)
+    for mark in _replaced(options):
+        replaced = replaced.replace(mark, _VALUE)
+    before, scope.repeated = scope.repeated, True
+    scope.code(replaced if replaced != code else f"{code} {_VALUE}")
+    scope.repeated = before
+
+
+def _replaced(options: Sequence[Word]) -> list[str]:
+    """The marks that options such as `xargs -I` name, which are replaced by words that are not known."""
+    marks: list[str] = []
+    for at, word in enumerate(options):
+        following = options[at + 1].text if at + 1 < len(options) else ""
+        name, equals, value = word.text.partition("=")
+        cluster = _MARKS.fullmatch(word.text)
+        if name == "--replace":
+            marks.append(value if equals else "{}")
+        elif cluster and cluster.group(1) == "i":
+            marks.append(cluster.group(2) or "{}")
+        elif cluster:
+            marks.append(cluster.group(2) or following)
     return list(dict.fromkeys(mark for mark in marks if mark))
 
 
@@ -100,9 +124,10 @@ def _starts(scope: Scope, words: Sequence[Word], shape: Wrapper) -> Iterator[int
         elif text in shape.valued:
             at += 2
         elif (text.startswith("-") and len(text) > 1) or text in shape.flags:
-            if not _is_flag(text, shape) and not equals:
+            values = _values(text, shape)
+            if values is None and not equals:
                 guesses.add(at + 2)
-            at += 1
+            at += 1 + (values or 0)
         elif skip:
             skip -= 1
             at += 1
@@ -126,10 +151,17 @@ def _attached(text: str, shape: Wrapper) -> str | None:
     return None
 
 
-def _is_flag(text: str, shape: Wrapper) -> bool:
-    """Whether an option is known to have no value: a flag, a cluster of flags, or a value attached to its letter."""
+def _values(text: str, shape: Wrapper) -> int | None:
+    """How many words behind an option, or a cluster of letters, belong to it; None if that is not known."""
     if text in shape.flags:
-        return True
-    if text.startswith("--") or text[:2] not in shape.valued:
-        return not text.startswith("--") and all(f"-{letter}" in shape.flags for letter in text[1:])
-    return True
+        return 0
+    if text.startswith("--"):
+        return None
+    for at, letter in enumerate(text[1:], 1):
+        if f"-{letter}" in shape.valued:
+            return int(at + 1 == len(text))
+        if f"-{letter}" not in shape.flags:
+            return None
+        if shape.appends and letter in "ile":
+            return 0
+    return 0

@@ -122,9 +122,8 @@ WRAPPERS: dict[str, Wrapper] = {
     "ssh-agent": _shape("-a -t", "-c -s -k -D"),
     "systemd-run": _shape("-u --unit -p --property -E --setenv -M -H", "--user --scope --pty -t -q --wait -d -G"),
     "xargs": _shape(
-        "-I -J -n -P -L -s -d -E -a --replace --max-args --max-procs --max-lines --max-chars --delimiter --arg-file"
-        " --eof",
-        "-0 -i -l -e -r -t -p -x -o --null --no-run-if-empty --verbose --interactive --exit --open-tty",
+        "-I -J -n -P -L -s -d -E -a --max-args --max-procs --max-lines --max-chars --delimiter --arg-file --eof",
+        "-0 -i -l -e -r -t -p -x -o --replace --null --no-run-if-empty --verbose --interactive --exit --open-tty",
         appends=True,
     ),
     "parallel": _shape(
