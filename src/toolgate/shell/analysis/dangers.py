@@ -130,14 +130,11 @@ _VERBS: dict[str, dict[str, str]] = {
     "route": {"add del delete flush change": _SYSTEM},
     "brctl": {"addbr delbr addif delif stp setageing setfd sethello setmaxage setpathcost setportprio": _SYSTEM},
     "nmcli": {"up down add delete modify connect disconnect on off import edit reload": _SYSTEM},
-    **dict.fromkeys(
-        ("zfs", "zpool"),
-        {"create destroy rollback receive recv rename promote set inherit mount unmount import export add": _SYSTEM},
-    ),
-    **dict.fromkeys(
-        ("timedatectl", "hostnamectl", "localectl"),
-        {"set-time set-timezone set-ntp set-hostname hostname set-locale set-keymap": _SYSTEM},
-    ),
+    "zfs": {"create destroy rollback receive recv rename promote set inherit mount unmount": _SYSTEM},
+    "zpool": {"create destroy import export add remove replace detach split": _SYSTEM},
+    "timedatectl": {"set-time set-timezone set-ntp set-local-rtc": _SYSTEM},
+    "hostnamectl": {"set-hostname hostname set-icon-name set-chassis": _SYSTEM},
+    "localectl": {"set-locale set-keymap set-x11-keymap": _SYSTEM},
 }
 """Words that make a command dangerous wherever they stand among its first operands."""
 
