@@ -1,6 +1,7 @@
 """What each layer of the sandbox promises, tried by a command, as root and as nobody."""
 
 import os
+import resource
 import socket
 import stat
 import textwrap
@@ -15,6 +16,7 @@ import pytest
 from tests.support.shells import Shells
 from toolgate.protocol.plan import Access
 from toolgate.shell.result import CommandResult
+from toolgate.shell.session import ShellSession
 
 VIEWS = ("bwrap", "namespaces")
 CONFINED = pytest.mark.parametrize("layer", [*VIEWS, "landlock"], indirect=True)
@@ -330,6 +332,36 @@ def test_directories_in_memory_are_small(shells: Shells) -> None:
 
     assert found.pop("/dev/shm") == "ENOSPC"
     assert set(found.values()) <= {"EROFS", "EACCES", "ENOENT"}, found
+
+
+FLOOD = """small=after; state=$(trap -p EXIT | grep -o "/[^ '\\"]*/state[^ ;'\\"]*" | head -1)
+head -c 60000000 /dev/zero > "$state"; echo written; (exit 7)"""
+
+
+def test_what_a_command_writes_where_its_state_goes_is_not_kept_in_memory(shells: Shells) -> None:
+    async def script(session: ShellSession) -> tuple[list[CommandResult], int, int]:
+        largest = 0
+
+        def measure(_stream: str, _text: str) -> None:
+            nonlocal largest
+            assert session._made is not None
+            folder = Path(session._made[0].places._exchange)
+            largest = max(largest, sum(path.stat().st_blocks * 512 for path in folder.iterdir()))
+
+        results = [await session.execute("small=before", access=shells.access)]
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        results.append(await session.execute(FLOOD, access=shells.access, on_output=measure))
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        results.append(await session.execute('echo "$small"', access=shells.access))
+        return results, largest, grown * 1024
+
+    (_, flood, after), shared, grown = shells.run_apart(script)
+
+    assert shared < 1_000_000
+    assert grown < 40_000_000
+    assert (flood.stdout, flood.exit_code) == ("written\n", 7)
+    assert "the shell's state after this command was not kept, because it is larger than 4 MiB" in flood.stderr
+    assert (after.stdout, after.stderr) == ("before\n", "")
 
 
 def test_without_a_control_group_the_report_says_what_is_not_counted(shells: Shells) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from toolgate.shell import dump, script, tree
+from toolgate.shell import script, tree
 from toolgate.shell.capture import Capture
 from toolgate.shell.descriptors import Descriptors
 from toolgate.shell.sandbox.finished import why_not
@@ -23,6 +23,7 @@ from toolgate.shell.sandbox.groups import ControlGroup
 from toolgate.shell.sandbox.layer import Layer
 from toolgate.shell.sandbox.plan import View
 from toolgate.shell.state import ShellState
+from toolgate.shell.state_pipe import StatePipe
 
 _PIPE = 1 << 20
 _GULP = 1 << 17
@@ -41,8 +42,8 @@ class Start:
     view: View
     environment: Mapping[str, str]
     limits: Mapping[str, int]
-    state_file: int
-    """The host's own descriptor of the exchange file; the shell opens it by its path in the view."""
+    state: StatePipe
+    """Where the shell writes its state when it ends; the shell opens it by its path in the view."""
     group: ControlGroup
     bash: str
     """The absolute path of the shell."""
@@ -54,7 +55,7 @@ class ShellProcess:
     def __init__(self, start: Start) -> None:
         self._loop = asyncio.get_running_loop()
         self._base = [name.encode() for name in start.environment]
-        self._state_file = start.state_file
+        self._state = start.state
         self.view = start.view
         self.environment = start.environment
         self.layer = start.layer
@@ -72,7 +73,6 @@ class ShellProcess:
         self._order: bytes | None = None
         """The command, until the shell is up."""
         self._empty: asyncio.Future[None] | None = None
-        os.ftruncate(start.state_file, 0)
         try:
             self._spawn(start)
         except BaseException:
@@ -95,7 +95,7 @@ class ShellProcess:
             up_fd=up,
             state_fd=state,
             command_fd=self._waiting,
-            state_file=start.view.state_file,
+            state_pipe=start.view.state_pipe,
             limits=start.limits,
         )
         wrapper = start.layer.wrap(start.view, info)
@@ -189,8 +189,9 @@ class ShellProcess:
         """Take in what is still in the pipes, without waiting for whoever may hold them open."""
         for fd, capture in ((self.stdout, stdout), (self.stderr, stderr)):
             self._loop.remove_reader(fd)
-            while self._gulp(fd, capture):
-                pass
+            for _ in range(_PIPE // _GULP + 1):  # a process that got away may write faster than it is read
+                if not self._gulp(fd, capture):
+                    break
 
     def _reap(self) -> None:
         self._loop.remove_reader(self._handle)
@@ -294,14 +295,8 @@ class ShellProcess:
         await asyncio.wait_for(self.gone(), _KILL_PATIENCE)
 
     def dumped(self) -> bytes:
-        """What the shell wrote when it ended; empty if it did not. `BadDump` if it was too much, or had no room."""
-        size = os.fstat(self._state_file).st_size
-        if size > dump.MOST_BYTES:
-            raise dump.BadDump("it is larger than 4 MiB")
-        text = os.pread(self._state_file, size, 0)
-        if not text.endswith(b"end") and os.fstatvfs(self._state_file).f_bavail == 0:
-            raise dump.BadDump("there is no room in the directory for temporary files")
-        return text
+        """What the shell wrote when it ended; empty if it did not. `BadDump` if it was too much."""
+        return self._state.text()
 
     def close(self) -> None:
         """Let go of every descriptor. What still runs is ended."""

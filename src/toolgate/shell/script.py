@@ -16,12 +16,12 @@ _LATE = {b"xtrace": b"x", b"verbose": b"v"}
 _BY_POSIX = frozenset({b"expand_aliases", b"inherit_errexit", b"shift_verbose", b"sourcepath"})
 """What entering POSIX mode changes, and leaving it does not change back."""
 _NEEDED = "builtin enable exit set trap printf pwd dirs umask declare alias shopt"
-_AGAIN = rf"\unset -f builtin enable; \builtin enable {_NEEDED} || \enable {_NEEDED}; \trap '' XFSZ"
-"""A command may have switched builtins off, or have left no room for a file: its exit status is told all the same."""
+_AGAIN = rf"\unset -f builtin enable; \builtin enable {_NEEDED} || \enable {_NEEDED}"
+"""A command may have switched builtins off: its exit status is told all the same."""
 _FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"extdebug"})
 
 
-def prelude(*, up_fd: int, state_fd: int, command_fd: int, state_file: str, limits: Mapping[str, int]) -> str:
+def prelude(*, up_fd: int, state_fd: int, command_fd: int, state_pipe: str, limits: Mapping[str, int]) -> str:
     """The `-c` text. It waits for the command on `command_fd` and leaves nothing of itself to it but the EXIT trap.
 
     `up_fd` is closed as soon as the shell runs. No command is given to it before: the supervisor that starts it ends
@@ -33,7 +33,7 @@ def prelude(*, up_fd: int, state_fd: int, command_fd: int, state_file: str, limi
     same assignment keeps the exit status. All of it is one line, because bash parses a line before it runs any of it:
     neither aliases nor a command's broken quotes reach what comes after.
     """
-    target = quote(state_file.encode()).decode()
+    target = quote(state_pipe.encode()).decode()
     keep = "POSIXLY_CORRECT=$?:$SHELLOPTS:$BASHOPTS"
     write = f"{{ {dump.CODE}; }} >| {target}"
     trap = quote(f'[[ "${{2-}}" == {DONE} ]] || {{ {keep}; {_AGAIN}; {write}; }} 2>/dev/null'.encode()).decode()

@@ -25,6 +25,7 @@ from toolgate.shell.sandbox.plan import View, is_below
 from toolgate.shell.sandbox.view import TEMPORARY, Views
 from toolgate.shell.scripts import Script
 from toolgate.shell.state import ShellState, for_git
+from toolgate.shell.state_pipe import StatePipe
 from toolgate.workspace.threads import Stop, in_thread
 
 _NO_TOTAL = "memory is limited for each process, not for all together; shared memory and memory files are not counted"
@@ -68,10 +69,9 @@ class Starter:
         own = (self.places.temporary("write"), self.places.home("write")) if layer.gated else ()
         self._private = [socket_gate().allow(place) for place in own]
         self._group = ControlGroup(processes=options.processes, memory=options.memory_bytes)
-        self._files: dict[ShellProcess, tuple[str, int]] = {}
+        self._pipes: dict[ShellProcess, StatePipe] = {}
         self._copies: dict[ShellProcess, list[str]] = {}
         """Sealed copies of scripts that a shell runs."""
-        self._free: list[tuple[str, int]] = []
         self._watch = RepositoryWatch(self.views.opened, self.views.repository)
         self._spares: list[ShellProcess] = []
         self._kills = 0
@@ -146,17 +146,18 @@ class Starter:
                 f'access="{access}" cannot be enforced on this machine: {why}.',
                 'Use access="read", or ask the operator to install bubblewrap.',
             )
-        file = self._free.pop() if self._free else self.places.new_file("state")
-        sealed = self._sealed(scripts)
+        pipe = StatePipe(self.places.new_path("state"))
+        sealed: dict[str, str] = {}
         try:
-            view = self.views.view(access, file[0], roots, git, sealed)
+            sealed = self._sealed(scripts)
+            view = self.views.view(access, pipe.path, roots, git, sealed)
             try:
                 start = Start(
                     layer=self.layer,
                     view=view,
                     environment=self._environment_in(view),
                     limits=self._options.ulimits,
-                    state_file=file[1],
+                    state=pipe,
                     group=self._group,
                     bash=self._bash,
                 )
@@ -164,10 +165,10 @@ class Starter:
             finally:
                 view.close()
         except BaseException:
-            self._free.append(file)
+            pipe.close()
             self.places.remove_copies(sealed.values())
             raise
-        self._files[process] = file
+        self._pipes[process] = pipe
         self._copies[process] = list(sealed.values())
         return process
 
@@ -193,13 +194,13 @@ class Starter:
         )
 
     def close(self, process: ShellProcess) -> None:
-        """Let go of a shell; its exchange file is used again."""
+        """Let go of a shell."""
         process.close()
         self._kills = self._group.memory_kills()
         self.places.remove_copies(self._copies.pop(process, ()))
-        file = self._files.pop(process, None)
-        if file is not None:
-            self._free.append(file)
+        pipe = self._pipes.pop(process, None)
+        if pipe is not None:
+            pipe.close()
 
     def began(self, process: ShellProcess, command: str, state: ShellState, first: ShellState) -> None:
         """A command is about to run in this state; `first` is the one that the session began with."""
@@ -254,11 +255,8 @@ class Starter:
     async def shut(self) -> None:
         """End what was started in advance and remove the session's directory."""
         self.discard()
-        for process in tuple(self._files):
+        for process in tuple(self._pipes):
             self.close(process)
-        for _, fd in self._free:
-            os.close(fd)
-        self._free.clear()
         self._watch.close()
         self.views.close()
         for place in self._private:

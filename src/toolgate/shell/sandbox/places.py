@@ -1,4 +1,4 @@
-"""The directory of a session outside the sandbox: private homes and temps, exchange files, spilled output."""
+"""The directory of a session outside the sandbox: private homes and temps, pipes, spilled output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolgate.shell.sandbox.plan import is_below
 _ON_DISK = ("", "/tmp", "/var/tmp", "/dev/shm")
 """Where a session's directory may be; the first is the user's own choice for temporary files."""
 _IN_MEMORY = ("/dev/shm",)
-"""Where exchange files are written fastest."""
+"""Where pipes are made fastest."""
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -66,10 +66,14 @@ class Places:
         """The private directory for temporary files of commands with this access; `full` has one of its own."""
         return self._full_temporary if access == "full" else self._temporary
 
+    def new_path(self, kind: str) -> str:
+        """The path of something new in a private directory."""
+        self._number += 1
+        return os.path.join(self.output if kind == "output" else self._exchange, f"{kind}-{self._number}")
+
     def new_file(self, kind: str) -> tuple[str, int]:
         """A new private file and its descriptor."""
-        self._number += 1
-        path = os.path.join(self.output if kind == "output" else self._exchange, f"{kind}-{self._number}")
+        path = self.new_path(kind)
         return path, os.open(path, _NEW, 0o600)
 
     def sealed_copy(self, content: bytes, mode: int) -> str | None:

@@ -52,8 +52,8 @@ class View:
     mounts: tuple[Mount, ...]
     network: bool
     directory: str
-    state_file: str
-    """Where the shell writes its dump, as the command sees it."""
+    state_pipe: str
+    """The pipe into which the shell writes its state, as the command sees it."""
     base: str
     """An empty directory of the host's to build the view on."""
     grants: tuple[tuple[str, str], ...]

@@ -79,12 +79,12 @@ class Views:
     def view(
         self,
         access: Access,
-        state_file: str,
+        state_pipe: str,
         roots: Iterable[str] = (),
         git: GitList | None = None,
         sealed: Mapping[str, str] = MappingProxyType({}),
     ) -> View:
-        """The view of one command. `state_file` is the exchange file on the host; `git` may write the repository.
+        """The view of one command. `state_pipe` is the path of the pipe on the host; `git` may write the repository.
 
         `sealed` are private copies that stand for files inside the root, by the path of each.
         """
@@ -94,7 +94,7 @@ class Views:
         mounts: list[Mount] = []
         try:
             if self._makes_mounts:
-                mounts.extend(self._mounts(access, state_file, real))
+                mounts.extend(self._mounts(access, state_pipe, real))
             if git is not None:
                 for mount in self.protected.for_git(git_directory, git.parts):
                     mounts.insert(-2, mount)
@@ -114,9 +114,9 @@ class Views:
             mounts=tuple(mounts),
             network=access == "full",
             directory=self.root,
-            state_file=STATE if self._makes_mounts else state_file,
+            state_pipe=STATE if self._makes_mounts else state_pipe,
             base=self.places.view,
-            grants=tuple(_grants(mounts) if self._makes_mounts else self._plain_grants(access, state_file, real)),
+            grants=tuple(_grants(mounts) if self._makes_mounts else self._plain_grants(access, state_pipe, real)),
             processes=self._processes,
             identity=identity,
         )
@@ -149,7 +149,7 @@ class Views:
             ):
                 yield check_of(mount)
 
-    def _plain_grants(self, access: Access, state_file: str, roots: list[str]) -> Iterator[Grant]:
+    def _plain_grants(self, access: Access, state_pipe: str, roots: list[str]) -> Iterator[Grant]:
         """Rules for a command that sees the host's own paths."""
         yield from system_grants([path for path, _ in private_configuration()])
         for place in self._tools:
@@ -157,11 +157,11 @@ class Views:
         for place in self._readable:
             yield place, "read"
         own = (self.places.temporary(access), self.places.home(access))
-        for place in (*own, state_file, *(roots if access == "full" else ())):
+        for place in (*own, state_pipe, *(roots if access == "full" else ())):
             yield place, "write"
         yield from root_grants(self.root, access, [os.path.join(self.root, RUNTIME), *self._hidden, *self._secrets])
 
-    def _mounts(self, access: Access, state_file: str, roots: list[str]) -> Iterator[Mount]:
+    def _mounts(self, access: Access, state_pipe: str, roots: list[str]) -> Iterator[Mount]:
         yield from system_mounts()
         for path, is_directory in private_configuration():
             yield self._mask(path, is_directory)
@@ -176,7 +176,7 @@ class Views:
         yield Mount("rw", self.home, self.places.home(access))
         yield from self._anchored(access, self._inner(access, roots))
         yield from self._in_root(access)
-        yield Mount("rw", STATE, state_file)
+        yield Mount("rw", STATE, state_pipe)
         yield Mount("seal", "/proc")
         yield Mount("seal", "/dev")
         yield Mount("seal", "/")
