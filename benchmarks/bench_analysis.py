@@ -30,7 +30,7 @@ def floor() -> Callable[[str], Any]:
 
 def ours() -> Callable[[str], Any]:
     """The whole analysis."""
-    from toolgate.shell.analysis import Surroundings, analyse
+    from toolgate.command.analysis import Surroundings, analyse
 
     around = Surroundings(root="/project", home="/home/user")
     return lambda command: analyse(command, around).commands == ()

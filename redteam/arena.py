@@ -14,10 +14,10 @@ from typing import Any
 
 import toolgate
 from redteam.attack import Escaped, Layer, NotApplicable, Unasked
+from toolgate.sandbox.bubblewrap import find_bubblewrap
+from toolgate.sandbox.native_layers import Native, probe
 from toolgate.settings import Settings
 from toolgate.shell import ShellSession
-from toolgate.shell.sandbox.bubblewrap import find_bubblewrap
-from toolgate.shell.sandbox.native import Native, probe
 
 
 @dataclass(frozen=True, slots=True)

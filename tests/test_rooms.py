@@ -15,9 +15,8 @@ NOT_THE_PROJECT = {
     SOURCE / "gateway" / "assets.py",  # reads the page's own files, a part of this package, once
     SOURCE / "sessions" / "files.py",  # makes and checks the database's own file, outside every project
     SOURCE / "sessions" / "sqlite_log.py",  # reads the log that SQLite keeps beside that file
-    SOURCE / "shell" / "tree.py",  # finds a command's processes in /proc
-    SOURCE / "shell" / "git",  # reads what git would run, and sets aside what commands planted, by descriptor
-    SOURCE / "shell" / "sandbox",  # makes the private places of a sandbox, and lists what of the machine it shows
+    SOURCE / "process",  # finds programs, and reads about processes in /proc
+    SOURCE / "sandbox",  # makes the private places of a sandbox, and looks at the repository that it protects
 }
 OPENS = {
     "open",
@@ -103,10 +102,11 @@ def test_only_the_workspace_opens_files() -> None:
     assert hits == []
 
 
-def test_only_the_shell_starts_processes() -> None:
+def test_only_the_process_room_starts_processes() -> None:
     hits = [
         f"{path.relative_to(SOURCE)}: {name}"
-        for path in _modules(outside="shell")
+        for path in _modules(outside="process")
+        if SOURCE / "sandbox" / "supervisor" not in path.parents  # a program of its own
         for _, name in _names(ast.parse(path.read_text(encoding="utf-8")))
         if name.startswith(STARTS) or "create_subprocess" in name
     ]

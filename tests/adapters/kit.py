@@ -12,7 +12,7 @@ from typing import Any
 
 from toolgate import ToolCall, ToolContext, ToolMode, ToolRegistry, ToolResult
 from toolgate.adapters.mcp_client import Approvals, Servers, connect, parse_servers
-from toolgate.adapters.mcp_client.link import Link
+from toolgate.adapters.mcp_client.connection import Link
 from toolgate.protocol.ports import Approver
 from toolgate.settings import Settings
 from toolgate.testing import AutoApprover

@@ -12,7 +12,7 @@ import pytest
 from tests.adapters.kit import connected, nasty, until
 from toolgate import ErrorCode
 from toolgate.adapters.mcp_client import Approvals, parse_servers
-from toolgate.adapters.mcp_client.offer import Offer
+from toolgate.adapters.mcp_client.tool_definition import Offer
 from toolgate.errors import ConfigError
 from toolgate.runtime.policy import Policy
 from toolgate.runtime.policy.rules import Rule

@@ -19,7 +19,7 @@ import pytest
 from tests.adapters.kit import ALL, SERVERS, connected, until
 from toolgate import ErrorCode
 from toolgate.adapters.mcp_client import ServerConfig
-from toolgate.adapters.mcp_client.link import Link
+from toolgate.adapters.mcp_client.connection import Link
 
 
 def at(url: str, **more: Any) -> dict[str, Any]:

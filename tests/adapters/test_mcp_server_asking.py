@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.adapters.mcp_kit import ERAS, answering, client, code, near, text, until
 from toolgate.adapters.mcp_server import Desk, build_server
-from toolgate.adapters.mcp_server.parking import KEY
+from toolgate.adapters.mcp_server.pending_calls import KEY
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.builtin import builtin_registry
 from toolgate.settings import AgentSettings, Settings
@@ -165,7 +165,7 @@ async def test_a05_what_changed_while_the_person_thought_is_a_conflict(root: Pat
 
 
 async def test_a02_a_state_that_nobody_comes_back_with_ends(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolgate.adapters.mcp_server.parking.PATIENCE", 0.2)
+    monkeypatch.setattr("toolgate.adapters.mcp_server.pending_calls.PATIENCE", 0.2)
     async with near(root, era="auto", elicitation_callback=answering()) as connected:
         asked = await _asked(connected, WRITE)
         await asyncio.sleep(0.4)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from toolgate import ErrorCode, ToolDenied, ToolResponse, ToolResult
-from toolgate.cli import chat_canvas
-from toolgate.cli.chat_canvas import Canvas, width
-from toolgate.cli.chat_card import Card, clipped, duration, overwritten, telling
-from toolgate.cli.chat_markdown import MarkdownStream, drawn
-from toolgate.cli.chat_region import Region
+from toolgate.cli.chat import canvas as chat_canvas
+from toolgate.cli.chat.canvas import Canvas, width
+from toolgate.cli.chat.live_region import Region
+from toolgate.cli.chat.markdown import MarkdownStream, drawn
+from toolgate.cli.chat.tool_card import Card, clipped, duration, overwritten, telling
 
 TEXT = """# A title
 

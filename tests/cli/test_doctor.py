@@ -55,7 +55,7 @@ def test_what_is_missing_comes_with_what_to_do(toolgate: Toolgate, monkeypatch: 
 
 
 def test_without_bubblewrap_it_says_how_to_get_it(toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolgate.shell.probe.bubblewrap_candidates", lambda *_: ())
+    monkeypatch.setattr("toolgate.sandbox.probe.bubblewrap_candidates", lambda *_: ())
 
     code, out, _ = toolgate("doctor", "--json")
 

@@ -122,7 +122,7 @@ def registry(effects: str) -> ToolRegistry:
 
 _FLAKY = {
     "child": ("toolgate.sessions.turns", "get", "toolgate.distributed.agents"),
-    "question": ("toolgate.sessions.approvals", "ask", "toolgate.distributed.asking"),
+    "question": ("toolgate.sessions.approvals", "ask", "toolgate.distributed.approvals"),
 }
 """What fails once: a function of a module, as another module uses it."""
 

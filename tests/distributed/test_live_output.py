@@ -16,7 +16,7 @@ from tests.distributed.cluster import OPTIONS, Cluster, Process, cluster, until
 from tests.distributed.faults import restart
 from tests.distributed.gateways import Client, client, gateway, port_of
 from toolgate.distributed.live import look
-from toolgate.distributed.printing import MOST, Buffer, Piece, Printer
+from toolgate.distributed.live_output import MOST, Buffer, Piece, Printer
 
 pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
 

@@ -10,8 +10,8 @@ from tests.distributed.cluster import Cluster
 from toolgate.distributed import dispatches
 from toolgate.distributed.exposition import as_metrics, worker_metrics
 from toolgate.distributed.problems import problems
-from toolgate.distributed.showing import as_page, as_text
 from toolgate.distributed.status import LagStatus, QueueStatus, Status, TurnStatus, WorkerStatus, look
+from toolgate.distributed.status_text import as_page, as_text
 from toolgate.sessions.driver import Transaction
 
 

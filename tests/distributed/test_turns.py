@@ -15,9 +15,9 @@ from tests.distributed.conftest import new_database
 from toolgate.distributed.engine import Handout
 from toolgate.distributed.limits import LimitReached
 from toolgate.distributed.options import Options
-from toolgate.distributed.playing import MOST_ATTEMPTS
 from toolgate.distributed.reaper import Reaper
 from toolgate.distributed.runner import DurableRunner
+from toolgate.distributed.turn_executor import MOST_ATTEMPTS
 from toolgate.errors import RequestRepeated, SessionBusy
 from toolgate.protocol.approval import Approval
 from toolgate.sessions import SessionManager, transcript

@@ -7,8 +7,8 @@ from typing import Any
 from toolgate.models.base import ModelRequest, ModelStop
 from toolgate.models.masked import MaskedModel, masked
 from toolgate.protocol.calls import ToolCall
-from toolgate.runtime.masking import MaskedText
 from toolgate.testing import ScriptedModel
+from toolgate.text.masking import MaskedText
 
 SECRETS = ("hunter2-hunter2-token", "sk-0123456789")
 

@@ -17,16 +17,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.command.analysis.test_corpus import DIRECTORIES, FILES, ROWS
 from tests.security.test_commands import BENIGN, RUN_BY_OTHERS, UNKNOWN, WRAPPED
-from tests.shell.analysis.test_corpus import DIRECTORIES, FILES, ROWS
 from tests.support.arena import arena_for
 from tests.support.privileges import UIDS, run_as
 from tests.support.rows import Fixture, directory, run_rows_as_nobody
 from tests.support.shells import LAYERS, make_layer
 from tests.support.toolbox import Toolbox
 from toolgate import PolicyError, ToolCall
+from toolgate.sandbox.native_layers import Mode, Native, probe
 from toolgate.settings import Settings
-from toolgate.shell.sandbox.native import Mode, Native, probe
 from toolgate.shell.session import ShellSession
 from toolgate.testing import AutoApprover, MemoryRecorder
 

@@ -9,9 +9,10 @@ from typing import Literal
 
 import pytest
 
+from toolgate.command.analysis import CommandPlan, Kind, Surroundings, analyse, request_detail
 from toolgate.protocol.plan import Plan
 from toolgate.runtime.policy import Policy, parse_policy
-from toolgate.shell.analysis import CommandPlan, Kind, Surroundings, analyse, request_detail, visible
+from toolgate.text.visible import visible
 
 ALLOWED = (["ls"], ["echo"], ["cat"], ["git", "log"], ["git", "status"], ["find"], ["grep"], ["rg"])
 RULES = "".join(

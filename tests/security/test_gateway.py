@@ -569,7 +569,7 @@ async def test_g12_idle_connections_and_half_open_ones_keep_nobody_out(
 async def test_g12_a_socket_that_never_says_who_it_is_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolgate.gateway.entry._FIRST_FRAME_SECONDS", 0.5)
+    monkeypatch.setattr("toolgate.gateway.auth._FIRST_FRAME_SECONDS", 0.5)
     async with gateway(settings_for(tmp_path)) as running:
         options: dict[str, Any] = {"subprotocols": ["toolgate.first-frame"], "proxy": None}
         async with contextlib.AsyncExitStack() as stack:

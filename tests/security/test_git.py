@@ -13,10 +13,10 @@ import pytest
 from tests.support.privileges import UIDS, run_as
 from tests.support.shells import Shells, shells_for
 from toolgate.errors import ToolError
+from toolgate.sandbox.root_directory import Beneath
+from toolgate.sandbox.stubs import Stubs
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult
-from toolgate.shell.sandbox.beneath import Beneath
-from toolgate.shell.sandbox.stubs import Stubs
 from toolgate.shell.session import ShellSession
 from toolgate.workspace import Workspace
 

@@ -12,10 +12,10 @@ import pytest
 
 from tests.support.toolbox import Toolbox
 from toolgate import ApprovalRequest
-from toolgate.adapters.mcp_server.asking import form, question
+from toolgate.adapters.mcp_server.approvals import form, question
 from toolgate.cli.approve import TerminalApprover
 from toolgate.cli.visible import excerpt
-from toolgate.shell.analysis.request import GUTTER, request_detail, without_command
+from toolgate.command.analysis.approval_text import GUTTER, request_detail, without_command
 from toolgate.testing import AutoApprover
 
 FAKES = [

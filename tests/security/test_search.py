@@ -14,10 +14,10 @@ from tests.security.test_paths import swapper
 from tests.support.arena import Arena, arena_for
 from tests.support.privileges import UIDS, run_as
 from toolgate import CallableToolset, ToolCall
+from toolgate.process import landlock
 from toolgate.tools.builtin.glob import GlobTool
 from toolgate.tools.builtin.grep import GrepTool
 from toolgate.tools.builtin.ls import ListFilesTool
-from toolgate.workspace import landlock
 
 TORTURE = int(os.environ.get("TOOLGATE_TORTURE", "1"))
 FILES = int(os.environ.get("TOOLGATE_SEARCH_FILES", str(3000 * TORTURE)))

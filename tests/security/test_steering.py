@@ -12,10 +12,10 @@ from tests.support.arena import arena_for
 from tests.support.privileges import UIDS, run_as
 from tests.support.shells import LAYERS, make_layer
 from tests.support.toolbox import Toolbox
-from toolgate.shell.memory import Memory
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.session import ShellSession
 from toolgate.shell.state import initial
+from toolgate.shell.state_history import Memory
 from toolgate.testing import AutoApprover
 from toolgate.workspace import Workspace
 

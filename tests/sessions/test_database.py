@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from toolgate.sessions import Database, SessionManager, StoreError, faults, files
+from toolgate.sessions.file_watch import Neighbours
 from toolgate.sessions.migrate import upgrade_sqlite
-from toolgate.sessions.neighbours import Neighbours
 from toolgate.sessions.schema import HEAD
 from toolgate.sessions.sqlite import SqliteFile, SqliteMemory
 from toolgate.settings import SessionSettings

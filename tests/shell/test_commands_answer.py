@@ -3,9 +3,9 @@
 import pytest
 
 from toolgate import ToolDefinition, ToolResponse, ToolResult
+from toolgate.agent_commands import Usage, list_tools
+from toolgate.agent_commands.answer import to_bash_response, usage_response
 from toolgate.protocol.codes import ErrorCode
-from toolgate.shell.commands import Usage, list_tools
-from toolgate.shell.commands.answer import to_bash_response, usage_response
 
 
 def result(response: ToolResponse, output: str = "") -> ToolResult:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from toolgate import ToolCall, ToolResult, Workspace
+from toolgate.command.analysis import CommandPlan, analyse
 from toolgate.shell import BashWrapperHandler, CommandRouter, ShellSession
-from toolgate.shell.analysis import CommandPlan, analyse, surroundings
+from toolgate.shell.surroundings import surroundings
 
 
 @pytest.fixture

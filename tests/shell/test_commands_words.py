@@ -2,8 +2,8 @@
 
 import pytest
 
-from toolgate.shell.commands import RoutedCall
-from toolgate.shell.router import parse
+from toolgate.agent_commands import RoutedCall
+from toolgate.agent_commands.router import parse
 
 
 def arguments(command: str) -> dict[str, object]:

@@ -14,10 +14,9 @@ import pytest
 from tests.support.forks import Child
 from tests.support.privileges import run_as
 from tests.support.shells import Shells, make_layer, processes_with
-from toolgate.shell.sandbox import groups
-from toolgate.shell.sandbox.groups import ControlGroup
-from toolgate.shell.sandbox.orphans import end_orphans
-from toolgate.shell.script import DONE
+from toolgate.sandbox import control_groups as groups
+from toolgate.sandbox.control_groups import ControlGroup
+from toolgate.sandbox.orphans import DONE, end_orphans
 from toolgate.shell.session import ShellSession
 from toolgate.workspace import Workspace
 

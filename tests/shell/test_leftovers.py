@@ -12,8 +12,8 @@ import pytest
 
 from tests.support.privileges import NOBODY, UIDS, everything_imported, public_directory, run_apart, run_as
 from tests.support.shells import LAYERS, make_layer
-from toolgate.shell.sandbox import leftovers
-from toolgate.shell.sandbox.leftovers import PREFIX
+from toolgate.sandbox import leftovers
+from toolgate.sandbox.leftovers import PREFIX
 from toolgate.shell.session import ShellSession
 from toolgate.workspace import Workspace
 

@@ -11,13 +11,13 @@ import pytest
 from tests.support.privileges import UIDS
 from tests.support.shells import CANARY, LAYERS, Shells, processes_with, shells_for
 from toolgate.errors import ToolError
-from toolgate.shell import tree
+from toolgate.process import tree
+from toolgate.sandbox import choose_layer
+from toolgate.sandbox.bubblewrap import Bubblewrap
+from toolgate.sandbox.layer import Wrapper
+from toolgate.sandbox.view import View
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult
-from toolgate.shell.sandbox import choose_layer
-from toolgate.shell.sandbox.bubblewrap import Bubblewrap
-from toolgate.shell.sandbox.layer import Wrapper
-from toolgate.shell.sandbox.plan import View
 from toolgate.shell.session import ShellSession
 from toolgate.workspace import Workspace
 
@@ -295,8 +295,8 @@ def test_landlock_alone_enforces_reading(uid: int) -> None:
 
 
 def test_without_a_sandbox_commands_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolgate.shell.sandbox.bubblewrap.find_bubblewrap", lambda *_: None)
-    monkeypatch.setattr("toolgate.shell.sandbox.native.find_native", lambda: None)
+    monkeypatch.setattr("toolgate.sandbox.bubblewrap.find_bubblewrap", lambda *_: None)
+    monkeypatch.setattr("toolgate.sandbox.native_layers.find_native", lambda: None)
     with pytest.raises(ToolError, match="so commands are not run"):
         choose_layer("auto")
 

@@ -12,8 +12,8 @@ from tests.support.disks import PAGE, fill, small_disk
 from tests.support.shells import processes_with
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
+from toolgate.sandbox import session_directory as places
 from toolgate.shell import ShellOptions, ShellSession
-from toolgate.shell.sandbox import places
 from toolgate.workspace import Workspace
 
 
@@ -112,7 +112,7 @@ async def test_restart_forgets_everything(session: ShellSession, tmp_path: Path)
 
 
 async def test_a_state_that_does_not_load_is_given_up(session: ShellSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolgate.shell.run._LOADING", 0.5)
+    monkeypatch.setattr("toolgate.shell.command_run._LOADING", 0.5)
     await session.execute("export A=1; f() { :; }")
     memory = session._parts()[1]
     memory.keep("write", replace(memory.latest, functions=b"while :; do :; done\n"))

@@ -46,8 +46,8 @@ def everything_imported() -> None:
             importlib.import_module(name)
         except ModuleNotFoundError:
             continue
-    from toolgate.shell.commands import COMMANDS
-    from toolgate.shell.commands.bash import help_text
+    from toolgate.agent_commands import COMMANDS
+    from toolgate.agent_commands.bash import help_text
 
     assert help_text()
     assert all(command.help for command in COMMANDS.values())

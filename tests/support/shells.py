@@ -12,11 +12,11 @@ import pytest
 
 from tests.support.privileges import UIDS, public_directory, run_apart, run_as
 from toolgate.protocol.plan import Access
+from toolgate.sandbox.bubblewrap import find_bubblewrap
+from toolgate.sandbox.layer import Layer
+from toolgate.sandbox.native_layers import Native, probe
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult
-from toolgate.shell.sandbox.bubblewrap import find_bubblewrap
-from toolgate.shell.sandbox.layer import Layer
-from toolgate.shell.sandbox.native import Native, probe
 from toolgate.shell.session import ShellSession
 from toolgate.workspace import Workspace
 

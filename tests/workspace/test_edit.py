@@ -10,8 +10,8 @@ from toolgate.errors import ToolError
 from toolgate.workspace import Stop, Workspace
 from toolgate.workspace import edit as module
 from toolgate.workspace.edit import Edit, Edited, plan_edit
-from toolgate.workspace.entries import Origin
-from toolgate.workspace.known import KnownFiles
+from toolgate.workspace.journal_entries import Origin
+from toolgate.workspace.seen_files import KnownFiles
 from toolgate.workspace.write import commit
 
 

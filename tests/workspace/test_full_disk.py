@@ -14,7 +14,7 @@ from tests.support.disks import PAGE, fill, small_disk
 from tests.support.privileges import UIDS, run_as
 from toolgate.errors import ToolError, UndoRefused
 from toolgate.workspace import Stop, Workspace
-from toolgate.workspace.entries import Origin
+from toolgate.workspace.journal_entries import Origin
 from toolgate.workspace.target import state_of, target_of
 from toolgate.workspace.undo import undo
 from toolgate.workspace.write import Change, commit

@@ -8,7 +8,7 @@ import pytest
 
 from toolgate.errors import UndoRefused
 from toolgate.workspace import Stop, Workspace
-from toolgate.workspace.entries import Origin
+from toolgate.workspace.journal_entries import Origin
 from toolgate.workspace.target import state_of, target_of
 from toolgate.workspace.undo import Undone
 from toolgate.workspace.write import Change, commit

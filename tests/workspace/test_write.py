@@ -8,7 +8,7 @@ import pytest
 
 from toolgate.errors import ToolError
 from toolgate.workspace import Stop, Stopped, Workspace
-from toolgate.workspace.entries import Origin
+from toolgate.workspace.journal_entries import Origin
 from toolgate.workspace.pieces import Piece, Span
 from toolgate.workspace.target import state_of, target_of
 from toolgate.workspace.temporary import TEMPORARY

@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 
-from toolgate.agent.carrying import Luggage
 from toolgate.agent.compaction import Compactor
+from toolgate.agent.dependencies import Means
 from toolgate.agent.events import AgentEvent
-from toolgate.agent.means import Means
+from toolgate.agent.handoff import Luggage
 from toolgate.agent.recording import TurnRecorder
 from toolgate.agent.turn import Turn
 from toolgate.errors import SessionFenced, ToolgateError

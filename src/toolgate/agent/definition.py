@@ -141,7 +141,7 @@ def _files(workspace: Workspace) -> list[str]:
         folder = workspace.open_dir(PROJECT_FOLDER)
     except ToolError:
         return []
-    from toolgate.workspace.listing import list_directory
+    from toolgate.search.listing import list_directory
 
     try:
         listing = list_directory(

@@ -6,21 +6,21 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolgate.agent.asking import TurnApprover
+from toolgate.agent.approvals import TurnApprover
 from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.calls import as_dict
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
-from toolgate.agent.ending import STORE_ERROR, close, last_event, play
+from toolgate.agent.dependencies import Means
 from toolgate.agent.events import AgentEvent
-from toolgate.agent.means import Means
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.reply import FIRST_WAIT
-from toolgate.agent.resuming import ResumedTurn
-from toolgate.agent.seats import Seat, Seats
+from toolgate.agent.resume import ResumedTurn
+from toolgate.agent.session_slots import Seat, Seats
 from toolgate.agent.stream import TurnStream
 from toolgate.agent.subagents import Family, SubAgents
 from toolgate.agent.turn import Turn
+from toolgate.agent.turn_result import STORE_ERROR, close, last_event, play
 from toolgate.agent.unstored import UnstoredEnd, UnstoredEnds
 from toolgate.errors import RequestRepeated, SessionBusy
 from toolgate.models.base import ModelClient
@@ -30,9 +30,9 @@ from toolgate.protocol.jsontext import encode
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Approver, MemoryStore
 from toolgate.runtime.policy_source import policy_of
-from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.sessions import Lease, SessionStore
+from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.context import ToolContext
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from toolgate.agent.carrying import Luggage
+from toolgate.agent.handoff import Luggage
 from toolgate.errors import ToolgateError
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.codes import ErrorCode

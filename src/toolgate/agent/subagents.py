@@ -11,10 +11,10 @@ from typing import Any
 from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
-from toolgate.agent.ending import STORE_ERROR, Ending, close, play
-from toolgate.agent.means import Means
+from toolgate.agent.dependencies import Means
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.turn import Turn
+from toolgate.agent.turn_result import STORE_ERROR, Ending, close, play
 from toolgate.agent.unstored import UnstoredEnd
 from toolgate.errors import ModelError, SessionError, StoreError, ToolError
 from toolgate.models.base import ModelClient

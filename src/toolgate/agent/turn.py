@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from toolgate.agent.calls import announced, ended, groups, shortened
 from toolgate.agent.compaction import Compactor, tokens_of, tokens_of_tools
+from toolgate.agent.dependencies import Means, Tally
 from toolgate.agent.events import AgentEvent, Compacted, TextChunk, ToolOutput
-from toolgate.agent.means import Means, Tally
 from toolgate.agent.recording import TurnRecorder
 from toolgate.agent.reply import Reply, ask
 from toolgate.errors import ModelError, SessionBusy, StoreError, ToolgateError
@@ -23,7 +23,7 @@ from toolgate.sessions import Lease, Message, Usage
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:
-    from toolgate.agent.carrying import Luggage
+    from toolgate.agent.handoff import Luggage
     from toolgate.protocol.record import CallRecord
 
 LARGEST = 1024 * 1024

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolgate.agent.carrying import Luggage
-from toolgate.agent.ending import Ending
+from toolgate.agent.handoff import Luggage
+from toolgate.agent.turn_result import Ending
 from toolgate.errors import SessionBusy, SessionError, StoreError, ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.record import CallRecord

@@ -22,7 +22,10 @@ COMMANDS = {
     "undo": "take back what calls changed",
     "doctor": "check this machine, and say what to do about what is missing",
 }
-"""Name of a command, which is also its module → one line of help."""
+"""Name of a command, which is also its module or package → one line of help."""
+
+_PACKAGES = {"chat", "sessions", "sh"}
+"""Commands that are a package: their arguments are in its module `command`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,7 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(command: str, words: list[str]) -> int:
     from toolgate.cli.parser import Parser
 
-    module = importlib.import_module(f"toolgate.cli.{command}")
+    module = importlib.import_module(
+        f"toolgate.cli.{command}.command" if command in _PACKAGES else f"toolgate.cli.{command}"
+    )
     parser = Parser(prog=f"toolgate {command}", description=module.__doc__)
     module.configure(parser)
     code: int = module.run(parser.parse_args(words))

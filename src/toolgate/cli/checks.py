@@ -12,11 +12,13 @@ from typing import Literal
 from pydantic import ValidationError
 
 from toolgate.errors import ConfigError, ToolgateError
+from toolgate.process import landlock
 from toolgate.runtime.policy_source import policy_of
+from toolgate.sandbox import probe
+from toolgate.search import ripgrep
 from toolgate.settings import Settings, explain, variables
-from toolgate.shell import probe, ripgrep
 from toolgate.tools.context import ToolContext
-from toolgate.workspace import Workspace, landlock
+from toolgate.workspace import Workspace
 
 State = Literal["ok", "missing", "damaged", "broken"]
 

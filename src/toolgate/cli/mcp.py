@@ -17,7 +17,7 @@ from toolgate.cli.parser import add_mode, add_root
 
 if TYPE_CHECKING:
     from toolgate.adapters.mcp_server import Desk
-    from toolgate.adapters.mcp_server.keeping import Keeping
+    from toolgate.adapters.mcp_server.storage import Keeping
     from toolgate.protocol.modes import ToolMode
     from toolgate.runtime.registry import ToolRegistry
     from toolgate.settings import Settings
@@ -82,8 +82,8 @@ async def _serve(args: argparse.Namespace) -> None:
 @contextlib.asynccontextmanager
 async def _desk(args: argparse.Namespace, settings: "Settings") -> AsyncIterator["Desk"]:
     """The tools of the mode on the project, and what a client of them is given."""
-    from toolgate.adapters.mcp_server.desk import Desk
-    from toolgate.adapters.mcp_server.keeping import Keeping
+    from toolgate.adapters.mcp_server.clients import Desk
+    from toolgate.adapters.mcp_server.storage import Keeping
     from toolgate.protocol.modes import ToolMode
     from toolgate.workspace import Workspace
 
@@ -112,7 +112,7 @@ class _Clients:
 
     def context(self, workspace: "Workspace") -> "ToolContext":
         """A context of its own on `workspace`; it costs nothing until it is used."""
-        from toolgate.adapters.mcp_server.keeping import CallLog, Notes
+        from toolgate.adapters.mcp_server.storage import CallLog, Notes
         from toolgate.protocol.ids import uuid7
         from toolgate.tools.context import ToolContext
 

@@ -17,7 +17,7 @@ from toolgate.cli.visible import visible
 
 if TYPE_CHECKING:
     from toolgate.adapters.mcp_client import Listed, Servers
-    from toolgate.adapters.mcp_client.link import Link
+    from toolgate.adapters.mcp_client.connection import Link
 
 _PATIENCE = 60.0
 

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Look once; 1 if there is something that somebody should look at."""
-    from toolgate.distributed.showing import as_text
+    from toolgate.distributed.status_text import as_text
 
     status = asyncio.run(_look())
     if args.json:

@@ -14,7 +14,7 @@ from toolgate.cli.visible import visible
 
 if TYPE_CHECKING:
     from toolgate.workspace import Workspace
-    from toolgate.workspace.entries import Entry
+    from toolgate.workspace.journal_entries import Entry
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -3,8 +3,8 @@
 import re
 from itertools import groupby
 
-from toolgate.shell.analysis.request import GUTTER
-from toolgate.shell.analysis.visible import squeezed, visible
+from toolgate.command.analysis.approval_text import GUTTER
+from toolgate.text.visible import squeezed, visible
 
 __all__ = ["excerpt", "prose", "squeezed", "visible", "without_escapes"]
 

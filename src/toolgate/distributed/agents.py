@@ -12,12 +12,12 @@ from toolgate.agent.definition import AgentDefinition
 from toolgate.agent.subagents import SubAgents
 from toolgate.distributed import dispatches
 from toolgate.distributed.names import agents_queue, version
-from toolgate.distributed.patience import patiently
+from toolgate.distributed.retry import patiently
 from toolgate.errors import ToolError, ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.sessions import calls, transcript, turns
-from toolgate.sessions.log import Pen, as_json, clean
+from toolgate.sessions.event_log import Pen, as_json, clean
 
 if TYPE_CHECKING:
     from toolgate.distributed.engine import Handout

@@ -8,9 +8,10 @@ from typing import Any, Literal
 from toolgate.distributed import workflows
 from toolgate.distributed.workflows import NOW
 from toolgate.errors import SessionBusy
-from toolgate.sessions import leases, past, turns
+from toolgate.sessions import handoff as past
+from toolgate.sessions import leases, turns
 from toolgate.sessions.driver import Transaction
-from toolgate.sessions.log import Pen, as_json
+from toolgate.sessions.event_log import Pen, as_json
 from toolgate.sessions.types import Lease, Message, Turn
 
 State = Literal["queued", "running", "parked", "ended"]

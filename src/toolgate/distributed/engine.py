@@ -7,8 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolgate.distributed.bell import Bell, ring
 from toolgate.distributed.names import APPLICATION, WORKFLOW, version
+from toolgate.distributed.notify import Bell, ring
 from toolgate.distributed.options import Options
 from toolgate.distributed.workflows import check
 from toolgate.errors import StoreError

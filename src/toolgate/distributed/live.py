@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from toolgate.agent.events import AgentEvent, TextChunk, ToolOutput, ToolResultInfo
-from toolgate.distributed.printing import Buffer, Piece, Printer, joined
+from toolgate.distributed.live_output import Buffer, Piece, Printer, joined
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 from toolgate.sessions import Database, Lease
 from toolgate.sessions.driver import Transaction
-from toolgate.sessions.log import clean
+from toolgate.sessions.event_log import clean
 
 _PAUSE = 0.1
 """Seconds between two writes."""

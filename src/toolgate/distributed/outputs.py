@@ -11,9 +11,9 @@ from toolgate.errors import ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.record import CallRecord
 from toolgate.protocol.references import references
-from toolgate.runtime.masking import MaskedBytes
-from toolgate.runtime.redaction import secrets_of
 from toolgate.sessions import Message, SessionManager
+from toolgate.text.masking import MaskedBytes
+from toolgate.text.redaction import secrets_of
 from toolgate.workspace.oserrors import from_os_error
 from toolgate.workspace.outputs import open_output
 from toolgate.workspace.threads import Stop, in_thread

@@ -10,8 +10,8 @@ from toolgate.distributed import dispatches, limits
 from toolgate.distributed.engine import Handout
 from toolgate.distributed.names import turns_queue, version, workspace_of
 from toolgate.errors import RequestRepeated, SessionNotFound, StoreError
-from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.sessions import transcript, turns
+from toolgate.text.redaction import mask, secrets_of
 
 if TYPE_CHECKING:
     from toolgate.distributed.options import Options

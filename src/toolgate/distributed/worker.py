@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from toolgate.distributed import dispatches, workers
 from toolgate.distributed.engine import Engine, Handout
 from toolgate.distributed.exposition import as_metrics, worker_metrics
+from toolgate.distributed.heartbeat import Pulse, pause_of
 from toolgate.distributed.names import agents_queue, turns_queue, version
 from toolgate.distributed.options import Options
-from toolgate.distributed.playing import Means, Outcome, Player
-from toolgate.distributed.pulse import Pulse, pause_of
 from toolgate.distributed.reaper import Reaper
 from toolgate.distributed.status import look
+from toolgate.distributed.turn_executor import Means, Outcome, Player
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.ids import uuid7

@@ -6,8 +6,8 @@ moment in which its row and ours contradict each other. `check` makes sure of th
 
 from __future__ import annotations
 
-from toolgate.distributed.bell import ring
 from toolgate.distributed.names import version
+from toolgate.distributed.notify import ring
 from toolgate.errors import StoreError
 from toolgate.sessions.driver import Transaction
 

@@ -19,7 +19,7 @@ from toolgate.compose import assemble
 from toolgate.errors import ToolgateError
 from toolgate.gateway.access import Access
 from toolgate.gateway.assets import Assets
-from toolgate.gateway.entry import Entry
+from toolgate.gateway.auth import Entry
 from toolgate.gateway.guard import Guard, Receive, Scope, Send
 from toolgate.gateway.metrics import rendered
 from toolgate.gateway.outputs import serve_output
@@ -27,7 +27,7 @@ from toolgate.gateway.remote import cluster_metrics, model_elsewhere, service_of
 from toolgate.gateway.service import Service
 from toolgate.gateway.tokens import tokens_of
 from toolgate.gateway.turns import StoredAnswers
-from toolgate.runtime.redaction import secrets_of
+from toolgate.text.redaction import secrets_of
 
 if TYPE_CHECKING:
     from toolgate.models import ModelClient

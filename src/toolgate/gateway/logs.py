@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from toolgate.runtime.redaction import mask, secrets_of
+from toolgate.text.redaction import mask, secrets_of
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings

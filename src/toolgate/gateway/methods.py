@@ -13,7 +13,7 @@ from toolgate.log import logger
 from toolgate.protocol import requests
 from toolgate.protocol.approval import Approval
 from toolgate.protocol.modes import ToolMode
-from toolgate.runtime.redaction import mask
+from toolgate.text.redaction import mask
 
 if TYPE_CHECKING:
     from toolgate.gateway.connection import Connection

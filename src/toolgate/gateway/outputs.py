@@ -10,13 +10,13 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from toolgate.errors import OutputMissing, SessionNotFound, ToolError, ToolgateError
 from toolgate.protocol.references import references
-from toolgate.runtime.masking import MaskedBytes
+from toolgate.text.masking import MaskedBytes
 from toolgate.workspace.outputs import open_output
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack
-    from toolgate.gateway.entry import Entry
+    from toolgate.gateway.auth import Entry
     from toolgate.gateway.service import Service
     from toolgate.protocol.ports import BlobStore
     from toolgate.workspace import OpenedFile, Workspace

@@ -122,8 +122,8 @@ async def cluster_metrics(database: Database, settings: Settings) -> str:
 async def status_page(request: Request) -> Response:
     """`GET /status`: how workers and queues stand, for people; `?format=json` and `?format=metrics` for programs."""
     from toolgate.distributed.exposition import CONTENT_TYPE, as_metrics
-    from toolgate.distributed.showing import as_page
     from toolgate.distributed.status import look
+    from toolgate.distributed.status_text import as_page
 
     state, headers = request.app.state, {"cache-control": "no-store"}
     if state.service is None or state.entry.identify(request.scope) is None:

@@ -21,7 +21,7 @@ from toolgate.gateway.logs import logging_to_stderr
 from toolgate.gateway.protocols import PatientProtocol, SocketProtocol
 from toolgate.gateway.tokens import tokens_of
 from toolgate.log import logger
-from toolgate.runtime.redaction import learn, secrets_of
+from toolgate.text.redaction import learn, secrets_of
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

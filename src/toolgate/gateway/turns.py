@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from toolgate.agent import TextChunk, ToolOutput, TurnFailed
-from toolgate.agent.ending import STORE_ERROR
+from toolgate.agent.turn_result import STORE_ERROR
 from toolgate.errors import SessionBusy
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.jsontext import is_unicode, scrub

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 from toolgate.models.base import ModelClient, ModelItem, ModelRequest
 from toolgate.protocol.calls import ToolCall
-from toolgate.runtime.masking import MaskedText
-from toolgate.runtime.redaction import mask
+from toolgate.text.masking import MaskedText
+from toolgate.text.redaction import mask
 
 
 def masked(model: ModelClient, secrets: tuple[str, ...]) -> ModelClient:

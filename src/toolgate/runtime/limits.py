@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from toolgate.protocol.envelope import ErrorInfo, ToolResponse
 from toolgate.protocol.fast import trusted
 from toolgate.protocol.references import references
-from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.runtime.run import Run
+from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.context import ToolContext
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from toolgate.protocol.ids import uuid7
 from toolgate.protocol.plan import Plan
 from toolgate.protocol.ports import Unattended
 from toolgate.protocol.record import Decision, Verdict
-from toolgate.runtime.redaction import mask, secrets_of
 from toolgate.runtime.run import Run
+from toolgate.text.redaction import mask, secrets_of
 
 if TYPE_CHECKING:
     from toolgate.runtime.policy import Policy
@@ -98,7 +98,7 @@ def _note_approval(run: Run, approved: bool) -> None:
 
 def _shown(run: Run, text: str) -> str:
     """The text as a person may see it: without the runtime's own secrets, and with nothing in it that hides."""
-    from toolgate.shell.analysis.visible import visible
+    from toolgate.text.visible import visible
 
     shown: str = mask(text, secrets_of(run.context.settings))
     return visible(shown)

@@ -25,7 +25,6 @@ from toolgate.runtime.executor import Executor
 from toolgate.runtime.failures import failure_of, internal
 from toolgate.runtime.finish import rendered, result_of
 from toolgate.runtime.limits import OutputLimits
-from toolgate.runtime.masking import OnOutput, masked_output
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.permission import authorise, weigh
 from toolgate.runtime.policy_source import check_policy, policy_of
@@ -34,6 +33,7 @@ from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.run import Entry, Run
 from toolgate.runtime.tracing import traced
 from toolgate.runtime.unfinished import cut_short, unfinished_of
+from toolgate.text.masking import OnOutput, masked_output
 from toolgate.tools.base import Reroute
 from toolgate.tools.context import ToolContext
 

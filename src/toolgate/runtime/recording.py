@@ -9,8 +9,8 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.ports import Recorder
 from toolgate.protocol.record import CallRecord, Decision
-from toolgate.runtime.redaction import mask, stored
 from toolgate.runtime.run import Run
+from toolgate.text.redaction import mask, stored
 
 _BY_DEFAULT = Decision(decision="allow", gate="permission", reason="no permission needed")
 

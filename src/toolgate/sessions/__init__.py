@@ -12,7 +12,7 @@ from toolgate.errors import (
 from toolgate.sessions.database import Database
 from toolgate.sessions.in_memory import InMemorySessions
 from toolgate.sessions.manager import SessionManager
-from toolgate.sessions.memory import Memory
+from toolgate.sessions.notes import Memory
 from toolgate.sessions.store import SessionStore
 from toolgate.sessions.types import (
     ApprovalRow,

@@ -6,7 +6,7 @@ from typing import Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.log import ANYONE, Pen, as_json, clean, time_of
+from toolgate.sessions.event_log import ANYONE, Pen, as_json, clean, time_of
 from toolgate.sessions.types import ApprovalRow
 
 _NAMES = (

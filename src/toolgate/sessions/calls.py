@@ -9,7 +9,7 @@ from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.record import CallRecord
 from toolgate.runtime.arguments import ArgumentsError, parse_arguments
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.log import Pen, as_json, clean
+from toolgate.sessions.event_log import Pen, as_json, clean
 from toolgate.sessions.types import Call
 
 _COLUMNS = "SELECT session_id, turn_id, call_id, ordinal, tool_name, state, status, code FROM tool_calls"

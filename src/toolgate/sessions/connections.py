@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from toolgate.sessions import faults
 from toolgate.sessions.driver import Row
-from toolgate.sessions.log import cleaned
+from toolgate.sessions.event_log import cleaned
 from toolgate.sessions.schema import Dialect
 
 WRITE_PATIENCE = 10.0

@@ -13,12 +13,12 @@ from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.modes import ToolMode
 from toolgate.sessions import leases, modes, pruning, transcript
-from toolgate.sessions.appending import Append
+from toolgate.sessions.append import Append
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.log import clean, time_of
+from toolgate.sessions.event_log import clean, time_of
+from toolgate.sessions.turn_store import Work
 from toolgate.sessions.types import Lease, Message, Session, Usage
-from toolgate.sessions.work import Work
 
 if TYPE_CHECKING:
     from toolgate.settings import SessionSettings

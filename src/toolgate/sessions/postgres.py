@@ -15,8 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from toolgate.sessions import faults
 from toolgate.sessions.driver import Row, Unit
+from toolgate.sessions.event_log import cleaned
 from toolgate.sessions.feed import Feed
-from toolgate.sessions.log import cleaned
 from toolgate.sessions.migrate import check_known, upgrade
 from toolgate.sessions.schema import HEAD, Dialect
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Transaction
-from toolgate.sessions.log import time_of
+from toolgate.sessions.event_log import time_of
 
 _ADD = "INSERT INTO sign_outs (id, until) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING"
 

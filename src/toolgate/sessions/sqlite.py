@@ -15,7 +15,7 @@ from toolgate.sessions import faults, files
 from toolgate.sessions.connections import SqliteTransaction, connect, connect_memory, identity
 from toolgate.sessions.driver import Unit
 from toolgate.sessions.feed import Feed
-from toolgate.sessions.neighbours import Neighbours
+from toolgate.sessions.file_watch import Neighbours
 from toolgate.sessions.schema import HEAD
 from toolgate.sessions.writer import Writer
 

@@ -27,7 +27,7 @@ from toolgate.sessions.types import (
 )
 
 if TYPE_CHECKING:
-    from toolgate.sessions.resuming import Standing
+    from toolgate.sessions.resume import Standing
 
 
 class SessionStore(Protocol):

@@ -11,7 +11,7 @@ from toolgate.errors import MessageTooLarge
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.fast import trusted
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.log import Pen, as_json, clean, said_as_json
+from toolgate.sessions.event_log import Pen, as_json, clean, said_as_json
 from toolgate.sessions.schema import SPAN
 from toolgate.sessions.types import ROLES, Message
 

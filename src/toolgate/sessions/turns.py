@@ -10,7 +10,7 @@ from toolgate.errors import SessionBusy, SessionError
 from toolgate.protocol.ids import uuid7
 from toolgate.sessions import approvals, calls, leases, transcript
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.log import ANYONE, Pen, as_json, clean
+from toolgate.sessions.event_log import ANYONE, Pen, as_json, clean
 from toolgate.sessions.types import ENDINGS, Lease, Message, Recovery, Turn, TurnTotals, Usage
 
 _COLUMNS = (

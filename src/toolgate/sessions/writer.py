@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from toolgate.sessions import faults
-from toolgate.sessions.appending import Append, together
+from toolgate.sessions.append import Append, together
 from toolgate.sessions.connections import SqliteTransaction, connect, identity
 from toolgate.sessions.driver import Unit
 from toolgate.sessions.feed import Feed

@@ -1,4 +1,9 @@
-"""The room that starts processes: sandboxed commands, shell state, output, command analysis, searches."""
+"""Shell sessions: commands in a sandboxed bash, with the state of the command before.
+
+Lives here: sessions, shell state, captured output, background jobs, hints about failures.
+May touch: processes through `process/`, confined by `sandbox/`.
+Start reading: `session.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +18,8 @@ _WHERE = {
     "SandboxReport": "toolgate.shell.result",
     "ShellOptions": "toolgate.shell.options",
     "ShellSession": "toolgate.shell.session",
-    "BashWrapperHandler": "toolgate.shell.router",
-    "CommandRouter": "toolgate.shell.router",
+    "BashWrapperHandler": "toolgate.agent_commands.router",
+    "CommandRouter": "toolgate.agent_commands.router",
 }
 """Public name to the module that has it: imported when it is asked for, so that a search does not load a sandbox."""
 

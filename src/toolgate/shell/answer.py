@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolgate.protocol.plan import Access
+from toolgate.shell.command_run import Run
 from toolgate.shell.hints import Ending, hint
 from toolgate.shell.jobs import Jobs
-from toolgate.shell.memory import Memory
 from toolgate.shell.result import CommandResult
-from toolgate.shell.run import Run
 from toolgate.shell.starter import Starter
+from toolgate.shell.state_history import Memory
 
 _KILLED = 137  # 128 + SIGKILL
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from toolgate.log import logger
 from toolgate.shell.result import StreamInfo
-from toolgate.shell.terminal import shown
+from toolgate.text.terminal import shown
 
 _SHOWN_AT_ONCE = 16 * 1024
 """A live viewer gets at most this much of one gulp: its end."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
+from toolgate.shell.command_run import Run
 from toolgate.shell.result import StreamInfo
-from toolgate.shell.run import Run
 
 _REMEMBERED = 64
 

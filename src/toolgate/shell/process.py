@@ -8,22 +8,24 @@ import json
 import os
 import signal
 import struct
-import subprocess
 import termios
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from toolgate.shell import script, tree
+from toolgate.process import tree
+from toolgate.process.descriptors import Descriptors
+from toolgate.process.start import EMPTY, start_process
+from toolgate.sandbox.control_groups import ControlGroup
+from toolgate.sandbox.layer import Layer
+from toolgate.sandbox.socket_gate import socket_gate
+from toolgate.sandbox.state_pipe import StatePipe
+from toolgate.sandbox.view import View
+from toolgate.sandbox.view_check import why_not
+from toolgate.shell import bash_script as script
 from toolgate.shell.capture import Capture
-from toolgate.shell.descriptors import Descriptors
-from toolgate.shell.sandbox.finished import why_not
-from toolgate.shell.sandbox.gate import socket_gate
-from toolgate.shell.sandbox.groups import ControlGroup
-from toolgate.shell.sandbox.layer import Layer
-from toolgate.shell.sandbox.plan import View
 from toolgate.shell.state import ShellState
-from toolgate.shell.state_pipe import StatePipe
+from toolgate.shell.state_dump import BadDump
 
 _PIPE = 1 << 20
 _GULP = 1 << 17
@@ -102,10 +104,10 @@ class ShellProcess:
         for fd in wrapper.fds:
             self._fds.keep(fd)
         gated = start.layer.gated and not start.view.network
-        popen = socket_gate().popen if gated else subprocess.Popen
-        self._process = popen(
+        start_in_sandbox = socket_gate().start_process if gated else start_process
+        self._process = start_in_sandbox(
             [*start.group.wrap(wrapper.argv), start.bash, "--norc", "--noprofile", "-c", text, "bash"],
-            stdin=subprocess.DEVNULL,
+            stdin=EMPTY,
             stdout=stdout,
             stderr=stderr,
             pass_fds=(*self._inherited, *wrapper.fds, *wrapper.sources, info, up),
@@ -296,7 +298,10 @@ class ShellProcess:
 
     def dumped(self) -> bytes:
         """What the shell wrote when it ended; empty if it did not. `BadDump` if it was too much."""
-        return self._state.text()
+        text = self._state.text()
+        if text is None:
+            raise BadDump("it is larger than 4 MiB")
+        return text
 
     def close(self) -> None:
         """Let go of every descriptor. What still runs is ended."""

@@ -15,24 +15,25 @@ from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
-from toolgate.shell import carry, slots
+from toolgate.sandbox import choose_layer
+from toolgate.shell import slots
+from toolgate.shell import state_text as carry
 from toolgate.shell.answer import Answer
+from toolgate.shell.approved_scripts import check_scripts
 from toolgate.shell.capture import Capture
 from toolgate.shell.checks import check_access, check_command, check_root, check_timeout
-from toolgate.shell.dump import BadDump
+from toolgate.shell.command_run import Run, StateStuck
 from toolgate.shell.jobs import Jobs
-from toolgate.shell.memory import Memory, StateView
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult, SandboxReport
-from toolgate.shell.run import Run, StateStuck
-from toolgate.shell.sandbox import choose_layer
-from toolgate.shell.scripts import check_scripts
 from toolgate.shell.starter import Starter
 from toolgate.shell.state import ShellState, initial
+from toolgate.shell.state_dump import BadDump
+from toolgate.shell.state_history import Memory, StateView
 
 if TYPE_CHECKING:
+    from toolgate.sandbox.layer import Layer
     from toolgate.settings import Settings
-    from toolgate.shell.sandbox.layer import Layer
     from toolgate.workspace import Workspace
 
 Stream = Literal["stdout", "stderr"]

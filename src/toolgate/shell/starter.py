@@ -7,25 +7,26 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from toolgate.errors import ToolError
+from toolgate.process.environment import environment, git_environment, search_path
+from toolgate.process.executables import find_bash
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
-from toolgate.shell.environment import environment, git_environment, search_path
-from toolgate.shell.executables import find_bash
-from toolgate.shell.git.commands import GitList, only_reads
-from toolgate.shell.git.watch import RepositoryWatch
+from toolgate.sandbox.control_groups import ControlGroup
+from toolgate.sandbox.git.git_list import GitList
+from toolgate.sandbox.git.watch import RepositoryWatch
+from toolgate.sandbox.layer import Layer
+from toolgate.sandbox.orphans import end_orphans
+from toolgate.sandbox.session_directory import Places
+from toolgate.sandbox.socket_gate import socket_gate
+from toolgate.sandbox.state_pipe import StatePipe
+from toolgate.sandbox.view import View, is_below
+from toolgate.sandbox.view_builder import TEMPORARY, Views
+from toolgate.shell.approved_scripts import Script
+from toolgate.shell.git_commands import git_list, only_reads
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.process import ShellProcess, Start
 from toolgate.shell.result import SandboxReport
-from toolgate.shell.sandbox.gate import socket_gate
-from toolgate.shell.sandbox.groups import ControlGroup
-from toolgate.shell.sandbox.layer import Layer
-from toolgate.shell.sandbox.orphans import end_orphans
-from toolgate.shell.sandbox.places import Places
-from toolgate.shell.sandbox.plan import View, is_below
-from toolgate.shell.sandbox.view import TEMPORARY, Views
-from toolgate.shell.scripts import Script
 from toolgate.shell.state import ShellState, for_git
-from toolgate.shell.state_pipe import StatePipe
 from toolgate.workspace.threads import Stop, in_thread
 
 _NO_TOTAL = "memory is limited for each process, not for all together; shared memory and memory files are not counted"
@@ -87,7 +88,11 @@ class Starter:
 
     def git_list(self, command: str, access: Access, state: ShellState) -> GitList | None:
         """The git commands of a command line for which the repository can be written."""
-        return self.views.git_list(command, state) if access == "write" and self.layer.mounts else None
+        if access != "write" or not self.layer.mounts or "git" not in command:
+            return None
+        if not self.views.repository_may_be_written():
+            return None
+        return git_list(command, state, self.views.root, self.views.opened.kind)
 
     def start(
         self,

@@ -9,14 +9,14 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
 from toolgate.workspace.encoding import SAMPLE, Encoding, binary, detect, guess, not_text
-from toolgate.workspace.known import KnownFiles
+from toolgate.workspace.find_text import find_text
 from toolgate.workspace.lines import LineIndex
 from toolgate.workspace.nearest import nearest
 from toolgate.workspace.oserrors import from_os_error, quote
 from toolgate.workspace.pieces import Piece, Span, write_all
 from toolgate.workspace.regions import Replacement, apply, describe
 from toolgate.workspace.root import OpenedFile, Workspace
-from toolgate.workspace.search import find_text
+from toolgate.workspace.seen_files import KnownFiles
 from toolgate.workspace.target import state_of, target_of
 from toolgate.workspace.threads import Stop
 from toolgate.workspace.write import Change, conflict

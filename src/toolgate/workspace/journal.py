@@ -17,7 +17,7 @@ from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.ids import uuid7
-from toolgate.workspace.entries import Entry, Key, Origin, Snapshot
+from toolgate.workspace.journal_entries import Entry, Key, Origin, Snapshot
 from toolgate.workspace.oserrors import from_os_error
 from toolgate.workspace.pieces import write_all
 from toolgate.workspace.root import Workspace

@@ -8,8 +8,8 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
 from toolgate.workspace.edit import LONGEST_DIFF
 from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, detect
-from toolgate.workspace.known import KnownFiles
 from toolgate.workspace.root import OpenedFile, Workspace
+from toolgate.workspace.seen_files import KnownFiles
 from toolgate.workspace.target import state_of, target_of
 from toolgate.workspace.threads import Stop
 from toolgate.workspace.write import Change, conflict

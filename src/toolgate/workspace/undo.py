@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from toolgate.errors import UndoRefused
-from toolgate.workspace.entries import Entry, Key, Snapshot
 from toolgate.workspace.file_state import digest_file
 from toolgate.workspace.journal import DIRECTORY, OpenJournal, copy_file
+from toolgate.workspace.journal_entries import Entry, Key, Snapshot
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.root import Workspace
 from toolgate.workspace.temporary import TEMPORARY

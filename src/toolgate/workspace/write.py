@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace import protect
-from toolgate.workspace.entries import Origin, Snapshot
 from toolgate.workspace.file_state import ABSENT, digest_of, identity, is_settled, state_of_file
+from toolgate.workspace.journal_entries import Origin, Snapshot
 from toolgate.workspace.oserrors import from_os_error, quote
 from toolgate.workspace.pieces import Piece, write_pieces
 from toolgate.workspace.root import Workspace

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.toolbox import Toolbox
-from toolgate.shell.commands import Native
-from toolgate.shell.router import CommandRouter, parse
+from toolgate.agent_commands import Native
+from toolgate.agent_commands.router import CommandRouter, parse
 from toolgate.testing import AutoApprover
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import toolgate
 from tests.support.toolbox import Toolbox
+from toolgate.sandbox.session_directory import Places
 from toolgate.shell.options import ShellOptions
-from toolgate.shell.sandbox.places import Places
 from toolgate.shell.session import ShellSession
 from toolgate.testing import violations
 

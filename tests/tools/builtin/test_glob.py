@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tests.searching import ENGINES, PYTHON, call, context, open_descriptors, plant, unprivileged
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
+from toolgate.search.walk import DEEPEST
 from toolgate.tools.builtin import glob
 from toolgate.tools.builtin.glob import GlobParams, GlobTool
-from toolgate.workspace.walk import DEEPEST
 
 GLOB = GlobTool()
 both_engines = pytest.mark.parametrize("engine", ENGINES, ids=["ripgrep", "python"])

@@ -11,9 +11,9 @@ import pytest
 from tests.searching import ENGINES, PYTHON, call, context, lines, open_descriptors, plant, unprivileged
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
+from toolgate.search.walk import DEEPEST
 from toolgate.tools.builtin import grep
 from toolgate.tools.builtin.grep import GrepParams, GrepTool
-from toolgate.workspace.walk import DEEPEST
 
 GREP = GrepTool()
 both_engines = pytest.mark.parametrize("engine", ENGINES, ids=["ripgrep", "python"])

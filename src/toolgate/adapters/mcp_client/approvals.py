@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from toolgate.adapters.mcp_client.config import ServerConfig
-from toolgate.adapters.mcp_client.offer import Offer
+from toolgate.adapters.mcp_client.tool_definition import Offer
 from toolgate.errors import ConfigError
 from toolgate.log import logger
-from toolgate.workspace.config import read_config, update_config
+from toolgate.workspace.user_config import read_config, update_config
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 _LARGEST = 16 << 20

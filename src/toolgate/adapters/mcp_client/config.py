@@ -17,8 +17,8 @@ from toolgate.adapters.mcp_client.variables import Unset, expanded
 from toolgate.errors import ConfigError
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.arguments import ArgumentsError, parse_arguments
-from toolgate.runtime.redaction import is_secret_name
-from toolgate.workspace.config import read_config
+from toolgate.text.redaction import is_secret_name
+from toolgate.workspace.user_config import read_config
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 _TABLES = ("mcpServers", "servers")

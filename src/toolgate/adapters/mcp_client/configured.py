@@ -11,9 +11,9 @@ from toolgate.adapters.mcp_client.approvals import Approvals
 from toolgate.adapters.mcp_client.config import Configured, read_servers
 from toolgate.adapters.mcp_client.servers import PATIENCE, Servers, connect
 from toolgate.errors import ConfigError
+from toolgate.process.executables import safe_path
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.settings import Settings
-from toolgate.shell.executables import safe_path
 from toolgate.userfiles import users_approvals, users_servers
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.adapters.mcp_client.failures import Unavailable
 from toolgate.adapters.mcp_client.limits import LARGEST_LIST, MOST_PAGES, MOST_TOOLS
-from toolgate.adapters.mcp_client.offer import weight
+from toolgate.adapters.mcp_client.tool_definition import weight
 
 if TYPE_CHECKING:
     from mcp import Client

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from toolgate.adapters.mcp_client.approvals import Approvals
 from toolgate.adapters.mcp_client.config import Configured, ServerConfig
-from toolgate.adapters.mcp_client.link import Link
+from toolgate.adapters.mcp_client.connection import Link
 from toolgate.adapters.mcp_client.names import exposed_name
-from toolgate.adapters.mcp_client.offer import Offer
 from toolgate.adapters.mcp_client.tool import McpTool
+from toolgate.adapters.mcp_client.tool_definition import Offer
 from toolgate.log import logger
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.registry import ToolRegistry

@@ -22,8 +22,8 @@ from toolgate.adapters.mcp_client.config import ServerConfig
 from toolgate.adapters.mcp_client.limits import LARGEST_MESSAGE, Budget, Slowed
 from toolgate.adapters.mcp_client.lines import Lines, TooLong
 from toolgate.log import logger
-from toolgate.shell.analysis.visible import visible
-from toolgate.shell.program import Program, program_environment
+from toolgate.sandbox.program import Program, program_environment
+from toolgate.text.visible import visible
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -12,18 +12,18 @@ from pydantic import BaseModel
 
 from toolgate.adapters.mcp_client.approvals import Approvals
 from toolgate.adapters.mcp_client.config import Grant
+from toolgate.adapters.mcp_client.connection import Link
 from toolgate.adapters.mcp_client.failures import Unavailable, failed_call
-from toolgate.adapters.mcp_client.link import Link
-from toolgate.adapters.mcp_client.offer import Offer, withheld
 from toolgate.adapters.mcp_client.results import Source, rendered, response_of
+from toolgate.adapters.mcp_client.tool_definition import Offer, withheld
 from toolgate.errors import ToolError
 from toolgate.protocol.calls import ToolDefinition
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup
 from toolgate.protocol.plan import Access, Plan
-from toolgate.runtime.redaction import mask
-from toolgate.shell.analysis.visible import visible
+from toolgate.text.redaction import mask
+from toolgate.text.visible import visible
 from toolgate.tools.foreign import ForeignTool, arguments_of
 from toolgate.tools.foreign_schema import ForeignSchema
 

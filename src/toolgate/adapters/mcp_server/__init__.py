@@ -6,14 +6,14 @@ Nothing of the MCP package is imported before one of these names is used.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from toolgate.adapters.mcp_server.desk import Desk
+    from toolgate.adapters.mcp_server.clients import Desk
     from toolgate.adapters.mcp_server.http import http_app
     from toolgate.adapters.mcp_server.server import build_server
     from toolgate.adapters.mcp_server.stdio import serve_stdio
 
 __all__ = ["Desk", "build_server", "http_app", "serve_stdio"]
 
-_PLACES = {"Desk": "desk", "build_server": "server", "http_app": "http", "serve_stdio": "stdio"}
+_PLACES = {"Desk": "clients", "build_server": "server", "http_app": "http", "serve_stdio": "stdio"}
 
 
 def __getattr__(name: str) -> Any:

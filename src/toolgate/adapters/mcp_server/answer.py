@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolgate.protocol.calls import ToolResult
-from toolgate.runtime.redaction import stored
+from toolgate.text.redaction import stored
 
 CALL_ID = "toolgate/callId"
 """The key of `_meta` with the call's id: what `toolgate undo` and the record know it by."""

@@ -13,10 +13,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolgate.adapters.mcp_server.answer import answer
-from toolgate.adapters.mcp_server.asking import Elicitation, can_ask
-from toolgate.adapters.mcp_server.desk import Desk, Seat
+from toolgate.adapters.mcp_server.approvals import Elicitation, can_ask
+from toolgate.adapters.mcp_server.clients import Desk, Seat
 from toolgate.adapters.mcp_server.live import LiveOutput, wants_log
-from toolgate.adapters.mcp_server.parking import Parking, Question, Running
+from toolgate.adapters.mcp_server.pending_calls import Parking, Question, Running
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.ids import uuid7

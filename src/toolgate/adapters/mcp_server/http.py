@@ -12,7 +12,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 
 from toolgate.adapters.mcp_server.calls import GONE
-from toolgate.adapters.mcp_server.desk import IDLE, MOST, Desk
+from toolgate.adapters.mcp_server.clients import IDLE, MOST, Desk
 from toolgate.adapters.mcp_server.lines import doubled_key
 from toolgate.adapters.mcp_server.server import build_server
 

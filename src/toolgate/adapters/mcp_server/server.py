@@ -13,7 +13,7 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 from toolgate.adapters.mcp_server.calls import Calls
-from toolgate.adapters.mcp_server.desk import Desk
+from toolgate.adapters.mcp_server.clients import Desk
 from toolgate.adapters.mcp_server.listing import described
 from toolgate.tools.text import load_text
 

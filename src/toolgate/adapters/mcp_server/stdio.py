@@ -9,9 +9,9 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from toolgate.adapters.mcp_server.desk import Desk
-from toolgate.adapters.mcp_server.pipes import Incoming, Outgoing
+from toolgate.adapters.mcp_server.clients import Desk
 from toolgate.adapters.mcp_server.server import build_server
+from toolgate.adapters.mcp_server.transport import Incoming, Outgoing
 
 
 async def serve_stdio(desk: Desk, *, stdin: int = 0, stdout: int = 1) -> None:

@@ -27,7 +27,7 @@ class Document:
 
 def read_user_file(path: Path) -> Document:
     """The user's rules; a file that is not there has none."""
-    from toolgate.workspace.config import read_config
+    from toolgate.workspace.user_config import read_config
 
     try:
         text = read_config(path)

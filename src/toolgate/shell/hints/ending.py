@@ -40,7 +40,7 @@ class Ending:
     @cached_property
     def commands(self) -> tuple[tuple[str, ...], ...]:
         """The words of every simple command in it; none of a command that is too long to be looked at here."""
-        from toolgate.shell.analysis import analyse_quickly
+        from toolgate.command.analysis import analyse_quickly
 
         plan = analyse_quickly(self.command)
         return plan.commands if plan is not None else ()

@@ -28,8 +28,8 @@ from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:
+    from toolgate.agent_commands import Native, RoutedCall
     from toolgate.protocol.calls import ToolResult
-    from toolgate.shell.commands import Native, RoutedCall
 
 
 class BashParams(BaseModel):
@@ -63,7 +63,7 @@ class BashTool(Tool[BashParams]):
         """The call that an agent command stands for."""
         if params.restart or params.background or context.workspace is None:
             return None
-        from toolgate.shell.commands import RoutedCall
+        from toolgate.agent_commands import RoutedCall
 
         outcome = parsed(params, context)
         return _rerouted(outcome, context.shell.cwd) if isinstance(outcome, RoutedCall) else None
@@ -81,8 +81,8 @@ class BashTool(Tool[BashParams]):
                 "The shell or a script of this command changed after it was planned; nothing was run.",
                 "Make the call again.",
             )
-        from toolgate.shell.commands import Native, SessionCommand, Usage
-        from toolgate.shell.commands.answer import usage_response
+        from toolgate.agent_commands import Native, SessionCommand, Usage
+        from toolgate.agent_commands.answer import usage_response
 
         outcome = parsed(params, context)
         if params.restart:
@@ -138,8 +138,8 @@ async def _run(native: Native, params: BashParams, context: ToolContext) -> Tool
 
 
 def _rerouted(routed: RoutedCall, cwd: str) -> Reroute:
-    from toolgate.shell.commands.answer import as_typed, to_bash_response
-    from toolgate.shell.router import from_root
+    from toolgate.agent_commands.answer import as_typed, to_bash_response
+    from toolgate.agent_commands.router import from_root
 
     def answer(result: ToolResult) -> ToolResponse:
         response = to_bash_response(as_typed(result, routed, arguments), routed.command)

@@ -14,8 +14,8 @@ from toolgate.protocol.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolgate.shell.analysis import CommandPlan
-    from toolgate.shell.commands import Native, Outcome
+    from toolgate.agent_commands import Native, Outcome
+    from toolgate.command.analysis import CommandPlan
     from toolgate.shell.result import SandboxReport
     from toolgate.shell.state import ShellState
     from toolgate.tools.builtin.bash import BashParams
@@ -41,7 +41,7 @@ class Steps:
 
 def parsed(params: BashParams, context: ToolContext) -> Outcome:
     """What the command line is, typed where the shell will be."""
-    from toolgate.shell.router import parse
+    from toolgate.agent_commands.router import parse
 
     shell = context.shell
     return parse(params.command, "." if params.restart else shell.cwd, shell.exists)
@@ -49,7 +49,7 @@ def parsed(params: BashParams, context: ToolContext) -> Outcome:
 
 async def plan_of(params: BashParams, context: ToolContext) -> Plan:
     """The plan of a call, in the shell as it is now."""
-    from toolgate.shell.commands import Native, RoutedCall
+    from toolgate.agent_commands import Native, RoutedCall
 
     if not params.command.strip():
         return _restart(params)
@@ -92,8 +92,9 @@ def _about_the_session(summary: str) -> Plan:
 
 async def _native(native: Native, params: BashParams, context: ToolContext) -> Plan:
     """The plan of a command of the shell. A long one is analysed in a thread, so that the event loop goes on."""
-    from toolgate.shell.analysis import analyse, analyse_quickly, surroundings
+    from toolgate.command.analysis import analyse, analyse_quickly
     from toolgate.shell.checks import check_command
+    from toolgate.shell.surroundings import surroundings
 
     workspace, command = context.require_workspace(), native.command
     check_command(command, _LARGEST_COMMAND)
@@ -118,8 +119,8 @@ def _described(
     report: SandboxReport,
     shell: tuple[ShellState, str, dict[str, str | None]],
 ) -> Plan:
-    from toolgate.shell.analysis import request_detail, request_summary
-    from toolgate.shell.scripts import read_script
+    from toolgate.command.analysis import request_detail, request_summary
+    from toolgate.shell.approved_scripts import read_script
 
     workspace, command = context.require_workspace(), native.command
     state, cwd, changes = shell

@@ -12,7 +12,7 @@ from toolgate.tools.builtin.bash_whole import Whole, keep_whole
 from toolgate.tools.context import ToolContext
 
 if TYPE_CHECKING:
-    from toolgate.shell.commands import SessionCommand
+    from toolgate.agent_commands import SessionCommand
     from toolgate.shell.result import CommandResult
 
 
@@ -23,7 +23,7 @@ async def run_session_command(command: SessionCommand, timeout_ms: int, context:
 
 
 async def _run(command: SessionCommand, timeout_ms: int, context: ToolContext) -> tuple[CommandResult, Whole | None]:
-    from toolgate.shell.commands import list_tools
+    from toolgate.agent_commands import list_tools
     from toolgate.shell.result import CommandResult
 
     if command.command == "jobs":
@@ -38,7 +38,7 @@ async def _run(command: SessionCommand, timeout_ms: int, context: ToolContext) -
 
 async def _jobs(arguments: dict[str, Any], seconds: float, context: ToolContext) -> tuple[CommandResult, Whole | None]:
     """A `jobs` command, which waits no longer than the call may take; a job that is not known is exit code 1."""
-    from toolgate.shell.commands import run_jobs
+    from toolgate.agent_commands import run_jobs
     from toolgate.shell.result import CommandResult
 
     jobs = context.shell.jobs

@@ -17,8 +17,8 @@ from toolgate.tools.builtin.write_file import DRY_RUN, LONGEST_SHOWN_DIFF, origi
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
-from toolgate.workspace.known import KnownFiles
 from toolgate.workspace.oserrors import quote
+from toolgate.workspace.seen_files import KnownFiles
 
 if TYPE_CHECKING:
     from toolgate.workspace.edit import Edit, Edited

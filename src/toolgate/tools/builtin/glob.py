@@ -19,7 +19,7 @@ from toolgate.workspace import Stop, Workspace, in_thread
 from toolgate.workspace.oserrors import quote
 
 if TYPE_CHECKING:
-    from toolgate.workspace.find import Files
+    from toolgate.search.python_glob import Files
 
 SECONDS = 8.0
 """How long one call may walk."""
@@ -76,10 +76,10 @@ class GlobTool(Tool[GlobParams]):
 
 
 def _find(stop: Stop, workspace: Workspace, params: GlobParams, output_dir: str, ripgrep: str | None) -> Files:
-    from toolgate.shell import files
-    from toolgate.shell.following import Bounds
-    from toolgate.workspace.find import Pattern, alternatives
-    from toolgate.workspace.globs import GlobError
+    from toolgate.process.streaming import Bounds
+    from toolgate.search import glob_search as files
+    from toolgate.search.globs import GlobError
+    from toolgate.search.python_glob import Pattern, alternatives
 
     bounds = Bounds(deadline=time.monotonic() + SECONDS, check=stop.check)
     if "\0" in params.pattern:

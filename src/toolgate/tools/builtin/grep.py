@@ -63,7 +63,7 @@ class GrepTool(Tool[GrepParams]):
 
     async def execute(self, params: GrepParams, context: ToolContext) -> ToolResponse:
         """Search, with ripgrep or without."""
-        from toolgate.shell.searching import Job, run
+        from toolgate.search.grep_search import Job, run
 
         workspace = context.require_workspace()
         relative = workspace.relative(params.path)

@@ -17,7 +17,7 @@ from toolgate.workspace import Stop, Workspace, in_thread
 from toolgate.workspace.oserrors import quote
 
 if TYPE_CHECKING:
-    from toolgate.workspace.listing import Listing
+    from toolgate.search.listing import Listing
 
 SECONDS = 8.0
 """How long one call may look at a directory."""
@@ -64,7 +64,7 @@ class ListFilesTool(Tool[LsParams]):
 
 
 def _list(stop: Stop, workspace: Workspace, params: LsParams) -> Listing:
-    from toolgate.workspace.listing import list_directory
+    from toolgate.search.listing import list_directory
 
     fd = workspace.open_dir(params.path)
     try:

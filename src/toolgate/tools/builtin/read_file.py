@@ -12,8 +12,8 @@ from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
-from toolgate.workspace.known import KnownFiles
 from toolgate.workspace.oserrors import quote
+from toolgate.workspace.seen_files import KnownFiles
 
 if TYPE_CHECKING:
     from toolgate.workspace.read import Window

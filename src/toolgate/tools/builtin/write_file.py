@@ -13,11 +13,11 @@ from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
-from toolgate.workspace.known import KnownFiles
 from toolgate.workspace.oserrors import quote
+from toolgate.workspace.seen_files import KnownFiles
 
 if TYPE_CHECKING:
-    from toolgate.workspace.entries import Origin
+    from toolgate.workspace.journal_entries import Origin
     from toolgate.workspace.overwrite import Overwrite
 
 LONGEST_SHOWN_DIFF = 16_000
@@ -93,7 +93,7 @@ class FileWriteTool(Tool[FileWriteParams]):
 def origin_of(context: ToolContext, tool: str) -> Origin:
     """Which call a change belongs to, for the journal."""
     from toolgate.protocol.ids import uuid7
-    from toolgate.workspace.entries import Origin
+    from toolgate.workspace.journal_entries import Origin
 
     session = context.session_id or ""
     return Origin(session_id=session, turn_id=context.turn_id, call_id=context.call_id, tool=tool, run=uuid7())

@@ -1,0 +1,96 @@
+"""How a turn ends: what was done about whatever happened, and the words for it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from toolgate.agent.events import TurnDone, TurnFailed
+from toolgate.agent.handoff import Luggage
+from toolgate.agent.turn import Stopped, Turn
+from toolgate.errors import ModelError, SessionError, SessionFenced, StoreError, ToolgateError
+from toolgate.log import logger
+from toolgate.runtime.tracing import span
+from toolgate.sessions import Lease, SessionStore, Usage
+from toolgate.sessions.types import TurnStatus
+
+CANCELLED = "CANCELLED"
+STORE_ERROR = "STORE_ERROR"
+"""The store did not take what the turn did: its end is stored later, so it is told before it is in the log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a turn ended."""
+
+    status: TurnStatus
+    code: str = ""
+    message: str = ""
+    cause: BaseException | None = None
+    """What has to be raised on, once everything is in order."""
+
+
+async def play(turn: Turn) -> Ending:
+    """Play a turn to its end, whatever that is; raises nothing."""
+    with span(
+        "invoke_agent", turn.agent, gen_ai__agent__name=turn.agent, gen_ai__conversation__id=turn.session_id
+    ) as seen:
+        ending = await _play(turn)
+        if ending.status != "done":
+            seen.failed(ending.code)
+        return ending
+
+
+async def _play(turn: Turn) -> Ending:
+    try:
+        await turn.rounds()
+    except Stopped:
+        return Ending(status="cancelled", code=CANCELLED, message="The turn was cancelled.")
+    except asyncio.CancelledError as error:
+        turn.stop()
+        return Ending(status="cancelled", code=CANCELLED, message="The turn was cancelled.", cause=error)
+    except ModelError as error:
+        return Ending(status="failed", code=error.code, message=error.message)
+    except SessionFenced as error:
+        return Ending(status="failed", code="SESSION_FENCED", message=str(error))
+    except (StoreError, SessionError) as error:
+        return Ending(status="failed", code=STORE_ERROR, message=str(error))
+    except Exception as error:  # noqa: BLE001 - whatever breaks, the turn ends in the record and the session goes on
+        logger("agent").error("turn_failed", error=type(error).__name__, exc_info=error)
+        return Ending(status="failed", code="INTERNAL_ERROR", message=f"The turn failed ({type(error).__name__}).")
+    return Ending(status="done")
+
+
+async def close(
+    sessions: SessionStore, lease: Lease, turn_id: str, ending: Ending, luggage: Luggage | None = None
+) -> Ending:
+    """Write the end down and give the session back; raises nothing.
+
+    `STORE_ERROR`: it is not written yet. One that failed for that reason is not tried here: whoever watches is told
+    first, and does not wait for a database that is locked or full.
+    """
+    if ending.code == STORE_ERROR:
+        return ending
+    said: dict[str, Any] = {"code": ending.code, "error": ending.message}
+    carried = None if luggage is None else luggage.all()
+    if carried is not None:
+        said["carried"] = carried
+    try:
+        # at once: whoever hears that the turn has ended may begin the next one
+        await sessions.finish_turn(lease, turn_id, ending.status, release=True, **said)
+        if luggage is not None:
+            luggage.kept(carried)
+        return ending
+    except SessionFenced as error:
+        return Ending(status="failed", code="SESSION_FENCED", message=str(error), cause=ending.cause)
+    except ToolgateError as error:
+        return Ending(status="failed", code=STORE_ERROR, message=str(error), cause=ending.cause)
+
+
+def last_event(ending: Ending, turn: Turn, turn_id: str) -> TurnDone | TurnFailed:
+    """What whoever iterates over the turn hears last."""
+    if ending.status != "done":
+        return TurnFailed(code=ending.code, message=ending.message)
+    usage = Usage(input_tokens=turn.tally.input_tokens, output_tokens=turn.tally.output_tokens)
+    return TurnDone(turn_id=turn_id, usage=usage, context_tokens=turn.tally.context_tokens)

@@ -1,0 +1,82 @@
+"""`jobs`: the commands that run in the background."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from toolgate.agent_commands.arguments import AgentCommand, Arguments, UsageError
+from toolgate.agent_commands.outcome import SessionCommand
+
+if TYPE_CHECKING:
+    from toolgate.shell.jobs import JobInfo, Jobs
+    from toolgate.shell.result import CommandResult
+
+_VERBS = ("output", "wait", "stop", "keep")
+_KEEP = re.compile(
+    r"[ \t]+keep(?=[ \t]|$)(?:[ \t]+--after(?:=|[ \t]+)([1-9][0-9]{0,5})(?=[ \t]|$))?(?:[ \t]+--(?=[ \t]|$))?[ \t]*"
+)
+_LONGEST_WAIT = 600
+
+
+def kept(rest: str) -> tuple[str, int | None] | None:
+    """The command behind `jobs keep`, and the seconds that it may take before it becomes a job; None: it is not that.
+
+    As behind `bash`, everything that follows is the command: pipes, lists and redirections are a part of it.
+    """
+    match = _KEEP.match(rest)
+    if match is None or not rest[match.end() :].strip() or rest[match.end() :].startswith("-"):
+        return None
+    return rest[match.end() :], int(match[1]) if match[1] else None
+
+
+def _build(given: Arguments, _: str) -> SessionCommand:
+    if not given.operands:
+        given.exactly("")
+        return SessionCommand(command="jobs", arguments={"action": "list"})
+    if given.operands[0] not in _VERBS:
+        raise UsageError(f"'{given.operands[0]}' is none of {', '.join(_VERBS)}")
+    if given.operands[0] == "keep":
+        raise UsageError("keep needs a command of the shell, and --after a whole number of seconds")
+    action, job = given.exactly(f"{given.operands[0]} <id>")
+    arguments: dict[str, Any] = {"action": action, "id": job}
+    if "--timeout" in given.options:
+        if action != "wait":
+            raise UsageError("--timeout is for 'jobs wait' only")
+        arguments["timeout"] = min(given.number("--timeout", 0), _LONGEST_WAIT)
+    return SessionCommand(command="jobs", arguments=arguments)
+
+
+JOBS = AgentCommand(
+    name="jobs",
+    synopsis="jobs [output <id> | wait <id> [--timeout SECONDS] | stop <id> | keep [--after SECONDS] <command>]",
+    build=_build,
+    help_file=__file__,
+    valued=frozenset({"--timeout", "--after"}),
+)
+
+
+async def run_jobs(jobs: Jobs, arguments: dict[str, Any]) -> CommandResult:
+    """Carry out a `jobs` command on a session's jobs; a job that is not known is a `ToolError`."""
+    from toolgate.shell.result import CommandResult
+
+    action = arguments["action"]
+    if action == "list":
+        lines = [_line(info) for info in jobs.list()]
+        return CommandResult("".join(lines) or "There are no background jobs.\n", "", 0)
+    job = arguments["id"]
+    if action == "output":
+        return CommandResult(*jobs.output(job), 0)
+    if action == "wait":
+        info = await jobs.wait(job, arguments.get("timeout", _LONGEST_WAIT))
+        late = f"{job} still runs; wait again with: jobs wait {job}\n" if info.running else ""
+        stdout, stderr = jobs.output(job)
+        return CommandResult(stdout, stderr + late, 0 if info.running else info.exit_code)
+    return CommandResult(_line(await jobs.stop(job)), "", 0)
+
+
+def _line(info: JobInfo) -> str:
+    ended = "stopped" if info.exit_code is None else f"ended with exit code {info.exit_code}"
+    state = "running" if info.running else ended
+    size = info.stdout_bytes + info.stderr_bytes
+    return f"{info.id}  {state}  {info.seconds:.0f} s  {size} bytes of output  {info.command}\n"

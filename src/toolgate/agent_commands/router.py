@@ -1,0 +1,231 @@
+"""Routing: what a command line is, and the two handlers that run it."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from toolgate.agent_commands import COMMANDS, Native, Outcome, RoutedCall, SessionCommand, Usage, kept, run_jobs
+from toolgate.agent_commands.answer import as_typed, to_bash_response
+from toolgate.agent_commands.arguments import AgentCommand, UsageError, sort_words
+from toolgate.agent_commands.bash import SYNOPSIS, help_text
+from toolgate.command.line import Line, first_word, read_line
+from toolgate.errors import ToolError
+from toolgate.protocol.calls import ToolCall, ToolResult
+from toolgate.protocol.ids import uuid7
+
+if TYPE_CHECKING:
+    from toolgate.shell.result import CommandResult
+
+_FIRST = re.compile(r"\s*([a-z]+)(?=[\s;&|<>()]|$)")
+_NO_WORD = re.compile(r"(?:[ \t]|\\\n)*(?:$|[\n;&|<>()#])")
+_MOST_UNWRAPPED = 16
+"""How many `bash` and `jobs keep` may stand before one another."""
+_HELP = frozenset({"-h", "--help"})
+Exists = Callable[[str], bool]
+
+
+def _nothing_exists(_: str) -> bool:
+    return False
+
+
+def parse(command_line: str, cwd: str = ".", exists: Exists = _nothing_exists, depth: int = 0) -> Outcome:
+    """What `command_line` is, typed in the directory `cwd` (relative to the root).
+
+    Pure: `exists` is asked whether a file is there, with a path relative to the root or an absolute one.
+    """
+    for unwrapped in range(depth, _MOST_UNWRAPPED):
+        first = _FIRST.match(command_line)
+        word = first.group(1) if first else ""
+        if first is not None and word == "bash":
+            inner = _unwrapped(command_line[first.end() :], cwd, exists)
+            if inner is None:
+                return Native(command=command_line)
+            if isinstance(inner, Usage):
+                return inner
+            command_line = inner
+        elif first is not None and word == "jobs" and (keeping := kept(command_line[first.end() :])) is not None:
+            return _kept(*keeping, cwd, exists, unwrapped + 1)
+        elif word in COMMANDS:
+            return _agent_command(COMMANDS[word], command_line, cwd)
+        else:
+            return Native(command=command_line)
+    return Native(command=command_line)
+
+
+def _kept(command: str, after: int | None, cwd: str, exists: Exists, depth: int) -> Outcome:
+    inner = parse(command, cwd, exists, depth)
+    if isinstance(inner, Native):
+        return replace(inner, keep=True, after=after)
+    return _mistake(COMMANDS["jobs"], "keep needs a command of the shell, not one of this runtime")
+
+
+def _unwrapped(rest: str, cwd: str, exists: Exists) -> str | Usage | None:
+    """The command behind `bash`, or None if that is the real bash."""
+    if not rest.strip():
+        return Usage(command="bash", exit_code=2, text=f"Usage: {SYNOPSIS}\n")
+    if rest.rstrip().lstrip(" \t") in _HELP:
+        return Usage(command="bash", exit_code=0, text=help_text())
+    word = None if _NO_WORD.match(rest) else first_word(rest)
+    if word is None or not word.known or word.text.startswith(("-", "+")):
+        return None
+    path = word.text if word.text.startswith("/") else posixpath.normpath(posixpath.join(cwd, word.text))
+    return None if word.text and exists(path) else rest.lstrip(" \t")
+
+
+def _agent_command(command: AgentCommand, command_line: str, cwd: str) -> Outcome:
+    line = read_line(command_line.lstrip())
+    if line.operator or (line.content is not None and not command.feeds):
+        return Native(command=command_line, hint=_hint(command, line))
+    if line.problem:
+        return _mistake(command, line.problem)
+    if _asks_for_help(line):
+        return Usage(command=command.name, exit_code=0, text=command.help)
+    try:
+        return command.build(sort_words(line, command.valued, command.flags), cwd)
+    except UsageError as error:
+        return _mistake(command, str(error))
+
+
+def _asks_for_help(line: Line) -> bool:
+    for word in line.words[1:]:
+        if word.text == "--" and not word.quoted:
+            return False
+        if word.text in _HELP and not word.quoted:
+            return True
+    return False
+
+
+def _mistake(command: AgentCommand, problem: str) -> Usage:
+    text = f"{command.name}: {problem}.\nUsage: {command.synopsis}\n"
+    return Usage(command=command.name, exit_code=2, text=text)
+
+
+def _hint(command: AgentCommand, line: Line) -> str:
+    """How to say it as an agent command, where that is what was probably meant."""
+    if command.name == "read":
+        piped = line.operator.startswith("|") and len(line.words) > 1 and not line.words[1].text.startswith("-")
+        path = line.words[1].raw if piped else ""
+        return (
+            f"toolgate: in a pipe 'read' is the shell's own; for part of a file use: read {path} --limit N\n"
+            if piped
+            else ""
+        )
+    if command.name == "jobs" or not line.operator:
+        return ""
+    return f"toolgate: '{command.name}' is an agent command only where it stands alone; run it on its own\n"
+
+
+class Session(Protocol):
+    """Anything that runs commands. MAY have `cwd` (relative to the root), `exists(path)` and `jobs`.
+
+    `jobs keep` needs an `execute` that takes `timeout` and `to_background`.
+    """
+
+    async def execute(self, command: str) -> CommandResult:
+        """Run one."""
+        ...
+
+
+class BashWrapperHandler:
+    """Runs command lines in a session; `bash <command>` is `<command>`."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def execute(self, command_line: str) -> CommandResult:
+        """Unwrap and run; agent commands are left to the shell."""
+        first = _FIRST.match(command_line)
+        while first is not None and first.group(1) == "bash":
+            inner = _unwrapped(command_line[first.end() :], _cwd(self._session), _exists(self._session))
+            if isinstance(inner, Usage):
+                return _usage(inner)
+            if inner is None:
+                break
+            command_line = inner
+            first = _FIRST.match(command_line)
+        return await self._session.execute(command_line)
+
+
+Dispatch = Callable[[ToolCall], Awaitable[ToolResult]]
+
+
+class CommandRouter:
+    """Runs command lines: agent commands as calls of their tools, everything else in the session."""
+
+    def __init__(self, session: Session, dispatch: Dispatch) -> None:
+        self._session = session
+        self._dispatch = dispatch
+
+    async def execute(self, command_line: str) -> CommandResult:
+        """Route and run one command line."""
+        outcome = parse(command_line, _cwd(self._session), _exists(self._session))
+        if isinstance(outcome, Usage):
+            return _usage(outcome)
+        if isinstance(outcome, RoutedCall):
+            return await self._call(outcome)
+        if isinstance(outcome, SessionCommand):
+            return await self._session_command(outcome, command_line)
+        result = await self._run(outcome)
+        return replace(result, stderr=result.stderr + outcome.hint) if outcome.hint else result
+
+    async def _run(self, native: Native) -> CommandResult:
+        execute: Any = self._session.execute
+        options = {"timeout": native.after, "to_background": True}
+        result: CommandResult = await execute(native.command, **(options if native.keep else {}))
+        return result
+
+    async def _call(self, routed: RoutedCall) -> CommandResult:
+        arguments = from_root(routed)
+        call = ToolCall(id=uuid7(), name=routed.tool_name, arguments=json.dumps(arguments))
+        return _result(as_typed(await self._dispatch(call), routed, arguments), routed.command)
+
+    async def _session_command(self, command: SessionCommand, command_line: str) -> CommandResult:
+        jobs = getattr(self._session, "jobs", None)
+        if command.command == "jobs" and jobs is not None:
+            try:
+                return await run_jobs(jobs, command.arguments)
+            except ToolError as error:
+                return _make("", f"{error.message} {error.next_step}".strip() + "\n", 1)
+        arguments = json.dumps({"command": command_line})
+        return _result(await self._dispatch(ToolCall(id=uuid7(), name="Bash", arguments=arguments)), "")
+
+
+def from_root(routed: RoutedCall) -> dict[str, Any]:
+    """The arguments for a dispatcher that knows no directory but the root."""
+    path = routed.arguments.get("path")
+    if path is None or routed.cwd == "." or path.startswith("/") or not path:
+        return routed.arguments
+    return {**routed.arguments, "path": posixpath.join(routed.cwd, path)}
+
+
+def _result(result: ToolResult, command: str) -> CommandResult:
+    data = result.response.data
+    if not command and "exit_code" in data:
+        return _make(str(data.get("stdout", "")), str(data.get("stderr", "")), data["exit_code"])
+    data = to_bash_response(result, command).data
+    return _make(data["stdout"], data["stderr"], data["exit_code"])
+
+
+def _usage(usage: Usage) -> CommandResult:
+    return _make(usage.text, "", 0) if usage.exit_code == 0 else _make("", usage.text, usage.exit_code)
+
+
+def _make(stdout: str, stderr: str, exit_code: int | None) -> CommandResult:
+    from toolgate.shell.result import CommandResult
+
+    return CommandResult(stdout, stderr, exit_code)
+
+
+def _cwd(session: Session) -> str:
+    cwd = getattr(session, "cwd", ".")
+    return cwd if isinstance(cwd, str) else "."
+
+
+def _exists(session: Session) -> Exists:
+    exists = getattr(session, "exists", None)
+    return exists if callable(exists) else _nothing_exists

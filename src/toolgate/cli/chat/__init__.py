@@ -1,0 +1,1 @@
+"""`toolgate chat`: the terminal chat. Start reading with `command.py`, then `terminal.py`."""

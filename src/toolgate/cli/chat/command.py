@@ -1,0 +1,102 @@
+"""Talk to the agent at the terminal; or, with --print, let it answer one message and leave.
+
+Without a terminal, every line of stdin is a message. Exit code: 0; 1 if the last turn failed; 130 after Ctrl-C with
+--print. What a call may do is decided by the mode, the policy and you; with --print nobody can be asked, and what asks
+is denied.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from toolgate.cli.guard import UsageError
+from toolgate.cli.parser import add_root
+
+if TYPE_CHECKING:
+    from toolgate.settings import Settings
+
+LATEST = ""
+"""What `--resume` without an id means."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("--coding", action="store_true", help="new sessions may use files and commands (coding mode)")
+    parser.add_argument(
+        "--model", metavar="NAME", help="offline, openai:NAME, anthropic:NAME, or a name (claude… is Anthropic's)"
+    )
+    add_root(parser)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--resume", nargs="?", const=LATEST, metavar="ID", help="go on with a session; without an id, choose one"
+    )
+    which.add_argument("--continue", dest="latest", action="store_true", help="go on with this project's last session")
+    parser.add_argument(
+        "-p", "--print", nargs="?", const="-", metavar="MESSAGE", help="answer this and leave; without it, read stdin"
+    )
+    parser.add_argument("--json", action="store_true", help="with --print: print every event as JSON, one a line")
+    parser.add_argument(
+        "--yes", action="store_true", help="with --print: allow what asks and stays in the sandbox or the project"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """One answer, a conversation at the terminal, or one through a pipe."""
+    if args.print is not None:
+        _hurry()
+        from toolgate.cli.chat.print_mode import answer
+
+        return answer(args, _message(args.print))
+    if args.json or args.yes:
+        raise UsageError(f"{'--json' if args.json else '--yes'} goes with --print MESSAGE")
+    if is_terminal():
+        from toolgate.cli.chat.terminal import converse
+    else:
+        from toolgate.cli.chat.plain import converse
+    return converse(args)
+
+
+def _hurry() -> None:
+    """Leave out of the start what it does not need."""
+    gc.disable()  # everything that is made until the first event stays: looking for what does not takes time
+    # pydantic would read a file of every installed package in search of plugins
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
+
+def is_terminal() -> bool:
+    """Whether a person sits at a terminal that can do more than print lines, and its packages are there."""
+    import importlib.util
+
+    capable = os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+    packages = all(map(importlib.util.find_spec, ("rich", "prompt_toolkit")))
+    return sys.stdin.isatty() and sys.stdout.isatty() and capable and packages
+
+
+def settings_for(args: argparse.Namespace) -> Settings:
+    """The settings with what the command line says, and the model completed."""
+    from toolgate.compose import settings_with_model
+    from toolgate.settings import Settings
+
+    settings = Settings()
+    changes: dict[str, object] = {}
+    if args.root is not None:
+        changes["workspace"] = settings.workspace.model_copy(update={"root": args.root})
+    if args.coding:
+        changes["session"] = settings.session.model_copy(update={"coding_enabled": True})
+    return settings_with_model(settings.model_copy(update=changes), args.model)
+
+
+def _message(given: str) -> str:
+    text = given
+    if given == "-":
+        try:
+            text = sys.stdin.buffer.read().decode()
+        except UnicodeDecodeError as error:
+            raise UsageError(f"stdin is not UTF-8 (byte {error.start})") from None
+    if not text.strip():
+        raise UsageError("the message is empty")
+    return text

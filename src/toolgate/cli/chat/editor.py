@@ -1,0 +1,109 @@
+"""Where messages come from at a terminal: an editor with history, completion and many lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.completion import Completer, Completion
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.styles import Style
+
+from toolgate.cli.chat.slash_commands import COMMANDS
+from toolgate.cli.sh.line_source import End
+
+if TYPE_CHECKING:
+    from prompt_toolkit.completion import CompleteEvent
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
+    from prompt_toolkit.key_binding import KeyPressEvent
+
+_STYLE = Style.from_dict({"bottom-toolbar": "noreverse ansibrightblack", "prompt": "ansicyan bold"})
+
+
+class SlashCompleter(Completer):
+    """Completes the commands of the chat."""
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """The commands that begin as the line does."""
+        text = document.text
+        if text.startswith("/") and not any(blank in text for blank in " \n"):
+            for name, (_, summary) in COMMANDS.items():
+                if name.startswith(text):
+                    yield Completion(name, start_position=-len(text), display_meta=summary)
+
+
+class Editor:
+    """The prompt. Enter sends, Alt-Enter begins another line, what is pasted stays as it is."""
+
+    def __init__(
+        self, toolbar: Callable[[], StyleAndTextTuples], expand: Callable[[], None], past: Iterable[str]
+    ) -> None:
+        """`expand` shows the last call whole (Ctrl-O); `past` are messages of earlier, the oldest first."""
+        self._history = history = InMemoryHistory(list(past))
+        self._again = False
+        self._session: PromptSession[str] = PromptSession(
+            history=history,
+            multiline=True,
+            completer=SlashCompleter(),
+            complete_while_typing=True,
+            key_bindings=_bindings(expand),
+            prompt_continuation=[("class:prompt", "· ")],
+            bottom_toolbar=toolbar,
+            style=_STYLE,
+            enable_open_in_editor=False,
+            reserve_space_for_menu=6,
+        )
+
+    def remember(self, text: str) -> None:
+        """The arrow keys find it, although it was not written here."""
+        self._history.append_string(text)
+
+    async def next(self, typed: str = "") -> str:
+        """What the person wrote; raises `End` for Ctrl-D, or for Ctrl-C twice in a row on an empty line."""
+        try:
+            text = await self._session.prompt_async([("class:prompt", "❯ ")], default=typed)
+        except KeyboardInterrupt:
+            empty = not self._session.default_buffer.text
+            if self._again and empty:
+                raise End from None
+            self._again = empty
+            raise Interrupted(last=empty) from None
+        except EOFError:
+            raise End from None
+        self._again = False
+        return text
+
+
+class Interrupted(Exception):
+    """Ctrl-C at the prompt: the line is forgotten."""
+
+    def __init__(self, *, last: bool) -> None:
+        super().__init__()
+        self.last = last
+        """Whether another one leaves."""
+
+
+def _bindings(expand: Callable[[], None]) -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _send(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.complete_state is not None and buffer.complete_state.current_completion is not None:
+            buffer.apply_completion(buffer.complete_state.current_completion)
+        elif buffer.text.strip():
+            buffer.validate_and_handle()
+
+    @keys.add("escape", "enter")
+    def _another_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    @keys.add("c-o")
+    async def _expand(_event: KeyPressEvent) -> None:
+        await run_in_terminal(expand)
+
+    return keys

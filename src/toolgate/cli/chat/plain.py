@@ -1,0 +1,139 @@
+"""The chat without a terminal that can draw: every line is a message, answers are plain text."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from toolgate.cli.approve import terminal_approver
+from toolgate.cli.chat.command import LATEST, settings_for
+from toolgate.cli.chat.conversation import Conversation, conversation_for
+from toolgate.cli.chat.headless import Headless, complain
+from toolgate.cli.chat.slash_commands import SlashCommands
+from toolgate.cli.guard import UsageError, run_until_signalled
+from toolgate.cli.sh.line_source import End, Plain
+from toolgate.cli.visible import prose, visible
+from toolgate.errors import ToolgateError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from toolgate.protocol.calls import ToolResult
+
+
+def converse(args: argparse.Namespace) -> int:
+    """Answer line by line until the end of stdin."""
+    if args.resume == LATEST:
+        raise UsageError("--resume needs an id here; toolgate sessions list shows them")
+    return run_until_signalled(_converse(args))
+
+
+async def _converse(args: argparse.Namespace) -> int:
+    from toolgate.compose import assemble
+    from toolgate.models import model_of
+
+    settings = settings_for(args)
+    approver = terminal_approver() or Headless(yes=False, policy_file=settings.policy_file)
+    async with assemble(settings, model=model_of(settings.model), approver=approver) as stack:
+        conversation = await conversation_for(stack, args)
+        return await PlainChat(conversation).talk(Lines(sys.stdin.fileno(), "> " if _person() else ""))
+
+
+class Lines(Plain):
+    """Messages, one a line."""
+
+    async def next(self) -> str:
+        """The next line."""
+        line = await self._line(self._prompt)
+        if line is None:
+            raise End
+        return line
+
+
+class PlainChat:
+    """Answers on stdout; calls and what goes wrong on stderr."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._commands = SlashCommands(conversation, self)
+        self._results: list[ToolResult] = []
+        self._failed = False
+
+    async def talk(self, lines: Lines) -> int:
+        """One line after the other; 1 if the last turn failed."""
+        while True:
+            try:
+                line = await lines.next()
+                if self._commands.knows(line):
+                    await self._commands.run(line)
+                elif line.strip():
+                    await self._turn(line)
+            except End:
+                return int(self._failed)
+
+    async def _turn(self, text: str) -> None:
+        self._failed = False
+        open_line = False
+        try:
+            async for event in await self._conversation.send(text):
+                if type(event).__name__ == "TextChunk":
+                    open_line = self._say(event)
+                else:
+                    open_line = self._end_line(open_line)
+                    self._happened(event)
+        except ToolgateError as error:
+            self._failed = True
+            complain(str(error))
+        self._end_line(open_line)
+
+    def _say(self, event: Any) -> bool:
+        text = prose(event.content) if sys.stdout.isatty() else event.content
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return not text.endswith("\n")
+
+    def _end_line(self, is_open: bool) -> bool:
+        if is_open:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+        return False
+
+    def _happened(self, event: Any) -> None:
+        from toolgate.cli.chat.tool_card import telling
+
+        name = type(event).__name__
+        if name == "ToolCallInfo":
+            self.say(f"[{visible(event.tool_name, keep='')} {telling(event.arguments)}]")
+        elif name == "ToolDenied":
+            self.say(f"[denied: {event.message} {event.next_action}]")
+        elif name == "ToolResultInfo":
+            self._results.append(event.result)
+            if event.result.is_error:
+                self.say(f"[{event.result.response.error.code.value}: {prose(event.result.message)}]")
+        elif name == "TurnDone":
+            self._conversation.count(event)
+        elif name == "TurnFailed":
+            self._failed = True
+            complain(f"{event.code}: {event.message}")
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print lines of the chat's own."""
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+
+    def show_call(self, number: int | None) -> None:
+        """Print all of a call's output."""
+        wanted = len(self._results) if number is None else number
+        if not 1 <= wanted <= len(self._results):
+            self.say("There is no such call.")
+            return
+        self.say(visible(self._results[wanted - 1].output))
+
+    async def recall(self) -> None:
+        """Say which session it is."""
+        session = self._conversation.session
+        self.say(f"Going on with {session.id if session else 'nothing'}.")
+
+
+def _person() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()

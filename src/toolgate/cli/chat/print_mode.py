@@ -1,0 +1,134 @@
+"""`toolgate chat --print`: one message, one answer, for scripts."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from toolgate.agent.events import AgentEvent, TextChunk, ToolCallInfo, TurnFailed
+from toolgate.cli.chat.command import settings_for
+from toolgate.cli.chat.conversation import Conversation, conversation_for
+from toolgate.cli.chat.headless import Headless, complain
+from toolgate.cli.guard import UsageError, run_until_signalled
+
+if TYPE_CHECKING:
+    import argparse
+
+    from toolgate.compose import Stack
+
+
+def answer(args: argparse.Namespace, message: str) -> int:
+    """Take one turn and print it; 0 if it ended well."""
+    if args.resume == "":
+        raise UsageError("--resume needs an id here; toolgate sessions list shows them")
+    return run_until_signalled(_answer(args, message))
+
+
+async def _answer(args: argparse.Namespace, message: str) -> int:
+    from toolgate.compose import assemble
+    from toolgate.models import model_of
+    from toolgate.models.sdk import SdkModel
+
+    settings = settings_for(args)
+    model = model_of(settings.model)
+    approver = Headless(yes=args.yes, policy_file=settings.policy_file)
+    async with assemble(settings, model=model, approver=approver, live_output=args.json) as stack:
+        if args.yes:
+            _check_sandbox(stack)
+        conversation = await conversation_for(stack, args)
+        session = await conversation.ensured()
+        if isinstance(model, SdkModel):
+            model.warm()  # not sooner: importing beside another import takes longer than one after the other
+        writer: _Json | _Text = _Json(sys.stdout.write, sys.stdout.flush) if args.json else _Text(sys.stdout.write)
+        writer.begin(conversation)
+        async for event in stack.loop.handle_message(session.id, message):
+            if not gc.isenabled():
+                gc.freeze()
+                gc.enable()
+            writer.show(event)
+        return writer.end()
+
+
+def _check_sandbox(stack: Stack) -> None:
+    """What nobody looks at must be confined."""
+    from toolgate.shell import ShellSession
+
+    report = ShellSession(stack.workspace, settings=stack.settings).sandbox()
+    if report.layer == "off" or report.unconfined:
+        why = ", ".join(report.unconfined) or "it is switched off"
+        raise UsageError(f"--yes needs a sandbox that confines commands ({why}); toolgate doctor says what is missing")
+
+
+class _Text:
+    """The last thing that the model says goes to stdout; what goes wrong to stderr."""
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self._write = write
+        self._text = ""
+        self._failed = False
+
+    def begin(self, conversation: Conversation) -> None:
+        """Nothing is said yet."""
+
+    def show(self, event: AgentEvent) -> None:
+        """Keep the text of the message that is being said."""
+        if isinstance(event, TextChunk):
+            self._text += event.content
+        elif isinstance(event, ToolCallInfo):
+            self._text = ""
+        elif isinstance(event, TurnFailed):
+            self._failed = True
+            complain(f"{event.code}: {event.message}")
+
+    def end(self) -> int:
+        """Print the answer."""
+        text = self._text
+        if sys.stdout.isatty():
+            from toolgate.cli.visible import visible
+
+            text = visible(text)
+        if text:
+            self._write(text if text.endswith("\n") else text + "\n")
+        return int(self._failed)
+
+
+class _Json:
+    """Every event, as it comes, one a line."""
+
+    def __init__(self, write: Callable[[str], object], flush: Callable[[], object]) -> None:
+        self._write, self._flush = write, flush
+        self._failed = False
+
+    def begin(self, conversation: Conversation) -> None:
+        """Which session this is."""
+        session = conversation.session
+        assert session is not None
+        self._line(
+            {
+                "type": "session",
+                "session_id": session.id,
+                "mode": session.mode.value,
+                "model": conversation.model_name,
+                "project": session.project,
+            }
+        )
+
+    def show(self, event: AgentEvent) -> None:
+        """Print it."""
+        from toolgate.cli.chat.json_events import as_object
+
+        value = as_object(event)
+        self._failed = self._failed or value["type"] == "turn_failed"
+        self._line(value)
+
+    def end(self) -> int:
+        """Everything is printed."""
+        return int(self._failed)
+
+    def _line(self, value: dict[str, Any]) -> None:
+        from toolgate.cli.chat.json_events import as_line
+
+        self._write(as_line(value) + "\n")
+        self._flush()

@@ -1,0 +1,169 @@
+"""The commands of the chat itself: they begin with a slash. Nothing that a model says is one."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from toolgate.cli.guard import UsageError
+from toolgate.cli.sessions.find import find, short
+from toolgate.cli.sessions.listing import age
+from toolgate.cli.sh.line_source import End
+from toolgate.cli.visible import visible
+from toolgate.errors import ToolError, ToolgateError, UndoRefused
+from toolgate.protocol.modes import ToolMode
+
+if TYPE_CHECKING:
+    from toolgate.cli.chat.conversation import Conversation
+
+COMMANDS = {
+    "/help": ("", "what can be typed here"),
+    "/new": ("[coding | chat_safe]", "begin a new session"),
+    "/sessions": ("", "the latest sessions of this project"),
+    "/resume": ("ID | N", "go on with a session; N is its number in /sessions"),
+    "/rename": ("TITLE", "give this session another title"),
+    "/show": ("[N]", "a call with all of its output; the last one without a number (Ctrl-O)"),
+    "/tools": ("", "the tools of this session"),
+    "/mode": ("", "the mode, and what it allows"),
+    "/undo": ("[call | turn | session]", "take back what the last turn changed in files"),
+    "/quit": ("", "leave (Ctrl-D)"),
+}
+"""Command → (its words, what it does)."""
+_KEYS = (
+    "Enter sends · Alt-Enter begins another line · Ctrl-C cancels a turn · Ctrl-O shows the last call · Ctrl-D leaves"
+)
+_LISTED = 10
+
+
+class Host(Protocol):
+    """Where the commands are typed."""
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print lines of the chat's own."""
+        ...
+
+    def show_call(self, number: int | None) -> None:
+        """Print a call with all of its output; the last one if no number is given."""
+        ...
+
+    async def recall(self) -> None:
+        """Show where a session that is gone on with had got to."""
+        ...
+
+
+class SlashCommands:
+    """Does what a word with a slash in front says."""
+
+    def __init__(self, conversation: Conversation, host: Host) -> None:
+        self._conversation = conversation
+        self._host = host
+        self._listed: list[str] = []
+
+    def knows(self, line: str) -> bool:
+        """Whether a line is a command: a path is none, and neither is text of several lines."""
+        word, _, rest = line.strip().partition(" ")
+        return word.startswith("/") and "\n" not in rest and "/" not in word[1:]
+
+    async def run(self, line: str) -> None:
+        """Do it; what is wrong is said, and the chat goes on."""
+        word, _, rest = line.strip().partition(" ")
+        names = [name for name in COMMANDS if name.startswith(word)] if len(word) > 1 else []
+        name = word if word in COMMANDS else names[0] if len(names) == 1 else ""
+        if not name:
+            self._host.say(f"There is no {visible(word, keep='')}. /help shows what there is.", "yellow")
+            return
+        try:
+            await getattr(self, f"_{name[1:]}")(rest.strip())
+        except (UsageError, ToolgateError) as error:
+            step = f" {error.next_step}" if isinstance(error, ToolError) else ""
+            self._host.say(f"{visible(str(error))}{step}", "yellow")
+
+    async def _help(self, _rest: str) -> None:
+        rows = [(f"{name} {words}".strip(), summary) for name, (words, summary) in COMMANDS.items()]
+        width = max(len(usage) for usage, _ in rows)
+        self._host.say("\n".join(f"  {usage:<{width}}  {summary}" for usage, summary in rows))
+        self._host.say(_KEYS, "dim")
+
+    async def _quit(self, _rest: str) -> None:
+        raise End
+
+    async def _new(self, rest: str) -> None:
+        if rest and rest not in list(ToolMode):
+            raise UsageError(f"there is no mode {rest!r}; there are: {', '.join(ToolMode)}")
+        wanted = ToolMode(rest) if rest else None
+        if wanted is ToolMode.coding and not self._conversation.stack.settings.session.coding_enabled:
+            raise UsageError("coding is not enabled here: start with toolgate chat --coding")
+        self._conversation.start_over(wanted)
+        self._host.say(f"The next message begins a new session in {self._conversation.mode.value}.", "dim")
+
+    async def _sessions(self, _rest: str) -> None:
+        stack = self._conversation.stack
+        found = await stack.sessions.list(user=stack.user, project=stack.project, limit=_LISTED)
+        self._listed = [session.id for session in found]
+        if not found:
+            self._host.say("There is no session of this project yet.", "dim")
+        now, current = time.time(), self._conversation.session
+        for number, session in enumerate(found, 1):
+            here = "  ← here" if current is not None and current.id == session.id else ""
+            facts = f"{short(session.id)}  {age(now - session.updated_at):>6}  {session.mode.value:<9}"
+            self._host.say(f"{number:>3}  {facts}  {visible(session.title, keep='') or '–'}{here}")
+
+    async def _resume(self, rest: str) -> None:
+        if not rest:
+            await self._sessions("")
+            self._host.say("/resume N goes on with one of them.", "dim")
+            return
+        position = int(rest) - 1 if rest.isdecimal() and len(rest) < 4 else -1
+        typed = self._listed[position] if 0 <= position < len(self._listed) else rest
+        await self._conversation.resume(await find(self._conversation.stack.sessions, typed))
+        await self._host.recall()
+
+    async def _rename(self, rest: str) -> None:
+        from toolgate.cli.sessions.rename import rename
+
+        session, stack = self._conversation.session, self._conversation.stack
+        if session is None:
+            raise UsageError("the session begins with the first message; it can be renamed then")
+        title = await rename(stack.sessions, session, rest, stack.settings)
+        self._host.say(f"This session is called {visible(title, keep='')} now.", "dim")
+
+    async def _show(self, rest: str) -> None:
+        number = rest.removeprefix("#")
+        if rest and not number.isdecimal():
+            raise UsageError("/show takes the number of a call, such as /show 3")
+        self._host.show_call(int(number) if number else None)
+
+    async def _tools(self, _rest: str) -> None:
+        tools = self._conversation.stack.registry.list_declarations(self._conversation.mode)
+        width = max((len(tool.name) for tool in tools), default=0)
+        for tool in tools:
+            first = " ".join(tool.definition.description.split()).partition(". ")[0].rstrip(".")
+            asks = " (asks)" if tool.requires_permission else ""
+            self._host.say(f"  {tool.name:<{width}}  {first}{asks}")
+
+    async def _mode(self, _rest: str) -> None:
+        conversation = self._conversation
+        if conversation.mode is ToolMode.coding:
+            words = "coding: files and commands of this project, confined; what is risky asks you."
+        elif conversation.stack.settings.session.coding_enabled:
+            words = "chat_safe: no files and no commands. /new coding begins a session that has them."
+        else:
+            words = "chat_safe: no files and no commands. toolgate chat --coding begins sessions that have them."
+        self._host.say(f"{words} A session keeps the mode that it was begun in.")
+
+    async def _undo(self, rest: str) -> None:
+        from toolgate.workspace.undo import undo
+
+        last = rest or "turn"
+        if last not in ("call", "turn", "session"):
+            raise UsageError("/undo takes call, turn or session")
+        if self._conversation.session is None:
+            raise UsageError("nothing has been changed in this session")
+        try:
+            undone = undo(self._conversation.stack.workspace, last, session_id=self._conversation.session.id)  # type: ignore[arg-type]
+        except UndoRefused as refused:
+            raise UsageError(str(refused)) from None
+        for one in undone:
+            self._host.say(f"{one.action}  {visible(one.path, keep='')}")
+        if not undone:
+            self._host.say("There is nothing to take back.", "dim")

@@ -1,0 +1,211 @@
+"""The chat at a terminal: prompt, turn, prompt, until the person leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from toolgate.agent.events import TurnDone
+from toolgate.cli.chat.approval_prompt import Questions
+from toolgate.cli.chat.canvas import Canvas
+from toolgate.cli.chat.command import LATEST, settings_for
+from toolgate.cli.chat.conversation import Conversation, conversation_for
+from toolgate.cli.chat.editor import Editor, Interrupted
+from toolgate.cli.chat.keyboard import Keyboard
+from toolgate.cli.chat.live_region import Region
+from toolgate.cli.chat.slash_commands import SlashCommands
+from toolgate.cli.chat.turn_view import View
+from toolgate.cli.chat.welcome import prompted, recalled, remembered, welcome
+from toolgate.cli.guard import run_until_signalled
+from toolgate.cli.sh.line_source import End
+from toolgate.cli.visible import visible
+from toolgate.errors import ToolgateError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
+
+    from toolgate.agent import TurnStream
+
+
+def converse(args: argparse.Namespace) -> int:
+    """Talk until the person leaves."""
+    return run_until_signalled(_converse(args))
+
+
+async def _converse(args: argparse.Namespace) -> int:
+    from toolgate.compose import assemble
+    from toolgate.models import model_of
+    from toolgate.models.sdk import SdkModel
+
+    settings = settings_for(args)
+    canvas = Canvas(sys.stdout)
+    questions = Questions(canvas)
+    model = model_of(settings.model)
+    if isinstance(model, SdkModel):
+        model.warm()  # nobody waits for it: the first message has yet to be written
+    async with assemble(settings, model=model, approver=questions, live_output=True) as stack:
+        conversation = await conversation_for(stack, args)
+        chat = Chat(conversation, canvas, questions)
+        with _logged(chat):
+            await chat.greet(choose=args.resume == LATEST)
+            await chat.talk()
+    return 0
+
+
+class Chat:
+    """A person, an agent, and the terminal between them."""
+
+    def __init__(self, conversation: Conversation, canvas: Canvas, questions: Questions) -> None:
+        self._conversation = conversation
+        self._canvas = canvas
+        self._region = Region(sys.stdout, canvas)
+        self._questions = questions
+        self._view = View(canvas, self._region, questions, conversation)
+        self._commands = SlashCommands(conversation, self)
+        self._keyboard = Keyboard(sys.stdin, sys.stdout)
+        questions.keyboard = self._keyboard
+        self._ahead = self._view.ahead = self._keyboard.ahead
+        self._ahead.changed = self._view.refresh
+
+    async def greet(self, *, choose: bool) -> None:
+        """Say where one is; show what was said before."""
+        self._region.print(welcome(self._canvas, self._conversation))
+        if choose:
+            await self._commands.run("/resume")
+        elif self._conversation.session is not None:
+            await self.recall()
+
+    async def talk(self) -> None:
+        """One message after the other."""
+        past = await remembered(self._conversation.stack)
+        editor = Editor(self._toolbar, lambda: self.show_call(None), past)
+        while True:
+            self._region.print([""])
+            try:
+                text = await self._next(editor)
+                if self._commands.knows(text):
+                    await self._commands.run(text)
+                elif not await self._turn(text):
+                    self._ahead.hold()
+            except Interrupted as interrupted:
+                if interrupted.last:
+                    self.say("Ctrl-C again, or Ctrl-D, leaves.", "dim")
+            except End:
+                self._farewell()
+                return
+
+    async def _next(self, editor: Editor) -> str:
+        """What was sent while the last turn ran; else what is written now."""
+        text = self._ahead.next()
+        if text is None:
+            return await editor.next(self._ahead.rest())
+        editor.remember(text)
+        self._region.print(prompted(self._canvas, text))
+        return text
+
+    async def _turn(self, text: str) -> bool:
+        """One turn, and whether it ended well; Ctrl-C ends it and not the program."""
+        self._region.print([""])
+        self._view.begin()
+        try:
+            stream = await self._conversation.send(text)
+        except ToolgateError as error:
+            self.say(visible(str(error)), "bold red")
+            return False
+        ended_well = False
+        with self._keyboard, self._signals(stream):
+            animation = asyncio.get_running_loop().create_task(self._view.animate())
+            try:
+                async for event in stream:
+                    self._view.show(event)
+                    ended_well = isinstance(event, TurnDone)
+            except ToolgateError as error:
+                self._view.end()
+                self.say(visible(str(error)), "bold red")
+            except Exception as error:  # noqa: BLE001 - whatever breaks in a turn, the person is told and can go on
+                self._view.end()
+                self.say(f"unexpected {type(error).__name__}: {visible(str(error))}", "bold red")
+            finally:
+                animation.cancel()
+                await asyncio.wait([animation])
+                self._view.end()
+        return ended_well
+
+    @contextlib.contextmanager
+    def _signals(self, stream: TurnStream) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+
+        def stop() -> None:
+            self._view.stopping()
+            stream.cancel()
+
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGWINCH)}
+        loop.add_signal_handler(signal.SIGINT, stop)
+        loop.add_signal_handler(signal.SIGWINCH, self._view.refresh)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                loop.remove_signal_handler(number)
+                signal.signal(number, handler)
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print lines of the chat's own."""
+        from rich.text import Text
+
+        self._region.print(self._canvas.lines(Text(text, style=style), wide=True))
+
+    def show_call(self, number: int | None) -> None:
+        """Print a call with all of its output."""
+        cards = self._view.cards
+        wanted = len(cards) if number is None else number
+        if not 1 <= wanted <= len(cards):
+            there = f"there are 1 to {len(cards)}" if cards else "no call was made yet"
+            self.say(f"There is no call {wanted or ''}: {there}.".replace("call :", "call:"), "yellow")
+            return
+        self._region.print(cards[wanted - 1].whole(self._canvas))
+
+    async def recall(self) -> None:
+        """Show where the session had got to."""
+        self._region.print(await recalled(self._canvas, self._conversation))
+
+    def _toolbar(self) -> StyleAndTextTuples:
+        conversation = self._conversation
+        used = conversation.input_tokens + conversation.output_tokens
+        parts = [conversation.mode.value, conversation.model_name, f"context {conversation.context_share:.0%}"]
+        parts += [f"{used:,} tokens"] if used else []
+        return [("", "  " + " · ".join(visible(part, keep="") for part in parts))]
+
+    def _farewell(self) -> None:
+        session = self._conversation.session
+        if session is not None:
+            self.say(f"toolgate chat --resume {session.id} goes on here.", "dim")
+
+
+class _Notes(logging.Handler):
+    """Warnings of the runtime, as lines of the chat."""
+
+    def __init__(self, chat: Chat) -> None:
+        super().__init__(logging.WARNING)
+        self._chat = chat
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one."""
+        self._chat.say(f"! {visible(record.getMessage(), keep='')}", "dim yellow")
+
+
+@contextlib.contextmanager
+def _logged(chat: Chat) -> Iterator[None]:
+    logger, handler = logging.getLogger("toolgate"), _Notes(chat)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

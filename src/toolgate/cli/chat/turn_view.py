@@ -1,0 +1,224 @@
+"""What a turn looks like: its events become lines that stay and a few live rows below them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from toolgate.agent.events import (
+    AgentEvent,
+    ApprovalRequested,
+    ApprovalResolved,
+    Compacted,
+    TextChunk,
+    ToolCallInfo,
+    ToolOutput,
+    ToolResultInfo,
+    TurnDone,
+    TurnFailed,
+)
+from toolgate.cli.chat.markdown import MarkdownStream
+from toolgate.cli.chat.tool_card import Card, duration
+from toolgate.cli.chat.typed_ahead import Ahead
+from toolgate.cli.visible import prose
+from toolgate.protocol.calls import ToolDenied
+
+if TYPE_CHECKING:
+    from toolgate.cli.chat.approval_prompt import Questions
+    from toolgate.cli.chat.canvas import Canvas
+    from toolgate.cli.chat.conversation import Conversation
+    from toolgate.cli.chat.live_region import Region
+
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_TICK = 0.1
+_SOONEST = 0.03
+"""Seconds between two drawings; more where drawing takes long."""
+
+
+class View:
+    """Shows one turn after the other."""
+
+    def __init__(self, canvas: Canvas, region: Region, questions: Questions, conversation: Conversation) -> None:
+        self._canvas = canvas
+        self._region = region
+        self._questions = questions
+        self._conversation = conversation
+        self._text: MarkdownStream | None = None
+        self._open: dict[str, Card] = {}
+        self._asked: dict[str, tuple[Card | None, float]] = {}
+        self._kind = ""
+        self._began = self._thought = 0.0
+        self._changed = asyncio.Event()
+        self._stopping = False
+        self.cards: list[Card] = []
+        """All calls of this chat, the first one first."""
+        self.ahead = Ahead()
+        """What is written meanwhile."""
+        questions.print = lambda lines: self._print("question", lines)
+        questions.changed = self._changed.set
+
+    def begin(self) -> None:
+        """A turn begins."""
+        self._text, self._open, self._kind = None, {}, ""
+        self._stopping = False
+        self._began = time.monotonic()
+        self._thought = self._questions.thought
+
+    def stopping(self) -> None:
+        """The person wants the turn to end."""
+        self._stopping = True
+        self._changed.set()
+
+    def refresh(self) -> None:
+        """Draw again: the terminal has another size."""
+        self._changed.set()
+
+    async def animate(self) -> None:
+        """Keep the live rows up to date until this is cancelled."""
+        while True:
+            begin = time.perf_counter()
+            self._draw()
+            await asyncio.sleep(max(_SOONEST, 4 * (time.perf_counter() - begin)))
+            try:
+                async with asyncio.timeout(_TICK):
+                    await self._changed.wait()
+            except TimeoutError:
+                pass  # then it is time for the spinner
+            self._changed.clear()
+
+    def show(self, event: AgentEvent) -> None:
+        """Take in what has happened."""
+        if isinstance(event, TextChunk):
+            self._say(event.content)
+        else:
+            self._finish_text()
+            self._happened(event)
+        self._changed.set()
+
+    def end(self) -> None:
+        """The turn is over."""
+        self._finish_text()
+        self._region.clear()
+
+    def _happened(self, event: Any) -> None:
+        if isinstance(event, ToolCallInfo):
+            self._begin_call(event)
+        elif isinstance(event, ToolOutput):
+            if event.call_id in self._open:
+                self._open[event.call_id].print(event.text)
+        elif isinstance(event, ToolResultInfo):
+            self._end_call(event.call_id, result=event.result)
+        elif isinstance(event, ToolDenied):
+            self._end_call(event.call_id, denied=event)
+        elif isinstance(event, ApprovalRequested):
+            self._asked[event.request.id] = (self._open.get(event.request.call_id), time.monotonic())
+            self._questions.reached(event.request.id)
+        elif isinstance(event, ApprovalResolved):
+            self._answered(event)
+        elif isinstance(event, Compacted):
+            words = f"· older steps were left out: {event.before_tokens:,} → {event.after_tokens:,} tokens"
+            self._print("note", [self._canvas.line((words, "dim"))])
+        elif isinstance(event, TurnDone):
+            self._done(event)
+        elif isinstance(event, TurnFailed):
+            self._failed(event)
+
+    def _begin_call(self, event: ToolCallInfo) -> None:
+        now = time.monotonic()
+        card = Card(number=len(self.cards) + 1, name=event.tool_name, arguments=event.arguments, began=now)
+        if self._conversation.is_offline:
+            card.body = max(10, self._canvas.rows - 8)  # nobody says in words what came out
+        self.cards.append(card)
+        self._open[event.call_id] = card
+
+    def _end_call(self, call_id: str, **how: Any) -> None:
+        card = self._open.pop(call_id, None)
+        if card is None:
+            return
+        for name, value in how.items():
+            setattr(card, name, value)
+        self._print("card", card.lines(self._canvas))
+
+    def _answered(self, event: ApprovalResolved) -> None:
+        card, since = self._asked.pop(event.request_id, (None, 0.0))
+        if card is not None:
+            card.asked = True
+            card.paused += time.monotonic() - since
+        words = f": {prose(event.message)}" if event.message else ""
+        line = ("✓ allowed", "green") if event.allowed else (f"⊘ denied{words}", "yellow")
+        self._print("question", [self._canvas.line("  ", line)])
+
+    def _done(self, event: TurnDone) -> None:
+        conversation = self._conversation
+        conversation.count(event)
+        thought = self._questions.thought - self._thought
+        parts = [duration(time.monotonic() - self._began - thought)]
+        if event.usage.input_tokens or event.usage.output_tokens:
+            parts += [f"{event.usage.input_tokens:,} tokens in", f"{event.usage.output_tokens:,} out"]
+        parts.append(f"context {conversation.context_share:.0%}")
+        self._print("end", [self._canvas.line((" · ".join(parts), "dim"))])
+
+    def _failed(self, event: TurnFailed) -> None:
+        if event.code == "CANCELLED":
+            words = [self._canvas.line(("◌ cancelled", "yellow"), (" · what was done so far is kept", "dim"))]
+        else:
+            words = self._canvas.lines(_failure(event))
+        self._print("end", words)
+
+    def _say(self, text: str) -> None:
+        if self._is_echo(text):
+            return
+        if self._text is None:
+            self._text = MarkdownStream(self._canvas)
+        self._text.feed(text)
+
+    def _is_echo(self, text: str) -> bool:
+        """Without a model, what a call returned comes again as the answer; it has just been shown."""
+        last = self.cards[-1] if self.cards and self._conversation.is_offline and not self._open else None
+        if last is None or self._kind != "card" or not text.strip():
+            return False
+        output = last.result.output if last.result is not None else '{"ok":false'
+        return text.startswith(output[:1000]) or (last.denied is not None and text.startswith("{"))
+
+    def _finish_text(self) -> None:
+        text, self._text = self._text, None
+        if text is not None:
+            self._print("text", text.close())
+
+    def _draw(self) -> None:
+        if self._text is not None:
+            self._print("text", self._text.finished())
+        self._region.show(self._live())
+
+    def _live(self) -> list[str]:
+        if self._questions.is_open:
+            return [*self.ahead.rows(self._canvas), "", *self._questions.live()]
+        return [*self._happening(), *self.ahead.rows(self._canvas)]
+
+    def _happening(self) -> list[str]:
+        now = time.monotonic()
+        spinner = _SPINNER[int(now / _TICK) % len(_SPINNER)]
+        text = self._text.live() if self._text is not None else []
+        gap = [""] if text and self._kind not in ("", "text") else []
+        cards = [line for card in self._open.values() for line in card.live(self._canvas, spinner, now)]
+        if cards:
+            return [*gap, *text, "", *cards] if self._kind not in ("", "card") or text else cards
+        word = "stopping" if self._stopping else "writing" if text else "thinking"
+        took = duration(now - self._began) if now - self._began >= 1 else ""
+        status = self._canvas.line((spinner, "cyan"), (f" {word} {took}{' · ' if took else ''}Ctrl-C cancels", "dim"))
+        return [*gap, *text, "", status]
+
+    def _print(self, kind: str, lines: list[str]) -> None:
+        """Print lines for good; what is of another kind than the lines before has a blank line between."""
+        if not lines:
+            return
+        together = self._kind == kind or not self._kind
+        self._kind = kind
+        self._region.print(lines if together else ["", *lines], self._live())
+
+
+def _failure(event: TurnFailed) -> Any:
+    from rich.text import Text
+
+    return Text.assemble(("✗ ", "bold red"), (event.code, "bold red"), f" {prose(event.message)}")

@@ -1,0 +1,129 @@
+"""The first words of a chat: where one is, what can be tried, and what was said before."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from toolgate.cli.chat.markdown import drawn
+from toolgate.cli.visible import prose, visible
+from toolgate.errors import ToolError
+from toolgate.protocol.modes import ToolMode
+
+if TYPE_CHECKING:
+    from toolgate.cli.chat.canvas import Canvas
+    from toolgate.cli.chat.conversation import Conversation
+    from toolgate.compose import Stack
+
+_RECALLED = 6
+"""Messages that are shown of a session that is gone on with."""
+_SESSIONS = 20
+_HISTORY = 500
+_TRY = {
+    ToolMode.coding: ("read_file path=README.md", "Bash ls", 'grep {"pattern": "TODO"}'),
+    ToolMode.chat_safe: ("current_time timezone=Europe/Paris", "memory_append content='I like tea'"),
+}
+
+
+def welcome(canvas: Canvas, conversation: Conversation) -> list[str]:
+    """Where one is; and if nobody is there to answer, what to do about it."""
+    root = str(conversation.stack.workspace.root)
+    home = os.environ.get("HOME", "")
+    where = f"~{root[len(home) :]}" if len(home) > 1 and root.startswith(f"{home}/") else root
+    mode = conversation.mode
+    facts = canvas.line(
+        ("toolgate", "bold cyan"),
+        (f"  {visible(where, keep='')}", ""),
+        (f" · {mode.value}", "green" if mode is ToolMode.chat_safe else "yellow"),
+        (f" · {visible(conversation.model_name, keep='')}{_confinement(conversation)} · /help", "dim"),
+    )
+    return [facts, *(_without_model(canvas, mode) if conversation.is_offline else [])]
+
+
+def _confinement(conversation: Conversation) -> str:
+    """What confines commands, where there are any."""
+    if conversation.mode is not ToolMode.coding:
+        return ""
+    from toolgate.shell import ShellSession
+
+    shell = ShellSession(conversation.stack.workspace, settings=conversation.stack.settings)
+    try:
+        report = shell.sandbox()
+    except ToolError as error:
+        return f" · no sandbox: {error.message}"
+    return f" · sandbox {report.layer}{'' if report.network else ', no network'}"
+
+
+def _without_model(canvas: Canvas, mode: ToolMode) -> list[str]:
+    lines = [
+        "",
+        canvas.line(
+            ("No language model is configured", "bold"),
+            ", so nobody answers in words yet. To talk to one, leave and set",
+        ),
+        canvas.line(
+            "  ",
+            ("OPENAI_API_KEY", "cyan"),
+            "       (and OPENAI_BASE_URL for any compatible server, a local one too), or",
+        ),
+        canvas.line("  ", ("ANTHROPIC_API_KEY", "cyan"), "    or name one: toolgate chat --model NAME"),
+        canvas.line("Meanwhile call the tools yourself, through the same gates as a model. Try:"),
+    ]
+    lines += [canvas.line("  ", (example, "green")) for example in _TRY[mode]]
+    if mode is ToolMode.chat_safe:
+        lines.append(canvas.line(("Files and commands need coding mode: toolgate chat --coding", "dim")))
+    return lines
+
+
+async def remembered(stack: Stack) -> list[str]:
+    """What the person wrote in earlier sessions, the oldest first; this project's last, so that it comes up first."""
+    sessions = await stack.sessions.list(user=stack.user, limit=_SESSIONS)
+    sessions.sort(key=lambda session: (session.project == stack.project, session.updated_at))
+    said: list[str] = []
+    for session in sessions:
+        history = await stack.sessions.history(session.id)
+        said += [message.content for message in history if message.role == "user"]
+    return list(dict.fromkeys(reversed(said[-_HISTORY:])))[::-1]
+
+
+async def recalled(canvas: Canvas, conversation: Conversation) -> list[str]:
+    """The end of the session that is gone on with."""
+    session = conversation.session
+    assert session is not None
+    history = await conversation.stack.sessions.history(session.id)
+    turns = await conversation.stack.sessions.turns(session.id)
+    title = visible(session.title, keep="") or "a session without a title"
+    lines = [
+        "",
+        canvas.line(("Going on with ", "dim"), title, (f" · {session.mode.value} · {len(turns)} turns", "dim")),
+    ]
+    if len(history) > _RECALLED:
+        lines.append(
+            canvas.line((f"… {len(history) - _RECALLED} earlier messages: toolgate sessions show {session.id}", "dim"))
+        )
+    for message in history[-_RECALLED:]:
+        if message.role == "user":
+            lines += ["", *prompted(canvas, message.content)]
+        else:
+            lines += ["", *drawn(canvas, message.content)]
+    if await _begun_in(conversation) is not session.mode:
+        words = "It was begun in coding; without --coding it goes on in chat_safe."
+        lines += ["", canvas.line((words, "yellow"))]
+    if turns and turns[-1].status not in ("done", "running"):
+        lines += ["", canvas.line((f"The last turn is {turns[-1].status}.", "yellow"))]
+    return lines
+
+
+def prompted(canvas: Canvas, text: str) -> list[str]:
+    """What a person wrote, as it looked at the prompt."""
+    return [canvas.line(("❯ ", "cyan"), row) for row in prose(text).split("\n")]
+
+
+async def _begun_in(conversation: Conversation) -> ToolMode:
+    """The mode that the session was made in, whatever the stage allows now."""
+    from toolgate.sessions import SessionManager
+
+    stack, session = conversation.stack, conversation.session
+    assert session is not None
+    opened = stack.settings.session.model_copy(update={"coding_enabled": True})
+    return (await SessionManager(stack.database, opened).get(session.id)).mode

@@ -1,0 +1,1 @@
+"""`toolgate sessions`: list, show, export, rename and prune sessions. Start reading with `command.py`."""

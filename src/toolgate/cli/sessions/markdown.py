@@ -1,0 +1,47 @@
+"""A session as a Markdown document: the conversation, with calls and results as code."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolgate.cli.sessions.record import Story
+
+_TICKS = re.compile(r"`{3,}")
+
+
+def as_markdown(story: Story) -> str:
+    """The whole conversation."""
+    session = story.session
+    title = " ".join(session.title.split()) or "A session"
+    facts = [f"Session `{session.id}`", f"mode `{session.mode.value}`"]
+    facts += [f"project `{session.project}`"] if session.project else []
+    parts = [f"# {title}", ", ".join(facts) + "."]
+    endings = {turn.id: turn for turn in story.turns}
+    uncertain = {(call.turn_id, call.call_id) for call in story.calls if call.state == "unknown"}
+    for event in story.events:
+        if event.kind == "message":
+            parts += _message(event.payload, (event.turn_id or "", event.payload.get("tool_call_id", "")) in uncertain)
+        elif event.kind == "turn_finished" and (turn := endings.get(event.turn_id or "")) and turn.status != "done":
+            parts.append(f"*This turn is {turn.status}{f': {turn.error}' if turn.error else ''}.*")
+    return "\n\n".join(parts) + "\n"
+
+
+def _message(said: dict[str, Any], uncertain: bool) -> list[str]:
+    if said["role"] == "tool":
+        note = ["*Uncertain: it had started, and nobody knows how far it got.*"] if uncertain else []
+        return [*note, _fenced(said["content"])]
+    parts = []
+    if said["content"].strip():
+        parts += [{"user": "## You", "assistant": "## Agent"}.get(said["role"], "## System"), said["content"].strip()]
+    for call in said.get("tool_calls", ()):
+        parts += [f"**{call['name']}**", _fenced(call["arguments"], "json")]
+    return parts
+
+
+def _fenced(text: str, language: str = "text") -> str:
+    """A code block that nothing in the text ends."""
+    longest = max((len(run) for run in _TICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text.rstrip(chr(10))}\n{fence}"

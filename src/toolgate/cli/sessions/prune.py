@@ -1,0 +1,63 @@
+"""Removing sessions that nobody has used for long: shown by default, removed only when told to."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from toolgate.cli.guard import UsageError
+from toolgate.cli.sessions.find import short
+from toolgate.cli.sessions.listing import age, canonical
+from toolgate.cli.visible import visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from toolgate.sessions import SessionManager
+
+_AGE = re.compile(r"([0-9]{1,5})([dwy])")
+_DAYS = {"d": 1, "w": 7, "y": 365}
+_DAY = 86_400
+_SHOWN = 20
+
+
+def seconds_of(text: str) -> float:
+    """How long `90d`, `12w` or `1y` is; at least a day."""
+    found = _AGE.fullmatch(text.strip())
+    if found is None or int(found[1]) == 0:
+        raise UsageError(f"--older-than takes a number of days, weeks or years, such as 90d, 12w or 1y; not {text!r}")
+    return float(int(found[1]) * _DAYS[found[2]] * _DAY)
+
+
+async def prune(sessions: SessionManager, args: argparse.Namespace) -> None:
+    """Show what is old enough; with `--yes`, remove it."""
+    before = time.time() - seconds_of(args.older_than)
+    found = await sessions.unused(before, project=canonical(args.project))
+    if not found:
+        sys.stdout.write("There is no session that nobody has used for so long.\n")
+        return
+    await _show(sessions, found)
+    if not args.yes:
+        sys.stdout.write(f"{_counted(len(found))} would be removed, for good. --yes removes.\n")
+        return
+    removed = 0
+    for session_id in found:
+        removed += await sessions.remove(session_id, before)
+    left = len(found) - removed
+    sys.stdout.write(f"{_counted(removed)} removed{f'; {left} in use' if left else ''}.\n")
+
+
+async def _show(sessions: SessionManager, found: list[str]) -> None:
+    now = time.time()
+    for session_id in found[:_SHOWN]:
+        session = await sessions.get(session_id)
+        title = visible(session.title, keep="")[:60] or "–"
+        sys.stdout.write(f"{short(session.id)}  {age(now - session.updated_at):>6}  {title}\n")
+    if len(found) > _SHOWN:
+        sys.stdout.write(f"… and {len(found) - _SHOWN} more\n")
+
+
+def _counted(number: int) -> str:
+    return f"{number} session{'' if number == 1 else 's'}"

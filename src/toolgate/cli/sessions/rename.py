@@ -1,0 +1,24 @@
+"""Giving a session another title."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolgate.cli.guard import UsageError
+
+if TYPE_CHECKING:
+    from toolgate.sessions import Session, SessionStore
+    from toolgate.settings import Settings
+
+
+async def rename(sessions: SessionStore, session: Session, title: str, settings: Settings) -> str:
+    """Rename it; the title as it is kept: one line, without secrets of the runtime's own."""
+    from toolgate.protocol.requests import LONGEST_TITLE
+    from toolgate.text.redaction import mask, secrets_of
+
+    words = " ".join(title.split())
+    if not words or len(words) > LONGEST_TITLE:
+        raise UsageError(f"a title has 1 to {LONGEST_TITLE} characters")
+    kept: str = mask(words, secrets_of(settings))
+    await sessions.rename(session.id, kept)
+    return kept

@@ -1,0 +1,1 @@
+"""`toolgate sh`: a person sits in the agent's shell. Start reading with `command.py`."""

@@ -1,0 +1,81 @@
+"""The commands of `toolgate sh` itself: they begin with a colon."""
+
+import re
+from typing import TYPE_CHECKING
+
+from toolgate.cli import policy
+from toolgate.cli.sh.calls import Calls
+from toolgate.cli.sh.line_source import End
+from toolgate.cli.sh.screen import Screen
+
+if TYPE_CHECKING:
+    from toolgate.runtime.pending import PendingResult
+
+HELP = """\
+Type a command as a model would: ls src · bash -c 'make test' · read a.py --limit 20 · edit a.py old new
+Agent commands (read, write, edit, todo, task, memory, jobs, tools) explain themselves with --help.
+
+  :explain COMMAND   what would be decided about a command, and why; nothing is run
+  :env               the envelope of the last command: what a program sees
+  :tools             the tools that may be called here
+  :access [ACCESS]   what commands may touch: read, write, or full (which asks every time)
+  :bg COMMAND        start a command as a background job; then: jobs · jobs output ID
+  :restart           forget the shell's directory, variables and functions
+  :quit              leave, like Ctrl-D; Ctrl-C takes back the command that is running, Ctrl-L clears the screen
+"""
+NAMES = (":access", ":bg", ":env", ":explain", ":help", ":quit", ":restart", ":tools")
+_COMMAND = re.compile(r"\s*(:[a-z]+)(?:\s+(.*?))?\s*", re.DOTALL)
+_ACCESSES = ("read", "write", "full")
+
+
+class ColonCommands:
+    """What a word with a colon in front does. A colon alone is bash's own."""
+
+    def __init__(self, calls: Calls, screen: Screen) -> None:
+        self._calls = calls
+        self._screen = screen
+
+    def knows(self, line: str) -> bool:
+        """Whether the line is for `sh` and not for the shell."""
+        return _COMMAND.fullmatch(line) is not None
+
+    async def run(self, line: str) -> "PendingResult | None":
+        """Do it; where it is a call, that."""
+        match = _COMMAND.fullmatch(line)
+        assert match is not None
+        name, rest = match[1], match[2] or ""
+        if name == ":quit":
+            raise End
+        if name == ":restart":
+            return self._calls.start(restart=True)
+        if name == ":bg" and rest:
+            return self._calls.start(rest, background=True)
+        if name == ":explain" and rest:
+            policy.show(await self._calls.toolset.explain(self._calls.call(rest)))
+        elif name == ":access":
+            self._access(rest)
+        elif name == ":env":
+            self._envelope()
+        elif name == ":tools":
+            self._tools()
+        else:
+            known = "" if name in NAMES else f"There is no {name}.\n"
+            self._screen.say(known + HELP)
+        return None
+
+    def _access(self, wanted: str) -> None:
+        if wanted in _ACCESSES:
+            self._calls.access = wanted
+        elif wanted:
+            self._screen.say(f"There is no access '{wanted}'; there are: {', '.join(_ACCESSES)}.\n")
+            return
+        self._screen.say(f"Commands have access {self._calls.access}.\n")
+
+    def _envelope(self) -> None:
+        last = self._calls.last
+        self._screen.say("No command has run yet.\n" if last is None else self._screen.envelope(last))
+
+    def _tools(self) -> None:
+        for definition in self._calls.toolset.tools:
+            first = " ".join(definition.description.split()).partition(". ")[0].rstrip(".")
+            self._screen.say(f"{definition.name:<14} {first}\n")

@@ -1,0 +1,161 @@
+"""Commands that copy, move and link files: what they overwrite, and what leaves the project."""
+
+import posixpath
+import re
+from collections.abc import Sequence
+
+from toolgate.command.analysis.files import has, operands
+from toolgate.command.analysis.known import names
+from toolgate.command.analysis.paths import Where
+from toolgate.command.analysis.scope import Scope
+from toolgate.command.words import Word
+
+_TARGET = re.compile(r"(?:--target-directory=|-[a-su-zA-Z]*t)(.+)", re.DOTALL)
+_VALUED = names("-t --target-directory -S --suffix -m --mode -o --owner -g --group --backup")
+_RSYNC_VALUED = names(
+    "-e --rsh --exclude --include --filter -f --exclude-from --include-from --files-from --chmod -T -M"
+)
+
+
+def copy(scope: Scope, words: Sequence[Word]) -> None:
+    """`cp`, `mv`, `install`: what exists at the target is lost, and so is what is moved out of the project."""
+    scope.found.changes = True
+    given = operands(words, _VALUED)
+    target = target_directory(words)
+    if target is None:
+        if len(given) < 2 or (words[0].text == "install" and has(words, "d", "--directory")):
+            return
+        given, target = given[:-1], given[-1]
+    else:
+        scope.path(target.text.rstrip("/") or "/")
+    name = words[0].text
+    if name == "mv":
+        _moves(scope, given, target)
+    keeps = name in ("cp", "mv") and has(words, "n", "--no-clobber")
+    if keeps and not (name == "mv" and has(words, "f", "--force")):
+        return
+    for source in given:
+        _replaces(scope, source, target)
+
+
+def rsync(scope: Scope, words: Sequence[Word]) -> None:
+    """`rsync` between places of this machine."""
+    scope.found.changes = True
+    given = operands(words, _RSYNC_VALUED)
+    if has(words, "n", "--dry-run", "--ignore-existing", "--list-only"):
+        return
+    for source in given[:-1]:
+        _replaces(scope, source, given[-1])
+
+
+def target_directory(words: Sequence[Word]) -> Word | None:
+    """What `-t` names, in any of its spellings."""
+    for at, word in enumerate(words):
+        if word.text in ("-t", "--target-directory"):
+            return _as_directory(words[at + 1]) if at + 1 < len(words) else None
+        if match := _TARGET.fullmatch(word.text):
+            return _as_directory(word._replace(text=match.group(1)))
+    return None
+
+
+def _as_directory(word: Word) -> Word:
+    """The word with a `/` at its end: the command fails where it is no directory."""
+    return word._replace(text=word.text.rstrip("/") + "/")
+
+
+def _moves(scope: Scope, sources: Sequence[Word], target: Word) -> None:
+    place = scope.place(target.text)
+    if place.where is not Where.inside:
+        for source in sources:
+            if _may_be_inside(scope, source):
+                scope.found.danger(f"it moves '{source.raw or source.text}' out of the project")
+        return
+    if not scope.repeated or not target.known or target.text.endswith("/"):
+        return
+    into = all(scope.around.kind(path) == "directory" or path in scope.made for path in place.paths)
+    if not into and not all(source.known for source in sources):
+        scope.found.danger(f"it may move several files to '{target.text}', where only the last one remains")
+
+
+def _may_be_inside(scope: Scope, source: Word) -> bool:
+    """Whether something of the project, existing now, may be what the word names."""
+    place = scope.place(source.text)
+    if place.where is not Where.inside:
+        return place.where is Where.unknown
+    matches = scope.matches(source)
+    return matches is None or any(scope.around.kind(path) != "absent" for path in matches)
+
+
+def _replaces(scope: Scope, source: Word, target: Word) -> None:
+    place = scope.place(target.text)
+    if place.where is not Where.inside:
+        if place.where is Where.unknown:
+            _may_overwrite(scope, target)
+        return
+    paths = scope.matches(target)
+    if paths is None:
+        _may_overwrite(scope, target)
+    for path in paths or ():
+        if scope.around.kind(path) == "directory" or path in scope.made:
+            _into(scope, source, path)
+        elif scope.around.kind(path) == "file":
+            scope.found.danger(f"it overwrites '{path}', which exists")
+
+
+def _may_overwrite(scope: Scope, target: Word) -> None:
+    reason = f"it may overwrite '{target.raw or target.text}', which is only known when it runs"
+    scope.found.danger(reason, sure=False)
+
+
+def _into(scope: Scope, source: Word, directory: str) -> None:
+    """Something is put into a directory; what a variable names is not known, and is no reason to ask."""
+    for name in _names_of(scope, source):
+        final = posixpath.normpath(f"{directory}/{name}")
+        if scope.around.kind(final) == "file":
+            scope.found.danger(f"it overwrites '{final}', which exists")
+
+
+def _names_of(scope: Scope, source: Word) -> list[str]:
+    """The names that a source has in its new directory."""
+    base = posixpath.basename(source.text.rstrip("/"))
+    if source.text.endswith("/.") or base in ("", ".", ".."):
+        inside = scope.place(source.text)
+        return [name for path in inside.paths for name in scope.around.entries(path) or ()]
+    if source.known:
+        return [base]
+    return [posixpath.basename(path) for path in scope.matches(source) or ()]
+
+
+def link(scope: Scope, words: Sequence[Word]) -> None:
+    """`ln`: what a symbolic link names is resolved from where the link is."""
+    scope.found.changes = True
+    if has(words, "f", "--force"):
+        copy(scope, words)
+    given = [word.text for word in operands(words, _VALUED)]
+    target = target_directory(words)
+    if target is not None:
+        given.append(target.text.rstrip("/") or "/")
+    for text in given[-1:]:
+        scope.path(text)
+    base = given[-1] if len(given) > 1 else "."
+    symbolic = has(words, "s", "--symbolic")
+    for path in scope.place(base).paths:
+        into = path == "." or scope.around.kind(path) == "directory"
+        directory = path if into else posixpath.dirname(path) or "."
+        for text in given[:-1]:
+            beside = symbolic and not text.startswith(("/", "~"))
+            scope.path(posixpath.join(_rooted(scope, directory), text) if beside else text)
+
+
+def _rooted(scope: Scope, relative: str) -> str:
+    return posixpath.normpath(posixpath.join(scope.around.root, relative))
+
+
+def compress(scope: Scope, words: Sequence[Word]) -> None:
+    """`gzip` and its kin: the file is replaced by a compressed one."""
+    scope.found.changes = True
+    if has(words, "kcltdV", "--keep", "--stdout", "--to-stdout", "--list", "--test", "--decompress", "--uncompress"):
+        return
+    for word in operands(words, names("-S --suffix -b -p --processes -T --threads")):
+        if _may_be_inside(scope, word):
+            scope.found.danger(f"it replaces '{word.raw or word.text}' by a compressed file")

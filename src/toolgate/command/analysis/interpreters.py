@@ -1,0 +1,226 @@
+"""Programs that run code: shells, whose code is analysed, and others, whose code is searched for what destroys."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from toolgate.command.analysis.known import ORDINARY, names
+from toolgate.command.analysis.scope import Scope
+from toolgate.command.analysis.unknown import suspect
+from toolgate.command.words import Word
+
+SHELLS = names("sh bash dash zsh ksh ash rbash mksh lksh oksh pdksh yash posh osh")
+_STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+_CODE_OPTIONS = {
+    "python": "-c",
+    "node": "-e -p --eval --print",
+    "nodejs": "-e -p --eval --print",
+    "deno": "eval",
+    "bun": "-e --eval",
+    "perl": "-e -E",
+    "ruby": "-e",
+    "php": "-r",
+    "lua": "-e",
+    "Rscript": "-e",
+    "osascript": "-e",
+    "tclsh": "",
+    "expect": "-c",
+    "julia": "-e",
+    "ocaml": "-e",
+    "guile": "-c",
+}
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
+_DESTROYS = re.compile(
+    r"rmtree|unlink|\brmdir|removedirs|os\.remove|\.remove\(|\btruncate|rmSync|\brm\(|\.rm\b|FileUtils|File\.delete|Dir\.delete"
+    r"|os\.kill|process\.kill|\bkillpg|Process\.kill|\bkill\b"
+    r"|os\.system|subprocess|\bsystem\b|popen|\bexec[lv]p?e?\b|child_process|execSync|spawn|\bexec\b|shell_exec|passthru"
+    r"|os\.rename|os\.replace|shutil\.move|renameSync|Open3|%x|\bqx\b|`|__import__|ctypes|pty\."
+)
+_SQL_SHELL = re.compile(
+    r"^\s*\.(?:sh|sy|ou|on|ex|im|sa|ba|cl|lo|re|op|tr)\w*\b|\b(?:edit|writefile|load_extension)\s*\("
+    r"|\\!|\\copy\b|\bsystem\b|\bprogram\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What the clients themselves can do to files and programs."""
+_SQL_CODE = re.compile(r"^\s*(?:\.(?:sh|sy)\w*|\\!|\\?system\b)\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+"""The commands among them."""
+_SQL = re.compile(r"\b(?:drop|delete|truncate)\b", re.IGNORECASE)
+
+
+def is_interpreter(name: str) -> bool:
+    """Whether the program runs code that it is given."""
+    return name in _CODE_OPTIONS or _PYTHON.fullmatch(name) is not None
+
+
+def shell(scope: Scope, words: Sequence[Word]) -> None:
+    """`sh`, `bash` and their kin: `-c` code, a script, or commands from standard input."""
+    name = words[0].text
+    reads_code, at = False, 1
+    while at < len(words):
+        word = words[at]
+        if not word.known:
+            scope.found.unclear(f"what '{name}' runs is only known when it runs")
+            return
+        if not word.text.startswith(("-", "+")) or word.text in ("-", "--"):
+            break
+        reads_code = reads_code or (not word.text.startswith("--") and "c" in word.text[1:] and word.text[0] == "-")
+        if word.text in ("--version", "--help"):
+            return
+        if word.text in ("--rcfile", "--init-file") and at + 1 < len(words):
+            _script(scope, name, words[at + 1], scope.code)
+        at += 1 + _values(word.text)
+    at += at < len(words) and words[at].text in ("-", "--")
+    rest = words[at:]
+    if reads_code:
+        _code(scope, name, rest[:1])
+    elif rest and not any(word.text.startswith("-") and "s" in word.text for word in words[1:at]):
+        _script(scope, name, rest[0], scope.code)
+    else:
+        _from_stdin(scope, name, scope.code)
+
+
+def _values(option: str) -> int:
+    """How many words behind an option belong to it."""
+    if option.startswith("--"):
+        return 1 if option in ("--rcfile", "--init-file") else 0
+    return sum(letter in "oO" for letter in option[1:])
+
+
+def _script(scope: Scope, name: str, word: Word, use: Callable[[str], None]) -> None:
+    """A file of code, which may be standard input by another name."""
+    if word.text in _STDIN:
+        _from_stdin(scope, name, use)
+        return
+    paths = scope.script(word)
+    if not word.known:
+        scope.found.unclear(f"the script of '{name}' is only known when it runs")
+    elif name in SHELLS or name in (".", "source"):
+        for path in paths:
+            scope.follow(path, here=name not in SHELLS)
+
+
+def _code(scope: Scope, name: str, code: Sequence[Word]) -> None:
+    if not code:
+        return
+    if not code[0].known:
+        scope.found.unclear(f"part of the code that '{name}' runs is only known when it runs")
+    scope.code(code[0].text)
+
+
+def _from_stdin(scope: Scope, name: str, use: Callable[[str], None]) -> None:
+    stdin = scope.stdin
+    if stdin is None:
+        return
+    if stdin.kind == "text":
+        if not stdin.word.known:
+            scope.found.unclear(f"part of the code that '{name}' reads is only known when it runs")
+        use(stdin.word.text)
+    elif stdin.kind == "file" and stdin.word.known:
+        for path in scope.script(stdin.word) if name in SHELLS else ():
+            scope.follow(path)
+    else:
+        scope.found.unclear(f"'{name}' runs what it reads from a pipe")
+
+
+def evaluate(scope: Scope, words: Sequence[Word]) -> None:
+    """`eval`: its words, joined, are code."""
+    if [word.text for word in words[1:2]] == ["--"]:
+        words = words[1:]
+    if all(word.known for word in words[1:]):
+        scope.found.changes = True
+    else:
+        scope.found.unclear("part of what 'eval' runs is only known when it runs")
+    scope.code(" ".join(word.text for word in words[1:]), here=True)
+
+
+def source(scope: Scope, words: Sequence[Word]) -> None:
+    """`.` and `source`: a script that runs in this very shell."""
+    for word in words[1:2]:
+        _script(scope, words[0].text, word, scope.code)
+
+
+def trap(scope: Scope, words: Sequence[Word]) -> None:
+    """`trap`: code for later."""
+    if len(words) > 2 and words[1].text not in ("-", "", "-l", "-p", "--"):
+        _code(scope, "trap", words[1:2])
+    elif len(words) > 3 and words[1].text == "--":
+        _code(scope, "trap", words[2:3])
+
+
+def alias(scope: Scope, words: Sequence[Word]) -> None:
+    """`alias name=code`: code for later."""
+    for word in words[1:]:
+        _, equals, code = word.text.partition("=")
+        if equals:
+            _code(scope, "alias", [word._replace(text=code)])
+
+
+def interpreter(scope: Scope, words: Sequence[Word]) -> None:
+    """Python, node, perl, ruby …: opaque code is searched, a script is noted, code from a pipe is asked about."""
+    name = words[0].text
+    options = _CODE_OPTIONS.get(name, "-c").split()
+    if any(_is_option(word.text, option) for word in words[1:] for option in options):
+        for word in words[1:]:
+            _search(scope, name, word.text)
+        if not all(code.known for code in _code_words(words, options)):
+            scope.found.unclear(f"part of the code that '{name}' runs is only known when it runs")
+        return
+    before = ""
+    for at, word in enumerate(words[1:], 1):
+        if word.text == "-m" and at + 1 < len(words) and words[at + 1].text not in ORDINARY:
+            suspect(scope, words[at + 1 :])
+        if word.text in ("-m", "-V", "-v", "--version", "--help", "-h"):
+            return
+        if (not word.text.startswith("-") or word.text == "-") and before not in ("-X", "-W", "-r", "-I", "--import"):
+            if name not in ("deno", "bun"):
+                _script(scope, name, word, lambda code: _search(scope, name, code))
+            suspect(scope, words[at:])
+            return
+        before = word.text
+    _from_stdin(scope, name, lambda code: _search(scope, name, code))
+
+
+def _is_option(text: str, option: str) -> bool:
+    """`-e`, also inside a cluster such as `-ne`, or with the code attached."""
+    if option.startswith("--") or not option.startswith("-"):
+        return text == option or text.startswith(f"{option}=")
+    if not text.startswith("-") or text.startswith("--"):
+        return False
+    return option[1] in text[1:4] or (text[1:].isalnum() and text.endswith(option[1]))
+
+
+def _code_words(words: Sequence[Word], options: Sequence[str]) -> Iterator[Word]:
+    """The words that are code: behind an option, or with the option in one word."""
+    for at, word in enumerate(words[1:], 1):
+        for option in options:
+            if _is_option(word.text, option):
+                follows = word.text == option or (not option.startswith("--") and word.text.endswith(option[1:]))
+                yield words[at + 1] if follows and at + 1 < len(words) else word
+
+
+def _search(scope: Scope, name: str, code: str) -> None:
+    match = _DESTROYS.search(code)
+    if match:
+        scope.found.unclear(f"the code that '{name}' runs mentions '{match.group().strip()}'")
+
+
+def awk(scope: Scope, words: Sequence[Word]) -> None:
+    """`awk`: a program that can run commands and write files."""
+    for word in words[1:]:
+        if re.search(
+            r"system\s*\(|\|&?\s*(?:getline|\")|\"\s*\||getline|print[^;}>]{0,200}>", word.text
+        ) and not word.text.startswith("-"):
+            scope.found.unclear(f"its '{words[0].text}' program runs commands or writes files")
+
+
+def sql(scope: Scope, words: Sequence[Word]) -> None:
+    """Database clients: statements that remove data."""
+    if scope.stdin is not None and scope.stdin.kind == "pipe":
+        scope.found.unclear(f"'{words[0].text}' runs what it reads from a pipe")
+    texts = [word.text for word in words[1:]] + ([scope.stdin.word.text] if scope.stdin else [])
+    for text in texts:
+        if _SQL.search(text) and " " in text:
+            scope.found.danger("it removes data from a database")
+        if _SQL_SHELL.search(text):
+            scope.found.unclear(f"'{words[0].text}' is told to run a program or to write a file")
+        for code in _SQL_CODE.findall(text):
+            scope.code(code)

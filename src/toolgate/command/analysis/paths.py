@@ -1,0 +1,136 @@
+"""Where a path leads: beneath the root, to a private place that may be used freely, or outside."""
+
+import fnmatch
+import posixpath
+import re
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import NamedTuple
+
+from toolgate.command.analysis.plan import Surroundings
+from toolgate.command.words import UNRESOLVED
+
+_DEVICES = frozenset(
+    f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty")
+)
+_DESCRIPTORS = "/dev/fd/"
+_TOPS = frozenset({"/", "/dev", "/var", "/var/lib"})
+"""Directories of which the sandbox shows the names of a few others."""
+_PROCESS = re.compile(r"/proc/[^/]+/(?:root|cwd|fd|fdinfo|environ|mem|map_files|task)(?:/|$)|/proc/kcore$")
+"""What leads from a process to its memory, its variables or any other file."""
+_PATTERN = re.compile(r"[*?[]")
+_MOST_MATCHES = 1000
+_LONGEST = 4096
+"""Characters of a path that is looked at; the kernel opens no longer one."""
+
+
+class Where(Enum):
+    """On which side of the root's border a path is."""
+
+    inside = auto()
+    free = auto()
+    """A device that swallows or produces."""
+    scratch = auto()
+    """A private directory that may be used freely."""
+    shown = auto()
+    """A part of the system outside the root that the sandbox shows read-only."""
+    outside = auto()
+    unknown = auto()
+
+
+class Place(NamedTuple):
+    """A path, judged."""
+
+    where: Where
+    paths: tuple[str, ...] = ()
+    """Relative to the root, one for every directory that it may be resolved from."""
+
+
+_OUTSIDE = Place(Where.outside)
+_FREE = Place(Where.free)
+_SCRATCH = Place(Where.scratch)
+_SHOWN = Place(Where.shown)
+_UNKNOWN = Place(Where.unknown)
+
+
+def locate(text: str, cwds: Sequence[str | None], around: Surroundings) -> Place:
+    """Judge `text` as a path typed in one of the directories `cwds`."""
+    if text.startswith("~+"):
+        text = "." + text[2:]
+    elif text.startswith("~"):
+        text = around.home + text[1:] if around.home and text[1:2] in ("", "/") else "/~"
+    if text.startswith("/"):
+        return _absolute(text, around) if len(text) <= _LONGEST else _OUTSIDE
+    if text.startswith(UNRESOLVED):
+        return _UNKNOWN
+    found: dict[str, None] = {}
+    for cwd in cwds:
+        if cwd is None or len(cwd) + len(text) > _LONGEST:
+            place = _OUTSIDE if ".." in text.split("/") else _UNKNOWN
+        elif cwd.startswith("/"):
+            place = _absolute(f"{cwd}/{text}", around)
+        else:
+            place = _relative(posixpath.normpath(f"{cwd}/{text}"))
+        if place.where is not Where.inside:
+            return place
+        found.update(dict.fromkeys(place.paths))
+    if UNRESOLVED in text:
+        return _UNKNOWN
+    return Place(Where.inside, tuple(found))
+
+
+def expand(pattern: str, around: Surroundings) -> list[str] | None:
+    """What a pattern (relative to the root) finds; None if that is not known."""
+    if "{" in pattern or "\\" in pattern:
+        return None
+    found = ["."]
+    for part in pattern.split("/"):
+        if not _PATTERN.search(part):
+            found = [posixpath.normpath(f"{directory}/{part}") for directory in found]
+            continue
+        deeper: list[str] = []
+        for directory in found:
+            entries = around.entries(directory)
+            if entries is None or len(deeper) > _MOST_MATCHES:
+                return None
+            names = fnmatch.filter(entries, part)
+            deeper += [
+                posixpath.normpath(f"{directory}/{name}")
+                for name in names
+                if not name.startswith(".") or part.startswith(".")
+            ]
+        found = deeper
+    return [path for path in found if around.kind(path) != "absent"]
+
+
+def _relative(normal: str) -> Place:
+    return _OUTSIDE if normal == ".." or normal.startswith("../") else Place(Where.inside, (normal,))
+
+
+def _absolute(text: str, around: Surroundings) -> Place:
+    normal = posixpath.normpath(text)
+    if normal.startswith("//"):
+        normal = normal[1:]
+    if normal in _DEVICES or normal.startswith(_DESCRIPTORS):
+        return _FREE
+    relative = _beneath(normal, around.root)
+    if relative is not None:
+        return _UNKNOWN if UNRESOLVED in relative else Place(Where.inside, (relative,))
+    if any(_beneath(normal, directory) is not None for directory in around.scratch):
+        return _SCRATCH
+    return _SHOWN if _is_shown(normal, around) else _OUTSIDE
+
+
+def _is_shown(normal: str, around: Surroundings) -> bool:
+    if UNRESOLVED in normal or _PROCESS.match(normal):
+        return False
+    if any(_beneath(normal, path) is not None for path in around.hidden):
+        return False
+    return normal in _TOPS or any(_beneath(normal, directory) is not None for directory in around.shown)
+
+
+def _beneath(normal: str, directory: str) -> str | None:
+    if normal == directory:
+        return "."
+    prefix = directory if directory.endswith("/") else directory + "/"
+    return normal[len(prefix) :] if normal.startswith(prefix) else None

@@ -1,0 +1,121 @@
+"""From words as they were typed to words as a command gets them, as far as that is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from toolgate.command.analysis.scope import Scope, Stdin
+from toolgate.command.analysis.variables import assign
+from toolgate.command.syntax import Lexeme, Part, Simple
+from toolgate.command.words import UNRESOLVED, Word
+
+_PIPE = Stdin("pipe")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def resolve(scope: Scope, lexeme: Lexeme) -> Word:
+    """The word, and what it runs on the way is looked at."""
+    if lexeme.parts is None:
+        return Word(lexeme.raw, True, False, lexeme.raw)
+    text, bare, known, quoted = "", "", True, False
+    if any(part.kind in ("expression", "assign") for part in lexeme.parts):
+        scope.found.variables.update(dict.fromkeys(_NAME.findall(lexeme.raw)))
+    for part in lexeme.parts:
+        value = _value(scope, part)
+        known = known and part.kind in ("bare", "quoted")
+        quoted = quoted or part.kind == "quoted"
+        text += value
+        bare += value if part.kind == "bare" else "x" * len(value)
+    if "$(" in text or "`" in text:
+        scope.found.holds_code = True
+    if bare.startswith("~"):
+        home = scope.around.home
+        text = home + text[1:] if home and bare[1:2] in ("", "/") else text
+    expands = _expands(bare)
+    if expands and _depends_on_files(bare):
+        scope.found.unresolved[f"'{lexeme.raw}' stands for whatever matches it"] = None
+    return Word(text, known and not expands, quoted, lexeme.raw)
+
+
+def _expands(bare: str) -> bool:
+    """Whether unquoted text may become other words: by a pattern, a brace expansion or a tilde."""
+    if "*" in bare or "?" in bare or bare.startswith("~") or -1 < bare.find("[") < bare.rfind("]"):
+        return True
+    return "{" in bare and "}" in bare and ("," in bare or ".." in bare)
+
+
+def _depends_on_files(bare: str) -> bool:
+    """Whether unquoted text stands for files that match, or for another directory of the shell's (`~-`, `~name`)."""
+    braces_or_home = not any(character in bare for character in "*?[") and (bare[0] != "~" or bare[1:2] in ("", "/"))
+    return not braces_or_home
+
+
+def resolve_parts(scope: Scope, parts: Iterable[Part]) -> None:
+    """Look at what pieces run whose value does not matter."""
+    for part in parts:
+        _value(scope, part)
+
+
+def _value(scope: Scope, part: Part) -> str:
+    if part.kind in ("bare", "quoted"):
+        return part.text
+    if part.kind == "variable":
+        return _variable(scope, part.text)
+    if part.kind == "run":
+        return _run(scope, part)
+    scope.found.unresolved["it computes a value"] = None
+    if part.kind == "assign":
+        assign(scope, part.text, Word(UNRESOLVED, False), None)
+    elif part.kind == "unclear":
+        scope.found.unclear(part.text)
+    else:
+        scope.found.evaluates = True
+        scope.found.holds_code |= any(is_code(inner) for inner in part.parts)
+    resolve_parts(scope, part.parts)
+    return UNRESOLVED
+
+
+def is_code(part: Part) -> bool:
+    """Whether quoted text would run something if bash were to evaluate it; a lone `$` may stand before a bracket."""
+    return part.kind == "quoted" and (part.text.endswith("$") or "$(" in part.text or "`" in part.text)
+
+
+def _run(scope: Scope, part: Part) -> str:
+    """A substitution: its commands run in a shell of their own."""
+    only_pwd = _only_pwd(part)
+    if not only_pwd:
+        scope.found.unresolved["it uses what another command prints"] = None
+    if part.code is None or not scope.descend():
+        return UNRESOLVED
+    outside = scope.save()
+    if part.feeds:
+        scope.stdin = _PIPE
+    scope.statements(part.code)
+    scope.restore(outside)
+    scope.depth -= 1
+    return _variable(scope, "PWD") if only_pwd else UNRESOLVED
+
+
+def _only_pwd(part: Part) -> bool:
+    statements = part.code.statements if part.code else ()
+    if len(statements) != 1 or len(statements[0].pipelines) != 1 or len(statements[0].pipelines[0].commands) != 1:
+        return False
+    command = statements[0].pipelines[0].commands[0]
+    return isinstance(command, Simple) and command == Simple([Lexeme("pwd")])
+
+
+def _variable(scope: Scope, name: str) -> str:
+    """What a variable stands for, where the session says so."""
+    around = scope.around
+    if name == "HOME":
+        return around.home or "~"
+    if name == "TMPDIR":
+        return around.scratch[0] if around.scratch else UNRESOLVED
+    cwd = scope.cwds[0]
+    if name == "PWD" and len(scope.cwds) == 1 and cwd is not None:
+        root = around.root.rstrip("/")
+        return cwd if cwd.startswith("/") else root if cwd == "." else f"{root}/{cwd}"
+    scope.found.variables[name] = None
+    scope.found.unresolved[f"'${name}' may have another value"] = None
+    return UNRESOLVED

@@ -1,0 +1,355 @@
+"""What is known at one point of a command line, and what has been found so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from toolgate.command.analysis.paths import Place, Where, expand, locate
+from toolgate.command.analysis.plan import NO_COMMANDS, Assignment, CommandPlan, Redirection, Surroundings
+from toolgate.command.syntax import MAX_DEPTH
+from toolgate.command.syntax import Sequence as Tree
+from toolgate.command.words import UNRESOLVED, Word
+
+MOST_DIRECTORIES = 16
+"""How many directories a command may run in before the directory counts as unknown."""
+
+MAX_SCRIPT = 1 << 18
+"""Characters of a script that is looked into."""
+
+
+class Limits(NamedTuple):
+    """How much work one analysis may take. What is beyond a limit is not looked at, and asks."""
+
+    characters: int = 1 << 19
+    """Code that is read, code inside code counted again."""
+    steps: int = 20_000
+    """Commands that are looked at, twice for a simple one, and once more for every 32 words."""
+    seconds: float = 5.0
+
+
+FULL = Limits()
+QUICK = Limits(characters=4_000, steps=200, seconds=1.0)
+"""What may be analysed on the event loop: a few milliseconds at the most."""
+
+
+class Stdin(NamedTuple):
+    """Where a command's standard input comes from, if not from the end of a file."""
+
+    kind: str
+    """`pipe`, `file` or `text`."""
+    word: Word = Word("")
+    """The file, or the text of a heredoc or herestring."""
+
+
+class Findings:
+    """Everything that has been found, in the order in which it was."""
+
+    def __init__(self) -> None:
+        self.commands: dict[tuple[str, ...], None] = {}
+        self.redirections: list[Redirection] = []
+        self.assignments: list[Assignment] = []
+        self.dangers: dict[str, None] = {}
+        self.unknown: set[str] = set()
+        """Those of the dangers that are about what is not known."""
+        self.scripts: dict[str, None] = {}
+        self.inputs: dict[str, None] = {}
+        self.definitions: dict[str, str] = {}
+        self.variables: dict[str, None] = {}
+        self.unresolved: dict[str, None] = {}
+        self.heredocs: list[str] = []
+        self.suspects: dict[tuple[str, ...], None] = {}
+        self.changes = False
+        self.holds_code = False
+        """Whether there is quoted text that would run something if bash were to evaluate it."""
+        self.evaluates = False
+        """Whether bash evaluates values somewhere: as arithmetic, as a subscript, as a name."""
+        self.exhausted = False
+        """Whether a limit was reached, so that part of the command line was not looked at."""
+
+    def danger(self, reason: str, sure: bool = True) -> None:
+        """A reason to ask; not `sure` where it only may be so."""
+        self.dangers[reason] = None
+        if not sure:
+            self.unknown.add(reason)
+
+    def too_large(self, what: str = "it") -> None:
+        """A limit is reached."""
+        self.exhausted = True
+        self.unclear(f"{what} is too large to analyse")
+        self.unresolved[f"{what} is too large to analyse"] = None
+
+    def unclear(self, reason: str) -> None:
+        """A reason to ask that no rule can answer: what runs is not known."""
+        self.dangers[reason] = None
+        self.unknown.add(reason)
+        self.commands[(UNRESOLVED,)] = None
+        self.changes = True
+
+    def plan(self, text: str) -> CommandPlan:
+        """The result."""
+        return CommandPlan(
+            text=text,
+            commands=tuple(self.commands),
+            redirections=tuple(self.redirections),
+            assignments=tuple(self.assignments),
+            dangers=tuple(self.dangers),
+            scripts=tuple(self.scripts),
+            inputs=tuple(path for path in self.inputs if path not in self.scripts),
+            definitions=self.definitions,
+            variables=tuple(self.variables),
+            unresolved=tuple(self.unresolved),
+            heredocs=tuple(self.heredocs),
+            suspects=tuple(self.suspects),
+            read_only=not self.changes,
+        )
+
+
+class Scope:
+    """The walk's position: possible directories, standard input, depth. Findings are shared by all scopes."""
+
+    __slots__ = (
+        "_code",
+        "_run",
+        "_sequence",
+        "around",
+        "cwds",
+        "deadline",
+        "depth",
+        "expanding",
+        "fallback",
+        "found",
+        "limits",
+        "made",
+        "path_changed",
+        "read",
+        "repeated",
+        "stdin",
+        "steps",
+        "written",
+    )
+
+    def __init__(
+        self,
+        around: Surroundings,
+        run: Callable[[Scope, Sequence[Word]], None],
+        code: Callable[[Scope, str], None],
+        sequence: Callable[[Scope, Tree], None],
+        limits: Limits = FULL,
+    ) -> None:
+        self.around = around
+        self.found = Findings()
+        self.cwds: tuple[str | None, ...] = (around.cwd,)
+        """The directories that the next command may run in; None is an unknown one."""
+        self.fallback: tuple[str | None, ...] = ()
+        """Where it would be if the last `cd` had failed."""
+        self.made: set[str] = set()
+        """Directories that the command line itself makes."""
+        self.written: set[str] = set()
+        """Files that the command line itself writes."""
+        self.path_changed = False
+        self.stdin: Stdin | None = None
+        self.repeated = False
+        """Whether what is looked at may run several times, each time with other words."""
+        self.depth = 0
+        self.expanding: frozenset[str] = frozenset()
+        """Functions and aliases that are being followed."""
+        self.limits = limits
+        self.deadline = time.monotonic() + limits.seconds
+        self.steps = 0
+        self.read = 0
+        self._sequence = sequence
+        self._run = run
+        self._code = code
+
+    def run(self, words: Sequence[Word]) -> None:
+        """Look at a command that some other one runs."""
+        if words and self.step(1 + (len(words) >> 5)) and self.descend():
+            self._run(self, words)
+            self.depth -= 1
+
+    def repeat(self, words: Sequence[Word]) -> None:
+        """Look at a command that some other one runs again and again."""
+        before, self.repeated = self.repeated, True
+        self.run(words)
+        self.repeated = before
+
+    def code(self, text: str, *, here: bool = False) -> None:
+        """Look at shell code that some command runs, in a shell of its own or (`here`) in this one."""
+        if not self.descend():
+            return
+        if here:
+            self._code(self, text)
+        else:
+            outside = self.save()
+            self.stdin = None
+            self._code(self, text)
+            self.restore(outside)
+        self.depth -= 1
+
+    def statements(self, code: Tree) -> None:
+        """Look at statements that a substitution runs."""
+        self._sequence(self, code)
+
+    def work(self, characters: int) -> bool:
+        """Count text that is read; False where it is too much, as in code that contains itself again and again."""
+        self.read += characters
+        return self._within(self.read <= self.limits.characters)
+
+    def step(self, count: int = 1) -> bool:
+        """Count a command; False where there are too many to look at."""
+        self.steps += count
+        return self._within(self.steps <= self.limits.steps)
+
+    def _within(self, allowed: bool) -> bool:
+        if allowed and time.monotonic() < self.deadline:
+            return True
+        self.found.too_large()
+        return False
+
+    def unfollowed(self, reason: str) -> None:
+        """Note that a part of the command line was not looked at."""
+        self.found.unclear(reason)
+        self.found.unresolved[reason] = None
+
+    def descend(self) -> bool:
+        """One level down, if that can still be followed; the caller comes up again by `depth -= 1`."""
+        if self.depth >= MAX_DEPTH:
+            self.unfollowed("it is nested too deeply to follow")
+            return False
+        self.depth += 1
+        return True
+
+    def save(self) -> tuple[Any, ...]:
+        """What a subshell must not change outside; hand it to `restore`."""
+        return self.cwds, self.fallback, self.stdin, self.path_changed
+
+    def restore(self, saved: tuple[Any, ...]) -> None:
+        """Leave a subshell."""
+        self.cwds, self.fallback, self.stdin, self.path_changed = saved
+
+    def enter(self, directories: tuple[str | None, ...], certain: bool) -> None:
+        """Change the directory; `certain` if that cannot fail."""
+        self.fallback = () if certain else (*self.fallback, *self.cwds)
+        self._stay(directories)
+
+    def _stay(self, directories: tuple[str | None, ...]) -> None:
+        """Be in one of these directories; too many of them are an unknown one."""
+        self.cwds = directories if len(directories) <= MOST_DIRECTORIES else (None,)
+
+    def settle(self) -> None:
+        """What follows runs whether the last `cd` worked or not."""
+        if self.fallback:
+            self.join(self.fallback)
+            self.fallback = ()
+
+    def join(self, directories: tuple[str | None, ...]) -> None:
+        """What follows may also run in one of these directories."""
+        if directories != self.cwds:
+            self._stay(tuple(dict.fromkeys((*directories, *self.cwds))))
+
+    def place(self, text: str) -> Place:
+        """Where a path leads from here."""
+        return locate(text, self.cwds, self.around)
+
+    def matches(self, word: Word) -> tuple[str, ...] | None:
+        """The paths inside the root that a word may name; None if only the shell knows them.
+
+        A pattern stands for what it finds now, or for itself where it finds nothing.
+        """
+        place = self.place(word.text)
+        if word.known or place.where is not Where.inside:
+            return place.paths if place.where is Where.inside else None
+        found: list[str] = []
+        for path in place.paths:
+            expanded = expand(path, self.around)
+            if expanded is None:
+                return None
+            found.extend(expanded or [path])
+        return tuple(found)
+
+    def path(self, text: str, *, reads: bool = False) -> Place:
+        """`place`, and a path outside the root is noted. To read (`reads`) what the sandbox shows is no danger."""
+        place = self.place(text)
+        if place.where is Where.shown and reads:
+            self.found.commands[("..", text)] = None
+        elif place.where in (Where.outside, Where.shown):
+            self.outside(text)
+        return place
+
+    def outside(self, text: str) -> None:
+        """Note a path outside the root."""
+        self.found.commands[("..", text)] = None
+        self.found.danger(f"'{text}' is outside the root")
+
+    def write(self, word: Word, append: bool = False) -> None:
+        """Note a file that is written."""
+        place = self.path(word.text)
+        if place.where is Where.free:
+            return
+        self.written.update(place.paths)
+        existing = place.where is Where.inside and any(self.around.kind(path) == "file" for path in place.paths)
+        unknown = place.where is Where.unknown or not word.known
+        self.found.changes = True
+        self.found.commands[(">>" if append else ">", word.text)] = None
+        outside = place.where in (Where.outside, Where.shown)
+        self.found.redirections.append(Redirection(target=word.text, append=append, outside=outside, existing=existing))
+        if append or outside or place.where is Where.scratch:
+            return
+        if existing:
+            self.found.danger(f"it overwrites '{word.text}', which exists")
+        elif unknown:
+            self.found.danger(f"it writes to '{word.raw or word.text}', which is only known when it runs", sure=False)
+
+    def input(self, word: Word) -> None:
+        """Note a file whose content decides what the command does."""
+        place = self.place(word.text)
+        if place.where is Where.free:
+            return
+        if place.where is not Where.inside or not word.known:
+            self.found.unresolved[f"it reads '{word.raw or word.text}'"] = None
+            return
+        for path in place.paths:
+            self.found.inputs[path] = None
+
+    def script(self, word: Word) -> tuple[str, ...]:
+        """Note a file whose content is run; where it may be inside the root."""
+        place = self.path(word.text)
+        if place.where is not Where.inside or not word.known:
+            return ()
+        for path in place.paths:
+            self.found.scripts[path] = None
+        return place.paths
+
+    def follow(self, path: str, *, here: bool = False) -> None:
+        """Look at what a script of the project runs, in a shell of its own or (`here`) in this one.
+
+        Its commands and what they surely do count; what only the shell knows does not, as in any other program.
+        """
+        if path in self.written:
+            self.unfollowed(f"it runs '{path}', which it writes itself")
+            return
+        text = self.around.content(path)
+        if text is None or (name := f"./{path}") in self.expanding:
+            return
+        if len(text) > MAX_SCRIPT:
+            self.found.too_large(f"the script '{path}'")
+            return
+        outer, before = self.found, self.expanding
+        self.found, self.expanding = Findings(), before | {name}
+        self.code(text)
+        inner, self.found, self.expanding = self.found, outer, before
+        outer.changes |= inner.changes
+        if inner.exhausted:
+            outer.too_large(f"the script '{path}'")
+        outer.scripts.update(inner.scripts)
+        outer.suspects.update(inner.suspects)
+        outer.inputs.update(inner.inputs)
+        if here:
+            outer.variables.update(inner.variables)
+            outer.unresolved.update({f"in '{path}': {reason}": None for reason in inner.unresolved})
+        outer.commands.update({words: None for words in inner.commands if words[0] not in NO_COMMANDS})
+        for reason in inner.dangers:
+            if reason not in inner.unknown:
+                outer.danger(f"in '{path}': {reason}")

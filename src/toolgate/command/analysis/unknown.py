@@ -1,0 +1,44 @@
+"""Programs that the analysis does not know: their words may be commands that they run."""
+
+import posixpath
+import re
+from collections.abc import Sequence
+
+from toolgate.command.analysis.known import names
+from toolgate.command.analysis.scope import Scope
+from toolgate.command.words import Word
+
+DANGEROUS = names(
+    """
+    rm rmdir unlink shred srm rimraf truncate dropdb pkill killall ssh scp sftp sudo doas pkexec runuser mkfs
+    shutdown reboot poweroff halt systemctl
+    """
+)
+"""Words that are dangerous as a command and have no other common meaning."""
+_SEPARATORS = re.compile(r"[\s;|&()<>`'\"={},]+")
+_MOST = 256
+"""Words that are compared with rules; a program with more of them is not known well enough."""
+
+
+def suspect(scope: Scope, words: Sequence[Word]) -> None:
+    """Note the words of a program that is not known, and ask if one of them is dangerous as a command."""
+    pieces = _pieces(words[1:])
+    if not pieces:
+        return
+    name = words[0].text
+    if len(pieces) > _MOST and any(piece in DANGEROUS for piece in pieces[_MOST:]):
+        scope.found.danger(f"'{name}' is not a known program, and has too many words to look at")
+    scope.found.suspects[(name, *pieces[:_MOST])] = None
+    dangerous = next((piece for piece in pieces[:_MOST] if piece in DANGEROUS), None)
+    if dangerous is not None:
+        scope.found.danger(f"'{name}' is not a known program, and may run '{dangerous}'", sure=False)
+
+
+def _pieces(words: Sequence[Word]) -> list[str]:
+    """The words, code inside them in pieces; a program that is named by its path, by its name."""
+    found: list[str] = []
+    for word in words:
+        for piece in _SEPARATORS.split(word.text):
+            if piece:
+                found.append(posixpath.basename(piece) if piece.startswith("/") else piece)
+    return found

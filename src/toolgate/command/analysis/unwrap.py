@@ -1,0 +1,167 @@
+"""Finding the command that a wrapper runs."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from toolgate.command.analysis.scope import Scope
+from toolgate.command.analysis.variables import assign
+from toolgate.command.analysis.wrappers import Wrapper
+from toolgate.command.words import UNRESOLVED, Word
+
+_MOST_MARKS = 8
+_MARKS = re.compile(r"-[0rtpxokmX]*([IJi])(.*)", re.DOTALL)
+"""`-I mark`, `-i`, and the same at the end of a cluster of flags."""
+_RUN_BY_A_SHELL = frozenset({"parallel", "sem"})
+_TEMPLATE = re.compile(r"\{(?:[-+]?\d*(?://|/\.|/|\.)?|#|%|=.*?=)\}")
+"""What `parallel` replaces: `{}`, `{.}`, `{/}`, `{//}`, `{/.}`, `{1}`, `{#}`, `{= code =}` …"""
+_VALUE = "$parallel_value"
+
+
+def unwrap(scope: Scope, words: Sequence[Word], shape: Wrapper) -> None:
+    """Look at the command that `words` wrap, in every place where it may begin."""
+    words = list(words)
+    if words[0].text == "command" and len(words) > 1 and words[1].text in ("-v", "-V"):
+        return
+    if shape.after:
+        at = next((i for i, word in enumerate(words) if word.text in shape.after), len(words))
+        scope.run(words[at + 1 :])
+        return
+    if shape.verb:
+        at = next((i for i, word in enumerate(words[1:], 1) if word.text in shape.verb), len(words))
+        if at < len(words) and all(_may_precede(words[i], words[i - 1]) for i in range(1, at)):
+            words = words[at:]
+        elif not shape.may_omit_verb:
+            return
+    for start in _starts(scope, words, shape):
+        inner = words[start:]
+        if not inner and words[0].text == "parallel":
+            scope.found.unclear("'parallel' runs the commands that it reads")
+        if shape.joins and inner:
+            _joined(scope, words[0].text, inner)
+        else:
+            _inner(scope, words, inner, shape)
+
+
+def _may_precede(word: Word, before: Word) -> bool:
+    """Whether a word before the verb is an option or the value of one."""
+    return word.text.startswith("-") or before.text.startswith("-")
+
+
+def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], shape: Wrapper) -> None:
+    options = words[: len(words) - len(inner)]
+    if words[0].text in _RUN_BY_A_SHELL and inner:
+        _templates(scope, options, inner)
+        return
+    marks = _replaced(options) if shape.appends else []
+    if len(marks) > _MOST_MARKS:
+        scope.found.unclear(f"'{words[0].text}' replaces too many marks to follow")
+        return
+    for mark in marks:
+        inner = [w._replace(text=w.text.replace(mark, UNRESOLVED), known=w.known and mark not in w.text) for w in inner]
+    if shape.appends and inner and not marks:
+        inner = [*inner, Word(UNRESOLVED, False)]
+    if shape.appends:
+        scope.repeat(inner)
+    else:
+        scope.run(inner)
+
+
+def _templates(scope: Scope, options: Sequence[Word], inner: Sequence[Word]) -> None:
+    """`parallel`: its words, joined, are code; the values that it puts in are quoted for the shell."""
+    name = options[0].text
+    if not all(word.known for word in inner):
+        scope.found.unclear(f"part of what '{name}' runs is only known when it runs")
+    code = " ".join(word.text for word in inner)
+    replaced = _TEMPLATE.sub(_VALUE, code)
+    for mark in _replaced(options):
+        replaced = replaced.replace(mark, _VALUE)
+    before, scope.repeated = scope.repeated, True
+    scope.code(replaced if replaced != code else f"{code} {_VALUE}")
+    scope.repeated = before
+
+
+def _replaced(options: Sequence[Word]) -> list[str]:
+    """The marks that options such as `xargs -I` name, which are replaced by words that are not known."""
+    marks: list[str] = []
+    for at, word in enumerate(options):
+        following = options[at + 1].text if at + 1 < len(options) else ""
+        name, equals, value = word.text.partition("=")
+        cluster = _MARKS.fullmatch(word.text)
+        if name == "--replace":
+            marks.append(value if equals else "{}")
+        elif cluster and cluster.group(1) == "i":
+            marks.append(cluster.group(2) or "{}")
+        elif cluster:
+            marks.append(cluster.group(2) or following)
+    return list(dict.fromkeys(mark for mark in marks if mark))
+
+
+def _joined(scope: Scope, name: str, inner: Sequence[Word]) -> None:
+    if not all(word.known for word in inner):
+        scope.found.unclear(f"part of what '{name}' runs is only known when it runs")
+    scope.code(" ".join(word.text for word in inner))
+
+
+def _starts(scope: Scope, words: Sequence[Word], shape: Wrapper) -> Iterator[int]:
+    """Where the wrapped command may begin; an unknown option may or may not have a value."""
+    at, skip = 1, shape.skip
+    guesses: set[int] = set()
+    while at < len(words):
+        word = words[at]
+        text = word.text
+        if text == "--":
+            at += 1
+            break
+        name, equals, value = text.partition("=")
+        attached = value if equals and name in shape.code else _attached(text, shape)
+        if attached is not None:
+            code = word._replace(text=attached) if attached else words[at + 1] if at + 1 < len(words) else Word("")
+            _joined(scope, words[0].text, [code])
+            at += 1 if attached else 2
+        elif shape.sets and equals and name.removesuffix("+").isidentifier():
+            assign(scope, name.removesuffix("+"), word._replace(text=value), words[at + 1 :])
+            at += 1
+        elif text in shape.valued:
+            at += 2
+        elif (text.startswith("-") and len(text) > 1) or text in shape.flags:
+            values = _values(text, shape)
+            if values is None and not equals:
+                guesses.add(at + 2)
+            at += 1 + (values or 0)
+        elif skip:
+            skip -= 1
+            at += 1
+        else:
+            break
+    yield at + skip if skip and shape.skip < 9 and at < len(words) else at
+    later = {*guesses, *(guess + shape.skip for guess in guesses)}
+    yield from sorted(guess for guess in later if at < guess < len(words))
+
+
+def _attached(text: str, shape: Wrapper) -> str | None:
+    """The code behind an option's letter, empty if it is the next word; None if there is no such option."""
+    if text in shape.code:
+        return ""
+    if text.startswith("-") and not text.startswith("--"):
+        for at, letter in enumerate(text[1:], 1):
+            if f"-{letter}" in shape.code:
+                return text[at + 1 :]
+            if f"-{letter}" in shape.valued:
+                return None
+    return None
+
+
+def _values(text: str, shape: Wrapper) -> int | None:
+    """How many words behind an option, or a cluster of letters, belong to it; None if that is not known."""
+    if text in shape.flags:
+        return 0
+    if text.startswith("--"):
+        return None
+    for at, letter in enumerate(text[1:], 1):
+        if f"-{letter}" in shape.valued:
+            return int(at + 1 == len(text))
+        if f"-{letter}" not in shape.flags:
+            return None
+        if shape.appends and letter in "ile":
+            return 0
+    return 0

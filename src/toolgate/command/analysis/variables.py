@@ -1,0 +1,74 @@
+"""Variables that change what a command runs."""
+
+import functools
+import re
+from collections.abc import Sequence
+
+from toolgate.command.analysis.known import WELL_KNOWN
+from toolgate.command.analysis.plan import Assignment
+from toolgate.command.analysis.scope import Scope
+from toolgate.command.words import UNRESOLVED, Word
+
+_CODE = re.compile(r"(?:[A-Z]+_)*(?:PAGER|EDITOR|BROWSER|SHELL)|VISUAL|PROMPT_COMMAND|GIT_SEQUENCE_EDITOR")
+"""Variables whose value is itself a command."""
+_REDEFINES = re.compile(
+    r"LD_\w+|DYLD_\w+|BASH_ENV|ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|PS4|GLIBC_TUNABLES|GCONV_PATH|BASH_LOADABLES_PATH"
+    r"|GIT_EXEC_PATH|GIT_SSH|GIT_SSH_COMMAND|GIT_ASKPASS|SSH_ASKPASS|GIT_EXTERNAL_DIFF|GIT_PROXY_COMMAND|GIT_CONFIG\w*"
+    r"|GIT_TEMPLATE_DIR|PERL5OPT|PERL5DB|RUBYOPT|PYTHONSTARTUP|PYTHONWARNINGS|PYTHONHOME|LESSOPEN|LESSCLOSE"
+)
+"""Variables that make an ordinary command run something else."""
+_PROMPTS = re.compile(r"PS[0-3]")
+"""Prompts, in which bash expands commands."""
+_NUMBERS = re.compile(r"RANDOM|SRANDOM|OPTIND|HISTCMD|SECONDS|LINENO|FUNCNEST|BASHPID|EPOCH\w+")
+"""Variables for which bash evaluates what is assigned."""
+
+
+def assign(scope: Scope, name: str, value: Word, words: Sequence[Word] | None) -> None:
+    """Note that `name` is set, for the command `words` or (None) for the shell."""
+    found = scope.found
+    found.assignments.append(Assignment(name=name, value=value.text))
+    if words is not None or not name.islower():
+        found.commands[("=", name, value.text)] = None
+    if _NUMBERS.fullmatch(name):
+        found.evaluates = True
+    if name == UNRESOLVED:
+        found.unclear("it sets a variable whose name is only known when it runs")
+    elif name == "PATH":
+        _path(scope, value, words)
+    elif _PROMPTS.fullmatch(name) and ("$(" in value.text or "`" in value.text):
+        found.unclear(f"'{name}' runs what is in it when a shell shows it")
+    elif (meaning := _meaning(name)) == "code":
+        _command(scope, name, value)
+    elif meaning and not _own(words):
+        found.changes = True
+        found.danger(f"'{name}' changes what commands run", sure=False)
+
+
+@functools.lru_cache(maxsize=1024)
+def _meaning(name: str) -> str:
+    """Whether a variable is a command (`code`), changes what commands run (`redefines`), or neither."""
+    return "code" if _CODE.fullmatch(name) else "redefines" if _REDEFINES.fullmatch(name) else ""
+
+
+def _own(words: Sequence[Word] | None) -> bool:
+    """Whether it is set for a program of the project's own."""
+    return bool(words) and words is not None and words[0].text.startswith(("./", "../")) and words[0].known
+
+
+def _path(scope: Scope, value: Word, words: Sequence[Word] | None) -> None:
+    """A `PATH` that does not begin with the old one may put something in front of every command."""
+    if value.raw.lstrip('"').startswith(("$PATH:", "${PATH}:", "PATH=$PATH:", 'PATH="$PATH:')):
+        return
+    if words is None or not words or words[0].text in ("export", "declare", "typeset", "local", "readonly"):
+        scope.path_changed = True
+    elif words[0].text in WELL_KNOWN:
+        scope.found.danger(f"'PATH' is changed for '{words[0].text}', which may then be another program", sure=False)
+
+
+def _command(scope: Scope, name: str, value: Word) -> None:
+    if not value.text:
+        return
+    if not value.known:
+        scope.found.unclear(f"'{name}' names a command that is only known when it runs")
+    elif name != "SHELL":
+        scope.code(value.text)

@@ -1,0 +1,173 @@
+"""The walk over the syntax tree: every simple command, wherever it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from toolgate.command.analysis.resolve import is_code, resolve, resolve_parts
+from toolgate.command.analysis.scope import Scope, Stdin
+from toolgate.command.analysis.variables import assign
+from toolgate.command.syntax import (
+    AndOr,
+    Assign,
+    Compound,
+    Grammar,
+    Pipeline,
+    Redirect,
+    Sequence,
+    Simple,
+    UnparsableError,
+)
+from toolgate.command.words import UNRESOLVED, Word, heredoc_value
+
+_PIPE = Stdin("pipe")
+_PIECES = re.compile(r"[;&|(){}\n`]+|\$\(|[<>]\(")
+_QUOTES = re.compile(r"\\\n|['\"\\]")
+_MOST_PIECES = 3000
+_DUPLICATES = frozenset({">&", "<&"})
+
+
+def walk(scope: Scope, text: str) -> None:
+    """Find everything that `text` runs."""
+    if not scope.work(len(text)):
+        return
+    try:
+        code = Grammar(text, scope.depth).program()
+    except UnparsableError as error:
+        scope.unfollowed(f"it cannot be followed as bash: {error}")
+        _pieces(scope, text)
+        return
+    sequence(scope, code)
+
+
+def _pieces(scope: Scope, text: str) -> None:
+    """Whatever looks like a command in text that cannot be followed, so that a rule that denies it still does."""
+    for piece in _PIECES.split(text, _MOST_PIECES)[:_MOST_PIECES]:
+        scope.run([Word(word) for word in _QUOTES.sub("", piece).split()])
+
+
+def sequence(scope: Scope, code: Sequence) -> None:
+    """Statements one after the other."""
+    for statement in code.statements:
+        _and_or(scope, statement)
+        scope.settle()
+
+
+def _and_or(scope: Scope, statement: AndOr) -> None:
+    """`a && b || c`; what follows `||` also runs where a `cd` failed."""
+    _pipeline(scope, statement.pipelines[0])
+    for operator, pipeline in zip(statement.operators, statement.pipelines[1:], strict=True):
+        if operator == "||":
+            scope.settle()
+        _pipeline(scope, pipeline)
+
+
+def _pipeline(scope: Scope, pipeline: Pipeline) -> None:
+    """Every part is a shell of its own, and all but the first read from the one before."""
+    if pipeline.timed:
+        scope.found.commands[("time",)] = None
+    if len(pipeline.commands) == 1:
+        _command(scope, pipeline.commands[0])
+        return
+    for number, command in enumerate(pipeline.commands):
+        outside = scope.save()
+        if number:
+            scope.stdin = _PIPE
+        _command(scope, command)
+        scope.restore(outside)
+
+
+def _command(scope: Scope, command: Simple | Compound) -> None:
+    if not scope.step():
+        return
+    if isinstance(command, Simple):
+        _simple(scope, command)
+    elif scope.descend():
+        before = scope.stdin
+        scope.stdin = _redirects(scope, command.redirects) or before
+        _compound(scope, command)
+        scope.stdin = before
+        scope.depth -= 1
+
+
+def _compound(scope: Scope, compound: Compound) -> None:
+    outside = scope.save()
+    scope.found.evaluates |= compound.kind == "expression"
+    resolve_parts(scope, compound.parts)
+    for lexeme in compound.words:
+        resolve(scope, lexeme)
+    if compound.variable:
+        assign(scope, compound.variable, Word(UNRESOLVED, False), None)
+    before, repeated = scope.cwds, scope.repeated
+    scope.repeated = repeated or compound.loops
+    for body in compound.bodies:
+        sequence(scope, body)
+    scope.repeated = repeated
+    if compound.kind in ("subshell", "function"):
+        scope.restore(outside)
+    elif compound.kind == "branches":
+        scope.join(before)
+
+
+def _simple(scope: Scope, command: Simple) -> None:
+    words = [
+        Word(lexeme.raw, True, False, lexeme.raw) if lexeme.parts is None else resolve(scope, lexeme)
+        for lexeme in command.words
+    ]
+    for position, assigned in command.declared.items():
+        value = _assigned(scope, assigned, words)
+        words[position] = Word(f"{assigned.name}={value.text}", value.known, True, assigned.raw)
+    for assigned in command.assigns:
+        _assigned(scope, assigned, words if words else None)
+    if not command.redirects:
+        scope.run(words)
+        return
+    before = scope.stdin
+    scope.stdin = _redirects(scope, command.redirects) or before
+    scope.run(words)
+    scope.stdin = before
+
+
+def _assigned(scope: Scope, assigned: Assign, words: list[Word] | None) -> Word:
+    values = [resolve(scope, lexeme) for lexeme in assigned.value]
+    scope.found.evaluates |= not assigned.known
+    value = values[0] if assigned.known else Word(UNRESOLVED, False, True)
+    assign(scope, assigned.name, value._replace(raw=assigned.raw.partition("=")[2]), words)
+    return value
+
+
+def _redirects(scope: Scope, redirects: Iterable[Redirect]) -> Stdin | None:
+    """Files that are written are noted; what is read is returned."""
+    stdin: Stdin | None = None
+    for redirect in redirects:
+        if not redirect.operator:
+            continue
+        if redirect.heredoc is not None:
+            body = redirect.heredoc.body or ""
+            scope.found.heredocs.append(body)
+            resolve_parts(scope, redirect.heredoc.parts)
+            scope.found.holds_code |= redirect.heredoc.quoted and ("$(" in body or "`" in body)
+            scope.found.holds_code |= any(map(is_code, redirect.heredoc.parts))
+            stdin = Stdin("text", heredoc_value(body, redirect.heredoc.quoted))
+        else:
+            stdin = _opened(scope, redirect) or stdin
+    return stdin
+
+
+def _opened(scope: Scope, redirect: Redirect) -> Stdin | None:
+    operator, target = redirect.operator, resolve(scope, redirect.target)
+    if operator == "<<<":
+        return Stdin("text", target)
+    if redirect.target.raw.startswith(("<(", ">(")):
+        return Stdin("pipe") if operator == "<" else None
+    if "&" in operator and ("$" in target.text or "`" in target.text):
+        scope.found.unclear(f"bash expands '{redirect.target.raw}' behind '{operator}' a second time")
+    if operator in _DUPLICATES and (target.text.removesuffix("-").isdigit() or target.text == "-"):
+        return None
+    if operator in ("<", "<&"):
+        scope.path(target.text, reads=True)
+        scope.input(target)
+        return Stdin("file", target)
+    scope.write(target, append=operator in (">>", "&>>", "<>"))
+    return None

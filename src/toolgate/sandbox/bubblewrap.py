@@ -1,0 +1,136 @@
+"""The first layer: bubblewrap, a small set-up program for namespaces that distributions ship and audit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+from functools import cache
+
+from toolgate.process.executables import bubblewrap_candidates, find_bash
+from toolgate.process.start import run_briefly
+from toolgate.protocol.plan import Access
+from toolgate.sandbox.layer import Wrapper, gaps, guarantees, memory_file, sockets_for
+from toolgate.sandbox.socket_gate import socket_gate
+from toolgate.sandbox.supervisor.seccomp import can_filter, command_filter
+from toolgate.sandbox.view import SHARED_BYTES, SMALL_BYTES, Mount, View
+
+_NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
+_FIXED = ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
+_PATIENCE = 10.0
+
+
+class Bubblewrap:
+    """Confines with the `bwrap` program."""
+
+    name = "bwrap"
+    mounts = True
+    ends_with = signal.SIGKILL
+
+    def __init__(self, program: str, *, nested: bool, descriptors: bool = False) -> None:
+        self.program = program
+        self._descriptors = descriptors
+        """Whether it can mount an open descriptor; otherwise only the finished view tells what was mounted."""
+        self._changes_user = bool(os.stat(program).st_mode & stat.S_ISUID)
+        self.start = [program, *_NAMESPACES, *_FIXED, *(() if nested else ("--disable-userns",))]
+
+    def refuses(self, access: Access) -> str | None:
+        """It can enforce every access."""
+        return None
+
+    def wrap(self, view: View, info_fd: int) -> Wrapper:
+        """bwrap, which reads its options from a descriptor: the command need not see the host's paths in `ps`."""
+        words = ["--info-fd", str(info_fd)]
+        if not view.network:
+            words.append("--unshare-net")
+        for mount in view.mounts:
+            words += self._option(mount)
+        words += ["--chdir", view.directory]
+        filters = self._filter(view)
+        words += [word for fd in filters for word in ("--seccomp", str(fd))]
+        try:
+            fd = memory_file("arguments", b"\0".join(os.fsencode(word) for word in words) + b"\0")
+        except OSError:
+            for one in filters:
+                os.close(one)
+            raise
+        sources = tuple(mount.source_fd for mount in view.mounts if mount.source_fd >= 0 and self._descriptors)
+        return Wrapper([*self.start, "--args", str(fd), "--"], (fd, *filters), sources)
+
+    def _option(self, mount: Mount) -> list[str]:
+        if mount.source_fd >= 0 and self._descriptors:
+            return ["--ro-bind-fd" if mount.kind == "ro" else "--bind-fd", str(mount.source_fd), mount.target]
+        return _option(mount)
+
+    def _filter(self, view: View) -> tuple[int, ...]:
+        """A descriptor to read the system call filter from, where there is one for this machine."""
+        if not can_filter():
+            return ()
+        return (memory_file("filter", _filter_for(sockets_for(view, gated=self.gated))),)
+
+    @property
+    def gated(self) -> bool:
+        """A program that runs as another user cannot be started through the gate, which rules that out."""
+        return not self._changes_user and socket_gate().works
+
+    def enforced(self, access: Access) -> tuple[str, ...]:
+        """What the namespaces and mounts hold."""
+        return guarantees(access)
+
+    def missing(self, access: Access) -> tuple[str, ...]:
+        """Nothing that one would expect, where system calls can be filtered."""
+        return gaps()
+
+
+@cache
+def _filter_for(sockets: str) -> bytes:
+    return command_filter(os.uname().machine, sockets=sockets)
+
+
+def _option(mount: Mount) -> list[str]:
+    match mount.kind:
+        case "ro":
+            return ["--ro-bind", mount.source, mount.target]
+        case "rw":
+            return ["--bind", mount.source, mount.target]
+        case "symlink":
+            return ["--symlink", mount.source, mount.target]
+        case "seal":
+            return ["--remount-ro", mount.target]
+        case "tmpfs":
+            return ["--size", str(SMALL_BYTES), "--tmpfs", mount.target]
+        case "shm":
+            return ["--perms", "1777", "--size", str(SHARED_BYTES), "--tmpfs", mount.target]
+        case kind:
+            return [f"--{kind}", mount.target]
+
+
+def find_bubblewrap(writable: tuple[str, ...] = (), setting: str | None = None) -> Bubblewrap | None:
+    """The first bwrap that can really make a sandbox; each is tried once per process and user."""
+    candidates = bubblewrap_candidates(setting, writable)
+    return next((layer for path in candidates if (layer := _try_bubblewrap(path, os.geteuid())) is not None), None)
+
+
+@cache
+def _try_bubblewrap(program: str, _user: int) -> Bubblewrap | None:
+    shell = find_bash((), "/usr/bin:/bin")
+    descriptors = _binds_descriptors(program)
+    for nested in (False, True):
+        layer = Bubblewrap(program, nested=nested, descriptors=descriptors)
+        view = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", *_option(Mount("shm", "/dev/shm")))
+        trial = [*layer.start, "--unshare-net", *view, shell, "-c", ":"]
+        try:
+            done = run_briefly(trial, timeout=_PATIENCE)
+        except OSError:
+            return None
+        if done.exit_code == 0:
+            return layer
+    return None
+
+
+def _binds_descriptors(program: str) -> bool:
+    """Whether this bwrap has the options; it closes the descriptors before the command runs."""
+    try:
+        return b"--ro-bind-fd" in run_briefly([program, "--help"], timeout=_PATIENCE).stdout
+    except OSError:
+        return False

@@ -1,0 +1,27 @@
+"""Git commands that may write the repository, and which parts of it they need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_SEQUENCED = {
+    "rebase": frozenset({"rebase-merge", "rebase-apply", "sequencer"}),
+    "am": frozenset({"rebase-apply"}),
+    "cherry-pick": frozenset({"sequencer"}),
+    "revert": frozenset({"sequencer"}),
+    "commit": frozenset({"sequencer"}),
+    "reset": frozenset({"sequencer"}),
+}
+"""git's own todo lists that a command works off."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitList:
+    """Git commands that run one after the other."""
+
+    verbs: frozenset[str]
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """What is pinned in the repository, and these commands have to write."""
+        return frozenset(part for verb in self.verbs for part in _SEQUENCED.get(verb, ()))

@@ -1,0 +1,110 @@
+"""Finds repositories below the root again and again, without reading what has not changed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from toolgate.sandbox.git.repository import GIT
+from toolgate.sandbox.root_directory import Beneath
+
+_RECENT = 50_000_000
+"""Nanoseconds in which a second change may bear the same time stamp as the one that was seen."""
+_CONTENT = frozenset({"objects", "refs", "logs"})
+"""What lies in a `.git` and holds no repository that git would find by itself."""
+
+
+class _Directory(NamedTuple):
+    changed: int
+    """Its change time, which no command can set; -1 if it must be read again."""
+    names: tuple[str, ...]
+    """The directories in it."""
+    is_repository: bool
+    pointer: bool
+    """Whether its `.git` is a file or a link."""
+
+
+class Nested:
+    """The directories below a root, as they were seen last."""
+
+    def __init__(self, root: Beneath) -> None:
+        self._root = root
+        self._known: dict[str, _Directory] = {}
+
+    def look(self, seconds: float) -> tuple[list[str], list[str], bool]:
+        """The repositories, the entries that point to one, and whether the time was enough for all directories."""
+        deadline = time.monotonic() + seconds
+        waiting = self._changed() if self._known else ["."]
+        while waiting and time.monotonic() <= deadline:
+            path = waiting.pop()
+            before = self._known.get(path)
+            now = self._read(path)
+            if now is None:
+                self._forget({path})
+                continue
+            self._known[path] = now
+            below = set(self._below(path, now))
+            if before is not None:
+                self._forget(set(self._below(path, before)) - below)
+            waiting += (name for name in below if name not in self._known)
+        for path in waiting:  # they are read next time
+            self._known[path] = _Directory(-1, (), False, False)
+        repositories = [path for path, directory in self._known.items() if directory.is_repository]
+        pointers = [_join(path, GIT) for path, directory in self._known.items() if directory.pointer]
+        return repositories, pointers, not waiting
+
+    def _changed(self) -> list[str]:
+        """The known directories whose entries may have changed: one look at each, without reading it."""
+        found = []
+        root = self._root.fd
+        for path, directory in self._known.items():
+            try:
+                if os.stat(path, dir_fd=root, follow_symlinks=False).st_ctime_ns != directory.changed:
+                    found.append(path)
+            except OSError:
+                found.append(path)
+        return found
+
+    def _forget(self, gone: set[str]) -> None:
+        """Forget directories and everything below them."""
+        if gone:
+            starts = tuple(f"{path}/" for path in gone)
+            for path in [path for path in self._known if path in gone or path.startswith(starts)]:
+                del self._known[path]
+
+    def _below(self, path: str, directory: _Directory) -> Iterator[str]:
+        inside_git = path.rpartition("/")[2] == GIT
+        for name in directory.names:
+            if path == "." and name in (GIT, ".toolgate"):
+                continue
+            if not (inside_git and name in _CONTENT):
+                yield _join(path, name)
+
+    def _read(self, path: str) -> _Directory | None:
+        try:
+            fd = self._root.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            return None
+        try:
+            changed = os.fstat(fd).st_ctime_ns
+            names, others = [], set()
+            with os.scandir(fd) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        names.append(entry.name)
+                    elif entry.name in ("HEAD", "commondir", "objects", GIT):
+                        others.add(entry.name)
+        finally:
+            os.close(fd)
+        present = others | set(names)
+        is_repository = path.rpartition("/")[2] == GIT or (
+            "HEAD" in present and bool(present & {"objects", "commondir"})
+        )
+        recent = time.time_ns() - changed < _RECENT
+        return _Directory(-1 if recent else changed, tuple(names), is_repository, GIT in others and path != ".")
+
+
+def _join(path: str, name: str) -> str:
+    return name if path == "." else f"{path}/{name}"

@@ -1,0 +1,212 @@
+"""The root's own repository: which paths below the root it makes the person's git run or read."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from toolgate.sandbox.git.configuration import (
+    MOST_BYTES,
+    Entry,
+    UnreadableConfigurationError,
+    names_program,
+    parse,
+    runs_code_during_writes,
+)
+from toolgate.sandbox.git.index import MOST_BYTES as MOST_INDEX
+from toolgate.sandbox.git.index import UnreadableIndexError, gitlinks
+from toolgate.sandbox.root_directory import Beneath
+
+GIT = ".git"
+_MOST_FILES = 64
+_MOST_PINS = 128
+_HOOKS = {
+    "commit": ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-rewrite"),
+    "merge": ("pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-merge"),
+    "cherry-pick": ("prepare-commit-msg", "commit-msg", "post-commit"),
+    "revert": ("prepare-commit-msg", "commit-msg", "post-commit"),
+    "rebase": ("pre-rebase", "post-rewrite", "post-checkout"),
+    "checkout": ("post-checkout",),
+    "switch": ("post-checkout",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A path below the root that commands must not change."""
+
+    relative: str
+    file: bool
+    """What to put there while it does not exist."""
+    made: bool = True
+    """Whether something is put there while it does not exist."""
+
+
+class Repository:
+    """Reads the root's repository as git would, again whenever one of its files has changed."""
+
+    def __init__(self, root: Beneath, home: str) -> None:
+        self._root = root
+        self._outside = ("/etc/gitconfig", f"{home}/.gitconfig", f"{home}/.config/git/config")
+        self._seen: tuple[object, ...] | None = None
+        self._files: tuple[str, ...] = ()
+        self._entries: list[Entry] = []
+        self._pins: tuple[Pin, ...] = ()
+
+    def signature(self) -> tuple[object, ...]:
+        """Changes whenever `pins` may have changed."""
+        paths = dict.fromkeys((*self._first_files(), *self._files, self._path(f"{GIT}/index")))
+        return tuple(_signature(path) for path in paths)
+
+    def pins(self) -> tuple[Pin, ...]:
+        """What commands must not change, besides `.git` itself."""
+        self._refresh()
+        return self._pins
+
+    def entries(self) -> list[Entry]:
+        """The settings of the repository and of the person, with everything that they include."""
+        self._refresh()
+        return self._entries
+
+    def runs_code(self) -> str:
+        """A key whose program, which may be the project's, git would run while it writes; empty if there is none."""
+        return next((entry.key for entry in self.entries() if runs_code_during_writes(entry)), "")
+
+    def hooks(self, verbs: frozenset[str]) -> tuple[str, ...]:
+        """The hooks that these git commands would run."""
+        wanted = {name for verb in verbs for name in _HOOKS.get(verb, ())}
+        own = [entry.value for entry in self.entries() if entry.key.lower() == "core.hookspath"]
+        directory = os.path.join(self._root.path, os.path.expanduser(own[-1]) if own else f"{GIT}/hooks")
+        return tuple(sorted(name for name in wanted if os.access(os.path.join(directory, name), os.X_OK)))
+
+    def gitlinks(self) -> frozenset[str]:
+        """The directories that the index takes for repositories."""
+        data = self._root.read(f"{GIT}/index", MOST_INDEX)
+        try:
+            return gitlinks(data or b"")
+        except UnreadableIndexError:
+            return frozenset()
+
+    def _refresh(self) -> None:
+        if self._seen is not None and self._seen == self.signature():
+            return
+        self._files = ()
+        self._entries = list(self._read())
+        self._pins = tuple(dict.fromkeys(self._find_pins()))[:_MOST_PINS]
+        self._seen = self.signature()
+
+    def _first_files(self) -> Iterator[str]:
+        yield from self._outside
+        for name in ("config", "config.worktree"):
+            yield self._path(f"{GIT}/{name}")
+        yield self._path(GIT)
+
+    def _read(self) -> Iterator[Entry]:
+        waiting = list(self._first_files())[:-1]
+        done: list[str] = []
+        while waiting and len(done) < _MOST_FILES:
+            path = waiting.pop(0)
+            if path in done:
+                continue
+            done.append(path)
+            for entry in self._entries_of(path):
+                yield entry
+                if entry.section in ("include", "includeif") and entry.name == "path":
+                    waiting.append(_joined(os.path.dirname(path), entry.value))
+        self._files = tuple(done)
+
+    def _entries_of(self, path: str) -> list[Entry]:
+        inside = self._inside(path)
+        try:
+            text = self._root.read(inside, MOST_BYTES) if inside else _outside_text(path)
+            return parse(text or b"")
+        except (OSError, UnreadableConfigurationError):  # git stops at such a file as well
+            return []
+
+    def _find_pins(self) -> Iterator[Pin]:
+        for path in self._files:
+            inside = self._inside(path)
+            if inside and not inside.startswith(f"{GIT}/"):
+                yield Pin(inside, file=True)
+        for entry in self._entries:
+            if names_program(entry):
+                yield from self._named(entry)
+        yield from self._separate()
+        for link in sorted(self.gitlinks()):
+            yield from self._below_gitlink(link)
+
+    def _named(self, entry: Entry) -> Iterator[Pin]:
+        if entry.key.lower() in ("core.hookspath", "init.templatedir"):
+            if inside := self._inside(_joined(self._root.path, entry.value)):
+                yield Pin(inside, file=False)
+            return
+        try:
+            words = shlex.split(entry.value.removeprefix("!"))
+        except ValueError:
+            words = entry.value.split()
+        for word in words:
+            inside = self._inside(_joined(self._root.path, word.strip("'\";&|()")))
+            if inside and self._root.kind(inside) == "file":
+                yield Pin(inside, file=True)
+
+    def _separate(self) -> Iterator[Pin]:
+        """A git directory elsewhere in the root, which the file `.git` names."""
+        text = self._root.read(GIT, 4096)
+        if text and text.startswith(b"gitdir:"):
+            inside = self._inside(_joined(self._root.path, os.fsdecode(text[7:].strip())))
+            if inside and self._root.kind(inside) == "directory":
+                yield Pin(inside, file=False)
+
+    def _below_gitlink(self, link: str) -> Iterator[Pin]:
+        kind = self._root.kind(f"{link}/{GIT}")
+        if kind in ("file", "directory"):
+            yield Pin(f"{link}/{GIT}", file=kind == "file", made=False)
+        elif kind == "absent" and self._root.kind(link) == "directory":
+            yield Pin(f"{link}/{GIT}", file=False)
+
+    def _inside(self, path: str) -> str:
+        """The path relative to the root; empty for one outside, for the root itself and for what `.git` protects."""
+        normal = os.path.normpath(path)
+        if not normal.startswith(self._root.path + "/"):
+            return ""
+        return normal[len(self._root.path) + 1 :]
+
+    def _path(self, relative: str) -> str:
+        return os.path.join(self._root.path, relative)
+
+
+def identity_in(home: str) -> dict[str, str]:
+    """`user.name` and `user.email` of a home that commands can write, and nothing else of its settings."""
+    try:
+        fd = os.open(f"{home}/.gitconfig", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return {}
+    try:
+        entries = parse(os.read(fd, MOST_BYTES))
+    except (OSError, UnreadableConfigurationError):
+        return {}
+    finally:
+        os.close(fd)
+    return {entry.key: entry.value for entry in entries if entry.key in ("user.name", "user.email")}
+
+
+def _joined(directory: str, value: str) -> str:
+    return os.path.normpath(os.path.join(directory, os.path.expanduser(value)))
+
+
+def _outside_text(path: str) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        return os.read(fd, MOST_BYTES)
+    finally:
+        os.close(fd)
+
+
+def _signature(path: str) -> tuple[int, ...] | None:
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino, info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns

@@ -1,0 +1,52 @@
+"""What git commands left in the root's repository that only something else than git would put there."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from toolgate.sandbox.git.quarantine import SUFFIX, set_aside
+from toolgate.sandbox.git.repository import GIT
+from toolgate.sandbox.root_directory import Beneath
+
+_KNOWN = re.compile(
+    r"(?:[A-Z_]*HEAD|index|packed-refs|objects|refs|logs|description|shallow|COMMIT_EDITMSG|TAG_EDITMSG|MERGE_[A-Z]+"
+    r"|SQUASH_MSG|NOTES_[A-Z_]+|BISECT_[A-Z_]+|sharedindex\.[0-9a-f]+|gc\.(?:pid|log)|rr-cache|lfs|AUTO_MERGE|REBASE_HEAD"
+    r"|rebase-merge|rebase-apply|sequencer|reftable|info|hooks|branches)(?:\.lock)?"
+    rf"|.*{re.escape(SUFFIX)}[0-9a-f]+"
+)
+"""What git itself makes in its directory while it records work."""
+_TODO = {"rebase-merge", "rebase-apply", "sequencer"}
+
+
+class Written:
+    """The names in the repository before git commands, to be compared with those after."""
+
+    def __init__(self, root: Beneath, parts: frozenset[str]) -> None:
+        self._root = root
+        self._expected = parts
+        self._before = frozenset(self._names())
+
+    def set_aside(self) -> list[str]:
+        """Move away what is new and none of git's; the paths that were moved."""
+        moved = []
+        for name in sorted(set(self._names()) - self._before):
+            if _KNOWN.fullmatch(name) and (name not in _TODO or name in self._expected):
+                continue
+            parent, last = self._root.parent(f"{GIT}/{name}")
+            try:
+                if set_aside(parent, last):
+                    moved.append(f"{GIT}/{name}")
+            finally:
+                os.close(parent)
+        return moved
+
+    def _names(self) -> list[str]:
+        try:
+            fd = self._root.open(GIT, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            return []
+        try:
+            return os.listdir(fd)
+        finally:
+            os.close(fd)

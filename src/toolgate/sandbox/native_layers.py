@@ -1,0 +1,181 @@
+"""The layers that need no program but Python: namespaces with Landlock, Landlock alone, and none."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from toolgate.process.executables import find_interpreter
+from toolgate.process.start import run_briefly
+from toolgate.protocol.plan import Access
+from toolgate.sandbox import supervisor as helper
+from toolgate.sandbox.layer import Wrapper, gaps, guarantees, memory_file, sockets_for
+from toolgate.sandbox.socket_gate import socket_gate
+from toolgate.sandbox.supervisor.seccomp import can_filter
+from toolgate.sandbox.view import SHARED_BYTES, SMALL_BYTES, View
+
+_PATIENCE = 10.0
+_LEAST_LANDLOCK = 3
+"""Before its third version, Landlock does not stop a file from being truncated."""
+_SCOPES = 6
+_SIZES = {"tmpfs": str(SMALL_BYTES), "shm": str(SHARED_BYTES)}
+_TOO_WIDE = (
+    ".toolgate is writable",
+    "modes, owners, times and attributes of all files of this user can be changed",
+)
+_PRIORITIES = "the priority of this user's other processes can be lowered"
+
+Mode = Literal["namespaces", "landlock", "off", "probe"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """What the helper found to work."""
+
+    namespaces: bool
+    landlock: int
+    seccomp: bool
+
+
+class Native:
+    """Confines with the helper."""
+
+    def __init__(self, mode: Mode, landlock: int = 0) -> None:
+        self.name = "off" if mode == "off" else "landlock"
+        self.mode = mode
+        self.mounts = mode == "namespaces"
+        self.ends_with = signal.SIGTERM
+        self._landlock = landlock
+
+    def refuses(self, access: Access) -> str | None:
+        """Landlock alone cannot take a path out of a directory that may be written."""
+        if self.mode == "landlock" and access == "write":
+            return "without user namespaces, .git cannot be protected inside a writable root"
+        return None
+
+    def wrap(self, view: View, info_fd: int) -> Wrapper:
+        """The helper, with its order on a descriptor."""
+        order = {
+            "mode": self.mode,
+            "mounts": [
+                (mount.kind, mount.target, _SIZES.get(mount.kind, mount.source), mount.source_fd)
+                for mount in view.mounts
+            ],
+            "base": view.base,
+            "network": view.network,
+            "directory": view.directory,
+            "grants": view.grants if self._landlock >= _LEAST_LANDLOCK else (),
+            **self._filter(view),
+            "sysctl": {"user/max_user_namespaces": "0", "kernel/pid_max": str(view.processes)},
+        }
+        wrapper = _call(order, info_fd)
+        sources = tuple(mount.source_fd for mount in view.mounts if mount.source_fd >= 0)
+        return Wrapper(wrapper.argv, wrapper.fds, sources)
+
+    def _filter(self, view: View) -> dict[str, object]:
+        """The order's system call filter, where there is one for this mode and machine."""
+        if self.mode == "off" or not can_filter():
+            return {}
+        if self.mode == "namespaces":
+            return {"filter": {"sockets": sockets_for(view, gated=self.gated)}}
+        sockets = "all" if view.network else "none"
+        return {"filter": {"sockets": sockets, "alone": True, "attributes": view.access != "read"}}
+
+    @property
+    def gated(self) -> bool:
+        """Only with namespaces: Landlock alone allows no sockets that could connect."""
+        return self.mode == "namespaces" and socket_gate().works
+
+    def enforced(self, access: Access) -> tuple[str, ...]:
+        """What holds, by mode."""
+        if self.mode == "namespaces":
+            return guarantees(access)
+        if self.mode == "off":
+            return ("processes end with the command",)
+        if access == "full":
+            return ("homes and keys hidden", "no keyrings", "no privileges", "processes end with the command")
+        return (
+            "root read-only",
+            "modes, owners, times and attributes of files unchanged",
+            "homes and keys unreadable",
+            "no sockets",
+            "no keyrings",
+            "no shared memory of other processes",
+            "no privileges",
+            "processes end with the command",
+        )
+
+    def missing(self, access: Access) -> tuple[str, ...]:
+        """What does not hold, by mode."""
+        if self.mode == "namespaces":
+            return gaps()
+        if self.mode == "off":
+            return ("everything but resource limits: commands run with all rights of the runtime's user",)
+        loose = () if self._landlock >= _SCOPES else ("signals to the user's other processes are possible",)
+        writable = _TOO_WIDE if access == "full" else ()
+        return (*writable, *loose, "the names of other processes and of hidden files are visible", _PRIORITIES)
+
+
+def _call(order: Mapping[str, object], info_fd: int) -> Wrapper:
+    script = memory_file("helper", helper.source())
+    try:
+        text = memory_file("order", json.dumps(order).encode())
+    except OSError:
+        os.close(script)
+        raise
+    words = [
+        _interpreter(os.geteuid()),
+        "-I",
+        "-S",
+        f"/dev/fd/{script}",
+        str(script),
+        str(text),
+        str(info_fd),
+        str(os.getpid()),
+    ]
+    return Wrapper(words, (script, text))
+
+
+def supervised(directory: str, info_fd: int) -> Wrapper:
+    """The helper without any confinement: it only adopts what a program leaves behind, and ends it."""
+    return _call({"mode": "off", "directory": directory, "grants": (), "network": True}, info_fd)
+
+
+@cache
+def _interpreter(_user: int) -> str:
+    """A Python for the helper; looked up once per user."""
+    return find_interpreter()
+
+
+def probe() -> Kernel:
+    """What works on this machine for this user; tried once a process."""
+    return _probe(os.geteuid())
+
+
+@cache
+def _probe(_user: int) -> Kernel:
+    reader, writer = os.pipe()
+    wrapper = _call({"mode": "probe"}, writer)
+    try:
+        done = run_briefly(wrapper.argv, timeout=_PATIENCE, pass_fds=(*wrapper.fds, writer))
+        return Kernel(**json.loads(done.stdout))
+    except (OSError, ValueError, TypeError):
+        return Kernel(namespaces=False, landlock=0, seccomp=False)
+    finally:
+        for fd in (reader, writer, *wrapper.fds):
+            os.close(fd)
+
+
+def find_native() -> Native | None:
+    """The best of these layers that works."""
+    found = probe()
+    if found.namespaces:
+        return Native("namespaces", found.landlock)
+    if found.landlock >= _LEAST_LANDLOCK and found.seccomp:
+        return Native("landlock", found.landlock)
+    return None

@@ -1,0 +1,173 @@
+"""The paths inside the root that commands may not write, as mounts; existing or not yet existing."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.sandbox.git.repository import GIT, Repository
+from toolgate.sandbox.root_directory import Beneath
+from toolgate.sandbox.session_directory import Places
+from toolgate.sandbox.stubs import Stubs
+from toolgate.sandbox.view import Mount
+
+RUNTIME = ".toolgate"
+SEQUENCER = ("rebase-merge", "rebase-apply", "sequencer")
+"""What git works off later: a todo list may name commands."""
+_PINNED = (
+    *(
+        "config",
+        "config.worktree",
+        "hooks",
+        "info",
+        "modules",
+        "worktrees",
+        "commondir",
+        "gitdir",
+        "remotes",
+        "branches",
+    ),
+    *("objects/info", *SEQUENCER),
+)
+"""What stays read-only in `.git` while git itself writes there."""
+
+
+class Protected:
+    """Plans the mounts that keep protected paths as they are. One for each session.
+
+    Everything below the root is opened by descriptor, without following a link, and mounted by that descriptor.
+    """
+
+    def __init__(self, root: Beneath, places: Places, repository: Repository) -> None:
+        self._root = root
+        self._places = places
+        self._stubs = Stubs(root)
+        self._repository = repository
+        self._mounted: dict[str, bool] = {}
+        """The paths that the view being planned mounts already, and whether they can be written."""
+
+    def close(self) -> None:
+        """Remove the mount points that were made."""
+        self._stubs.release()
+
+    def identity(self) -> tuple[object, ...]:
+        """What is at each protected path: replaced on the host, a path loses its mount in every sandbox."""
+        paths = (_which(os.path.join(self._root.path, name)) for name in (".", RUNTIME, GIT))
+        return (*paths, *self._repository.signature())
+
+    def begin(self) -> None:
+        """Plan a new view."""
+        self._mounted.clear()
+
+    def runtime(self, *, writable: bool) -> Iterator[Mount]:
+        """Hide `.toolgate`: whatever the access, commands neither read nor write the runtime's own files."""
+        kind = self._kind(RUNTIME)
+        if kind == "absent" and not (writable and self._stubs.ensure(RUNTIME)):
+            return
+        self._stubs.hold_existing(RUNTIME)
+        yield self._mask(RUNTIME, kind == "file")
+
+    def hide(self, path: str, *, writable: bool) -> Iterator[Mount]:
+        """Hide another path inside the root, existing or not, on a way of mount points that no command can move."""
+        relative = os.path.relpath(path, self._root.path)
+        if relative.split("/")[0] == RUNTIME:
+            return
+        yield from self._way_to(relative, writable=writable)
+        kind = self._kind(relative) if self._is_reached(relative) else "absent"
+        if kind != "absent" or (writable and self._is_reached(relative) and self._stubs.ensure(relative, file=True)):
+            yield self._mask(relative, kind != "directory")
+
+    def keep(self, path: str) -> Iterator[Mount]:
+        """Keep another path inside the root as it is, on a way of mount points that no command can move."""
+        yield from self._pin(os.path.relpath(path, self._root.path), file=False, made=False)
+
+    def git(self) -> Iterator[Mount]:
+        """Keep the repository, and what makes the person's git run something, as they are."""
+        kind = self._kind(GIT)
+        if kind == "absent" or self._stubs.is_stub(GIT):
+            if self._stubs.ensure(GIT):
+                yield self._mask(GIT, False)
+        else:
+            yield self._itself("ro", GIT)
+        for pin in self._repository.pins():
+            yield from self._pin(pin.relative, pin.file, pin.made)
+
+    def for_git(self, target: str, parts: frozenset[str]) -> Iterator[Mount]:
+        """Show the repository a second time, writable, for git alone; only `parts` of what is pinned is not."""
+        if self._kind(GIT) != "directory" or self._stubs.is_stub(GIT):
+            raise _refusal(GIT, "is no directory of a repository")
+        yield self._itself("rw", GIT, target)
+        for name in _PINNED:
+            relative = f"{GIT}/{name}"
+            if name not in parts and self._kind(relative) != "absent":
+                yield self._itself("ro", relative, f"{target}/{name}")
+
+    def _pin(self, relative: str, file: bool, made: bool) -> Iterator[Mount]:
+        yield from self._way_to(relative, writable=True)
+        if not self._is_reached(relative) or relative in self._mounted:
+            return
+        if self._kind(relative) == "absent" and not (made and self._stubs.ensure(relative, file=file)):
+            return
+        self._stubs.hold_existing(relative)
+        yield self._itself("ro", relative)
+
+    def _way_to(self, relative: str, *, writable: bool) -> Iterator[Mount]:
+        """Make mount points of the directories above a path, so that none of them can be moved away."""
+        parts = relative.split("/")
+        for depth in range(1, len(parts)):
+            ancestor = "/".join(parts[:depth])
+            if self._mounted.get(ancestor) is False:
+                return
+            if ancestor in self._mounted:
+                continue
+            if self._kind(ancestor) == "absent" and not (writable and self._stubs.ensure(ancestor)):
+                return
+            yield self._itself("rw" if writable else "ro", ancestor)
+
+    def _is_reached(self, relative: str) -> bool:
+        """Whether the directory above a path can be written in this view, and exists."""
+        parent = os.path.dirname(relative)
+        return not parent or parent in self._mounted
+
+    def _mask(self, relative: str, is_file: bool) -> Mount:
+        self._mounted[relative] = False
+        return Mount("ro", self._path(relative), self._places.empty if is_file else self._places.nothing)
+
+    def _itself(self, kind: str, relative: str, target: str = "") -> Mount:
+        """The path as it is, opened now; whoever gets the mount closes its descriptor."""
+        path = self._path(relative)
+        if not target:
+            self._mounted[relative] = kind == "rw"
+        try:
+            fd = self._root.look(relative)
+        except OSError as error:
+            raise _refusal(relative, "was replaced") from error
+        return Mount("ro" if kind == "ro" else "rw", target or path, path, fd)
+
+    def _path(self, relative: str) -> str:
+        return os.path.join(self._root.path, relative)
+
+    def _kind(self, relative: str) -> str:
+        kind = self._root.kind(relative)
+        if kind == "other":
+            raise _refusal(relative, "is a link or a special file")
+        return kind
+
+
+def _which(path: str) -> tuple[int, int, int] | None:
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino, stat.S_IFMT(info.st_mode)
+
+
+def _refusal(relative: str, why: str) -> ToolError:
+    return ToolError(
+        ErrorCode.ACCESS_DENIED,
+        f"'{relative}' {why}, so it cannot be protected from commands that may write.",
+        'Use access="read", or ask the user to put this right.',
+    )

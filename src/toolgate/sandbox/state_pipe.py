@@ -1,0 +1,72 @@
+"""The named pipe through which a shell hands over its state: it is read while the command runs, and bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+
+MOST_BYTES = 4 << 20
+"""A larger state is not kept; the last known one stays."""
+_CHUNK = 1 << 16
+"""Bytes that a pipe holds."""
+_PAUSE = 0.001
+"""Seconds between two reads: a shell writes its state in many small pieces, and a command may write without end."""
+
+
+class StatePipe:
+    """The host's end of the pipe. It keeps at most one byte more than a state may have, and drops the rest.
+
+    It is opened for reading and writing: so no shell waits for a reader, and the end of one writer is not the end of
+    the pipe.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        os.mkfifo(path, 0o600)
+        try:
+            self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except BaseException:
+            os.unlink(path)
+            raise
+        self._loop = asyncio.get_running_loop()
+        self._pause: asyncio.TimerHandle | None = None
+        self._text = bytearray()
+        self._loop.add_reader(self._fd, self._wait)
+
+    def _wait(self) -> None:
+        """Something was written: take it in a moment, together with what follows it."""
+        self._loop.remove_reader(self._fd)
+        self._pause = self._loop.call_later(_PAUSE, self._go_on)
+
+    def _go_on(self) -> None:
+        self._pause = None
+        is_large = self._take() == _CHUNK and not self._is_too_large
+        self._loop.add_reader(self._fd, self._go_on if is_large else self._wait)
+
+    def _take(self) -> int:
+        """Take what the pipe holds; how much that was."""
+        try:
+            chunk = os.read(self._fd, _CHUNK)
+        except BlockingIOError:
+            return 0
+        self._text += chunk[: MOST_BYTES + 1 - len(self._text)]
+        return len(chunk)
+
+    @property
+    def _is_too_large(self) -> bool:
+        return len(self._text) > MOST_BYTES
+
+    def text(self) -> bytes | None:
+        """What was written, for the time when the shell has ended; None if it was too much."""
+        self._take()
+        return None if self._is_too_large else bytes(self._text)
+
+    def close(self) -> None:
+        """Close and remove the pipe; once only."""
+        self._loop.remove_reader(self._fd)
+        if self._pause is not None:
+            self._pause.cancel()
+        os.close(self._fd)
+        with suppress(FileNotFoundError):  # without a sandbox, the command may have removed it
+            os.unlink(self.path)

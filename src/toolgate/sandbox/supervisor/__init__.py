@@ -1,0 +1,20 @@
+"""The supervisor for machines without bubblewrap: one file for a bare Python, put together from small modules.
+
+It runs as `python -I -S`, imports nothing but the standard library, and is the parent of the command: the host process
+neither forks with Python code in between nor adopts anybody's orphans.
+"""
+
+import re
+from functools import cache
+from importlib import import_module
+from inspect import getsource
+
+_MODULES = ("kernel", "call_numbers", "landlock", "seccomp", "mounts", "supervise", "main")
+_FROM_US = re.compile(rf"^from {re.escape(__name__)}\.\w+ import (?:\([^)]*\)|[^(\n]*)$", re.MULTILINE)
+
+
+@cache
+def source() -> bytes:
+    """The helper as one script."""
+    texts = (getsource(import_module(f"{__name__}.{name}")) for name in _MODULES)
+    return ("\n".join(_FROM_US.sub("", text) for text in texts) + "\nmain()\n").encode()

@@ -1,0 +1,161 @@
+"""The helper's program: read the order, confine, run, hand over the status."""
+
+import json
+import os
+import signal
+import sys
+from typing import Any, NoReturn
+
+from toolgate.sandbox.supervisor.kernel import (
+    PR_SET_PDEATHSIG,
+    drop_privileges,
+    prctl,
+    write_file,
+)
+from toolgate.sandbox.supervisor.landlock import landlock_abi, restrict_files
+from toolgate.sandbox.supervisor.mounts import build_view, enter_namespaces, seal_view
+from toolgate.sandbox.supervisor.seccomp import can_filter, command_filter, install_filter
+from toolgate.sandbox.supervisor.supervise import (
+    FAILED,
+    adopt,
+    die_with_parent,
+    first_of_namespace,
+    status_to_code,
+    wait_for,
+)
+
+TERM = {signal.SIGTERM}
+"""Held back while there is a child that nobody could end yet."""
+
+
+def main() -> None:
+    """`python -I -S HELPER ORDER_FD INFO_FD PARENT PROGRAM...`"""
+    own_fd, order_fd, info_fd, parent = (int(word) for word in sys.argv[1:5])
+    program = sys.argv[5:]
+    order = json.loads(read_all(order_fd))
+    for fd in (own_fd, order_fd):
+        os.close(fd)
+    os.set_inheritable(info_fd, False)
+    try:
+        if order["mode"] == "probe":
+            probe()
+        elif order["mode"] == "namespaces":
+            sys.exit(in_namespaces(order, info_fd, parent, program))
+        sys.exit(beneath_us(order, info_fd, parent, program))
+    except OSError as error:
+        os.write(2, f"toolgate: the sandbox cannot be set up: {error}\n".encode())
+        sys.exit(FAILED)
+
+
+def read_all(fd: int) -> bytes:
+    """Everything from a descriptor's start."""
+    text, position = b"", 0
+    while chunk := os.pread(fd, 1 << 16, position):
+        text += chunk
+        position += len(chunk)
+    return text
+
+
+def probe() -> None:
+    """Say what works here."""
+    namespaces = True
+    try:
+        enter_namespaces(network=False)
+    except OSError:
+        namespaces = False
+    os.write(1, json.dumps({"namespaces": namespaces, "landlock": landlock_abi(), "seccomp": can_filter()}).encode())
+    sys.exit(0)
+
+
+def in_namespaces(order: dict[str, Any], info_fd: int, parent: int, program: list[str]) -> int:
+    """With namespaces: the first process of the new one supervises, and takes everybody with it."""
+    die_with_parent(parent, signal.SIGKILL)
+    enter_namespaces(network=order["network"])
+    signal.pthread_sigmask(signal.SIG_BLOCK, TERM)
+    reading, writing = os.pipe()
+    first = os.fork()
+    if first:
+        signal.signal(signal.SIGTERM, lambda *_: os.kill(first, signal.SIGKILL))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
+        os.write(info_fd, json.dumps({"child-pid": first}).encode())
+        let_go(but=writing)
+        return status_to_code(os.waitpid(first, 0)[1])
+    os.close(info_fd)
+    os.close(writing)
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if is_closed(reading):  # the parent died before we asked to die with it
+        sys.exit(FAILED)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
+    os.setsid()
+    build_view(order["mounts"], order["base"])
+    for name, value in order["sysctl"].items():
+        limit(name, value)
+    seal_view(order["mounts"])
+    drop_privileges()
+    command = os.fork()
+    if not command:
+        os.setsid()
+        run(order, program)
+    let_go()
+    return first_of_namespace(command)
+
+
+def limit(name: str, value: str) -> None:
+    """Set a limit of the namespace; older kernels do not have it, and the report does not claim it."""
+    try:
+        write_file(f"/proc/sys/{name}", value)
+    except OSError:
+        return
+
+
+def beneath_us(order: dict[str, Any], info_fd: int, parent: int, program: list[str]) -> int:
+    """Without namespaces: this process adopts whatever the command leaves behind, and ends it."""
+    os.close(info_fd)
+    adopt()
+    signal.pthread_sigmask(signal.SIG_BLOCK, TERM)
+    die_with_parent(parent, signal.SIGTERM)
+    command = os.fork()
+    if not command:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
+        os.setsid()
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if order["mode"] == "landlock":
+            drop_privileges()
+        run(order, program)
+    let_go()
+    return wait_for(command)
+
+
+def run(order: dict[str, Any], program: list[str]) -> NoReturn:
+    """Become the command."""
+    try:
+        os.chdir(order["directory"])
+        if order["grants"]:
+            network = order["network"]
+            sockets = network or order["mode"] == "namespaces"  # a namespace of its own has itself to talk to
+            restrict_files(order["grants"], network=network, sockets=sockets)
+        if "filter" in order:
+            install_filter(command_filter(os.uname().machine, **order["filter"]))
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        os.execvp(program[0], program)
+    except OSError as error:
+        os.write(2, f"toolgate: the command cannot be started: {error}\n".encode())
+    os._exit(FAILED)
+
+
+def is_closed(fd: int) -> bool:
+    """Whether nobody holds the other end of a pipe any more."""
+    os.set_blocking(fd, False)
+    try:
+        return not os.read(fd, 1)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def let_go(but: int = -1) -> None:
+    """Hold no descriptor that belongs to the command."""
+    os.closerange(0, max(but, 0))
+    os.closerange(but + 1, 1 << 20)

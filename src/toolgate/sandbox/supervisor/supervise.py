@@ -1,0 +1,92 @@
+"""Being the parent: hand over the exit status, end what is left, die with the host."""
+
+import os
+import signal
+import sys
+import time
+
+from toolgate.sandbox.supervisor.kernel import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
+
+FAILED = 125
+
+
+def die_with_parent(parent: int, number: int) -> None:
+    """Get a signal when the parent ends, also when it already has."""
+    prctl(PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:
+        sys.exit(FAILED)
+
+
+def status_to_code(status: int) -> int:
+    """A wait status in the shell's convention."""
+    return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+
+
+def first_of_namespace(command: int) -> int:
+    """Reap as the first process of a namespace until the command ends; everybody else ends with us."""
+    while True:
+        pid, status = os.wait()
+        if pid == command:
+            return status_to_code(status)
+
+
+def adopt() -> None:
+    """Become the parent of orphans below us, so that none gets away."""
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def wait_for(command: int) -> int:
+    """Reap until the command ends, then end the rest."""
+    signal.signal(signal.SIGTERM, lambda *_: end_and_leave())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    code = first_of_namespace(command)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    end_all()
+    return code
+
+
+def end_and_leave() -> None:
+    """The host wants everything gone, or is gone itself."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    end_all()
+    os._exit(128 + signal.SIGTERM)
+
+
+def end_all() -> None:
+    """Kill all descendants, again and again until there is none: a child of a killed one becomes ours."""
+    while True:
+        for pid in below(os.getpid()):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                continue
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                continue
+        except ChildProcessError:
+            return
+        time.sleep(0.001)
+
+
+def below(pid: int) -> list[int]:
+    """All descendants."""
+    parents: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                fd = os.open(f"/proc/{name}/stat", os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                continue
+            try:
+                parent = int(os.read(fd, 4096).rpartition(b")")[2].split()[1])
+            except (OSError, IndexError):
+                continue
+            finally:
+                os.close(fd)
+            parents.setdefault(parent, []).append(int(name))
+    found, waiting = [], [pid]
+    while waiting:
+        children = parents.get(waiting.pop(), [])
+        found += children
+        waiting += children
+    return found

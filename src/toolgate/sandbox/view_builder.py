@@ -1,0 +1,259 @@
+"""Builds what a command can see: the system, its tools, a private home and temp, and the project root."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.plan import Access
+from toolgate.sandbox.git.git_list import GitList
+from toolgate.sandbox.git.repository import Repository, identity_in
+from toolgate.sandbox.landlock_rules import Grant, cover, root_grants, system_grants
+from toolgate.sandbox.protected import RUNTIME, Protected
+from toolgate.sandbox.root_directory import Beneath
+from toolgate.sandbox.runtime_files import runtime_mounts
+from toolgate.sandbox.session_directory import Places
+from toolgate.sandbox.system_paths import private_configuration, resolver_mounts, system_mounts
+from toolgate.sandbox.toolchains import keys, toolchains
+from toolgate.sandbox.view import Check, Mount, View, check_of, is_below
+
+TEMPORARY = "/tmp"
+RUN = "/run/toolgate"
+STATE = f"{RUN}/state"
+_SECRETS = (
+    ".ssh .gnupg .aws .azure .kube .docker .netrc .npmrc .pypirc .git-credentials .config/gcloud .config/gh"
+    " .config/toolgate .local/share/keyrings .cargo/credentials .cargo/credentials.toml .password-store .mozilla"
+).split()
+"""What a home directory hides even when it is itself the project root."""
+
+
+class Views:
+    """Makes the views of one session."""
+
+    def __init__(
+        self,
+        root: str,
+        places: Places,
+        *,
+        home: str,
+        path: Sequence[str],
+        readable: Iterable[str] = (),
+        roots: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        mounts: bool = True,
+        processes: int = 1024,
+    ) -> None:
+        if root in {"/", "/usr", "/etc", "/proc", "/dev", "/run", TEMPORARY, os.path.dirname(home)}:
+            raise ToolError(
+                ErrorCode.ACCESS_DENIED,
+                "The project root is a system directory, so commands cannot be confined to it.",
+                "Choose a narrower project root.",
+            )
+        self.root = root
+        self._makes_mounts = mounts
+        self._processes = processes
+        self.places = places
+        self.opened = Beneath(root)
+        self.repository = Repository(self.opened, home)
+        self.protected = Protected(self.opened, places, self.repository)
+        self.home = f"{RUN}/home" if root == home or is_below(home, root) else home
+        self._user_home = home
+        self._secrets = [os.path.join(home, name) for name in _SECRETS] if self.home != home else []
+        tools = toolchains(path, home)
+        self._tools = [place for place in tools if place != root and not is_below(place, root)]
+        self._keys = keys(self._tools, home)
+        self._readable = [os.path.realpath(place) for place in readable]
+        self._roots = tuple(roots)
+        self._hidden = [os.path.realpath(place) for place in hidden]
+
+    def close(self) -> None:
+        """Remove the mount points that were made, and let go of the root."""
+        self.protected.close()
+        self.opened.close()
+
+    def view(
+        self,
+        access: Access,
+        state_pipe: str,
+        roots: Iterable[str] = (),
+        git: GitList | None = None,
+        sealed: Mapping[str, str] = MappingProxyType({}),
+    ) -> View:
+        """The view of one command. `state_pipe` is the path of the pipe on the host; `git` may write the repository.
+
+        `sealed` are private copies that stand for files inside the root, by the path of each.
+        """
+        real = [_directory(place) for place in (*self._roots, *roots)] if access == "full" else []
+        git_directory = f"{RUN}/{secrets.token_hex(16)}/.git" if git is not None else ""
+        identity = self.protected.identity()
+        mounts: list[Mount] = []
+        try:
+            if self._makes_mounts:
+                mounts.extend(self._mounts(access, state_pipe, real))
+            if git is not None:
+                for mount in self.protected.for_git(git_directory, git.parts):
+                    mounts.insert(-2, mount)
+            for relative, copy in sealed.items():
+                mounts.insert(-2, Mount("ro", os.path.join(self.root, relative), copy))
+            checks = tuple(self._checks(mounts))
+        except BaseException:
+            for mount in mounts:
+                if mount.source_fd >= 0:
+                    os.close(mount.source_fd)
+            raise
+        return View(
+            checks=checks,
+            git=git,
+            git_directory=git_directory,
+            access=access,
+            mounts=tuple(mounts),
+            network=access == "full",
+            directory=self.root,
+            state_pipe=STATE if self._makes_mounts else state_pipe,
+            base=self.places.view,
+            grants=tuple(_grants(mounts) if self._makes_mounts else self._plain_grants(access, state_pipe, real)),
+            processes=self._processes,
+            identity=identity,
+        )
+
+    def repository_may_be_written(self) -> bool:
+        """Whether git commands get the root's repository writable: it has one, and no program of its own in it."""
+        return self.opened.kind(".git/HEAD") == "file" and not self.repository.runs_code()
+
+    def identity_settings(self) -> dict[str, str]:
+        """Who commits, as the private home says it, where the repository does not say it itself."""
+        own = {entry.key for entry in self.repository.entries()}
+        return {key: value for key, value in identity_in(self.places.home("write")).items() if key not in own}
+
+    def still_holds(self, view: View) -> bool:
+        """Whether the root and its protected paths are still those that the view was made for."""
+        return view.identity == self.protected.identity()
+
+    def _checks(self, mounts: list[Mount]) -> Iterator[Check]:
+        """The mounts whose targets lie where commands can write, unless a later one covers them."""
+        for number, mount in enumerate(mounts):
+            near = mount.kind in ("ro", "rw") and any(
+                mount.target == place or is_below(mount.target, place) for place in (self.root, TEMPORARY, self.home)
+            )
+            if near and not any(
+                later.kind in ("ro", "rw", "tmpfs")
+                and (later.target == mount.target or is_below(mount.target, later.target))
+                for later in mounts[number + 1 :]
+            ):
+                yield check_of(mount)
+
+    def _plain_grants(self, access: Access, state_pipe: str, roots: list[str]) -> Iterator[Grant]:
+        """Rules for a command that sees the host's own paths."""
+        yield from system_grants([path for path, _ in private_configuration()])
+        for place in self._tools:
+            yield from cover(place, self._keys)
+        for place in self._readable:
+            yield place, "read"
+        own = (self.places.temporary(access), self.places.home(access))
+        for place in (*own, state_pipe, *(roots if access == "full" else ())):
+            yield place, "write"
+        yield from root_grants(self.root, access, [os.path.join(self.root, RUNTIME), *self._hidden, *self._secrets])
+
+    def _mounts(self, access: Access, state_pipe: str, roots: list[str]) -> Iterator[Mount]:
+        yield from system_mounts()
+        for path, is_directory in private_configuration():
+            yield self._mask(path, is_directory)
+        if access == "full":
+            yield from resolver_mounts()
+        yield Mount("proc", "/proc")
+        yield Mount("dev", "/dev")
+        yield Mount("shm", "/dev/shm")
+        yield Mount("dir", "/var")
+        yield Mount("symlink", "/var/tmp", "../tmp")
+        yield Mount("rw", TEMPORARY, self.places.temporary(access))
+        yield Mount("rw", self.home, self.places.home(access))
+        yield from self._anchored(access, self._inner(access, roots))
+        yield from self._in_root(access)
+        yield Mount("rw", STATE, state_pipe)
+        yield Mount("seal", "/proc")
+        yield Mount("seal", "/dev")
+        yield Mount("seal", "/")
+
+    def _inner(self, access: Access, roots: list[str]) -> Iterator[Mount]:
+        for place in self._tools:
+            yield Mount("ro", place, place)
+        for path in self._keys:
+            yield Mount("ro", path, self.places.empty)
+        for place in self._readable:
+            yield Mount("ro", place, place)
+        if access == "full":
+            for place in roots:
+                yield Mount("rw", place, place)
+            yield from self._beside(roots)
+        yield Mount("ro" if access == "read" else "rw", self.root, self.root)
+
+    def _beside(self, roots: list[str]) -> Iterator[Mount]:
+        """What stays hidden in directories beside the project: keys, and the runtime's own files."""
+        secrets = [os.path.join(self._user_home, name) for name in _SECRETS]
+        for path in (*secrets, *self._hidden):
+            if os.path.exists(path) and any(is_below(path, place) or path == place for place in roots):
+                yield self._mask(path, os.path.isdir(path))
+
+    def _in_root(self, access: Access) -> Iterator[Mount]:
+        self.protected.begin()
+        yield from self.protected.runtime(writable=access != "read")
+        if access == "write":
+            yield from self.protected.git()
+            for mount in runtime_mounts(self.root):
+                if mount.kind == "ro":
+                    yield from self.protected.keep(mount.target)
+        for path in self._hidden:
+            if is_below(path, self.root):
+                yield from self.protected.hide(path, writable=access != "read")
+        for path in self._secrets:
+            if is_below(path, self.root) and os.path.exists(path):
+                yield from self.protected.hide(path, writable=access != "read")
+
+    def _mask(self, path: str, is_directory: bool) -> Mount:
+        return Mount("ro", path, self.places.nothing if is_directory else self.places.empty)
+
+    def _anchored(self, access: Access, mounts: Iterable[Mount]) -> Iterator[Mount]:
+        """Mount points inside the private home and temp, never deeper than one level in what commands can change.
+
+        Whatever lies deeper is mounted in a fresh tmpfs on that level: a link that a command planted on the way to a
+        mount point would otherwise lead the next sandbox's set-up somewhere else.
+        """
+        areas = ((TEMPORARY, self.places.temporary(access)), (self.home, self.places.home(access)))
+        done: set[str] = set()
+        for mount in mounts:
+            for area, directory in areas:
+                if not is_below(mount.target, area) or any(
+                    mount.target == other or is_below(mount.target, other) for other in done
+                ):
+                    continue
+                first = mount.target[len(area) + 1 :].split("/", 1)[0]
+                anchor = f"{area}/{first}"
+                is_file = anchor == mount.target and os.path.isfile(mount.source)
+                self.places.anchor(directory, first, file=is_file)
+                done.add(anchor)
+                if anchor != mount.target:
+                    yield Mount("tmpfs", anchor)
+            yield mount
+
+
+def _directory(path: str) -> str:
+    real = os.path.realpath(path)
+    if not os.path.isdir(real):
+        raise ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"'{path}' is to be writable with full access, but there is no such directory.",
+            "Ask the operator to make it, or to change TOOLGATE_SHELL_ROOTS.",
+        )
+    return real
+
+
+def _grants(mounts: Iterable[Mount]) -> Iterator[Grant]:
+    """The same rights once more for Landlock: reading wherever the view leads, writing where it is writable."""
+    yield "/", "read"
+    for mount in mounts:
+        if mount.kind in ("rw", "tmpfs", "shm", "dev"):
+            yield mount.target, "write"

@@ -1,0 +1,217 @@
+"""One search from its arguments to its outcome: which engine, which files, what was passed over."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolgate.errors import ToolError
+from toolgate.process.streaming import Bounds, Ending
+from toolgate.protocol.codes import ErrorCode
+from toolgate.search import python_workers as workers
+from toolgate.search import ripgrep
+from toolgate.search.filters import Filter
+from toolgate.search.listing import shown_name
+from toolgate.search.matches import Found
+from toolgate.search.regex_dialect import NeedsRipgrep, PatternError, translate
+from toolgate.search.search_root import Start, open_start
+from toolgate.search.skipped import Survey, is_binary
+from toolgate.search.walk import is_own
+from toolgate.workspace.oserrors import quote
+from toolgate.workspace.root import Workspace
+from toolgate.workspace.threads import Stop
+
+_DIALECT = (
+    "Repair the regular expression; to search for plain text, put a backslash before . ^ $ * + ? ( ) [ ] { } | \\."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """The arguments of one search."""
+
+    pattern: str
+    path: str
+    include: str | None
+    file_type: str | None
+    case_sensitive: bool
+    before: int
+    after: int
+    limit: int
+    include_ignored: bool
+    output_dir: str
+    ripgrep: str | None
+    """As in the settings."""
+    deadline: float
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a search found."""
+
+    matches: list[dict[str, Any]] = field(default_factory=list)
+    total: int = 0
+    files: int = 0
+    clipped: int = 0
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    """Path and reason, sorted; not all of them if there are very many."""
+    total_skipped: int = 0
+    complete: bool = True
+    fallback: str = ""
+    """Why ripgrep was not used; empty if it was."""
+    ignores: bool = False
+    """Whether ignored files were left out."""
+    ignored: list[str] = field(default_factory=list)
+    """Directories that were left out."""
+
+
+def run(stop: Stop, workspace: Workspace, job: Job) -> Outcome:
+    """Search; blocks until it is over. Raises `ToolError`."""
+    for character, name in (("\0", "a NUL character"), ("\n", "a line end"), ("\r", "a carriage return")):
+        if character in job.pattern:
+            raise bad_pattern(f"it contains {name}, and every line is looked at by itself")
+    wanted = Filter.of(job.include, job.file_type)
+    with open_start(
+        workspace, job.path, output_dir=job.output_dir, include_ignored=job.include_ignored, files=True
+    ) as start:
+        if start.file is not None and is_binary(start.file.fd):
+            raise ToolError(
+                ErrorCode.BINARY_FILE,
+                f"{quote(job.path)} is binary: text cannot be searched for in it.",
+                "Search another file.",
+            )
+        root = workspace.open_dir(".")
+        try:
+            bounds = Bounds(deadline=job.deadline, check=stop.check)
+            program = ripgrep.find(job.ripgrep, str(workspace.root))
+            return _Search(job, start, root, wanted, bounds).run(program)
+        finally:
+            os.close(root)
+
+
+def bad_pattern(reason: str) -> ToolError:
+    """The failure of a pattern that cannot be searched for."""
+    return ToolError(ErrorCode.INVALID_PARAM, f"'pattern' is not a valid regular expression: {reason}.", _DIALECT)
+
+
+class _Search:
+    def __init__(self, job: Job, start: Start, root: int, wanted: Filter, bounds: Bounds) -> None:
+        self._job = job
+        self._start = start
+        self._wanted = wanted
+        self._bounds = bounds
+        self._found = Found(limit=job.limit, after=job.after, wanted=self._counts)
+        self._query = ripgrep.Query(
+            pattern=job.pattern,
+            case_sensitive=job.case_sensitive,
+            before=job.before,
+            after=job.after,
+            directory=start.directory,
+            file=None if start.file is None else start.file.fd,
+            root=root,
+            inherited=start.rules,
+            hidden=start.hidden,
+            git=start.git,
+            name_globs=wanted.name_globs if start.file is None else (),
+        )
+
+    def _counts(self, name: str, path: str) -> bool:
+        """Whether matches in a file count; a file that was named itself always does."""
+        return self._start.file is not None or (self._wanted(name, path) and not is_own(path))
+
+    def run(self, program: str | None) -> Outcome:
+        outcome = Outcome(ignores=self._start.file is None and self._start.rules is not None)
+        ending: Ending | None = None
+        if program is not None:
+            try:
+                ending = self._with_ripgrep(program, outcome)
+            except ripgrep.Unusable as reason:
+                outcome.fallback = f"ripgrep could not be used ({reason})."
+        else:
+            outcome.fallback = "ripgrep is not available."
+        if ending is None:
+            ending = self._in_python()
+        self._fill(outcome, ending)
+        return outcome
+
+    def _with_ripgrep(self, program: str, outcome: Outcome) -> Ending:
+        with self._survey() as survey:
+            try:
+                ending = ripgrep.search(program, self._query, self._found, self._bounds)
+            except ripgrep.BadPattern as error:
+                raise self._explained(str(error)) from None
+        if survey is not None:
+            outcome.ignored = [self._start.prefix + path for path in survey.ignored]
+            for path in survey.binary:
+                self._found.skip(shown_name(path), "binary")
+        return ending
+
+    @contextmanager
+    def _survey(self) -> Iterator[Survey | None]:
+        """A survey of the same tree beside the search; complete when the block ends, unless the block failed."""
+        if self._start.directory is None:
+            yield None
+            return
+        survey = Survey(
+            self._start.directory,
+            inherited=self._start.rules,
+            hidden=self._start.hidden,
+            wanted=self._wanted,
+        )
+        over = threading.Event()
+        thread = threading.Thread(
+            target=survey.run,
+            args=(lambda: over.is_set() or time.monotonic() > self._bounds.deadline,),
+            name="toolgate-survey",
+            daemon=True,
+        )
+        thread.start()
+        try:
+            yield survey
+        except BaseException:
+            over.set()
+            raise
+        finally:
+            thread.join()
+
+    def _explained(self, reason: str) -> ToolError:
+        """ripgrep's reason, or a better one with a position where the translator sees a mistake too."""
+        with suppress(NeedsRipgrep):
+            try:
+                translate(self._job.pattern)
+            except PatternError as error:
+                return bad_pattern(str(error))
+        return bad_pattern(reason)
+
+    def _in_python(self) -> Ending:
+        try:
+            translation = translate(self._job.pattern)
+        except PatternError as error:
+            raise bad_pattern(str(error)) from None
+        except NeedsRipgrep as feature:
+            raise ToolError(
+                ErrorCode.INVALID_PARAM,
+                f"'pattern' uses {feature}, which needs ripgrep, and ripgrep is not available.",
+                "Write the pattern without it, or ask the user to install ripgrep.",
+            ) from None
+        return workers.search(translation, self._wanted.expressions, self._query, self._found, self._bounds)
+
+    def _fill(self, outcome: Outcome, ending: Ending) -> None:
+        start, found = self._start, self._found
+        outcome.matches, outcome.clipped = found.first(self._job.before, self._job.after, start.prefix)
+        outcome.total, outcome.files, outcome.complete = found.total, found.files, ending.complete
+        outcome.skipped = sorted((start.prefix + path, reason) for path, reason in found.skipped.items())
+        outcome.total_skipped = found.total_skipped
+        if start.file is not None:
+            for match in outcome.matches:
+                match["file"] = start.path
+            outcome.skipped = [(start.path, reason) for _, reason in outcome.skipped]
+        if ending.failed and outcome.fallback and not outcome.total and not outcome.skipped:
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR,
+                "The search ended unexpectedly.",
+                "Try again; if it stays so, simplify the pattern or narrow 'path'.",
+            )

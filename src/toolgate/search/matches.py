@@ -1,0 +1,174 @@
+"""From the stream of a search to its result: parsed as it comes, sorted by path, no more in memory than is shown.
+
+Records are `path NUL line NUL kind text LF`; see `toolgate.search.python_scan`, and the options in `ripgrep` that
+make rg write the same. Those of one file stand together; files come in any order.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+LONGEST_LINE = 2000
+"""Characters of a line that are shown."""
+MOST_SKIPPED = 10_000
+"""Files that were passed over and are remembered by name."""
+CLIPPED = " … [line clipped]"
+"""What stands behind a line that was longer."""
+
+_RECORD = re.compile(rb"([^\0]+)\0(\d+)\0([MCS])([^\n]*)\n")
+_WARNING = re.compile(
+    rb": (?:WARNING: stopped searching binary file after match|binary file matches) "
+    rb'\(found "\\0" byte around offset \d+\)\n'
+)
+_MOST_REST = 1 << 20
+
+Line = tuple[int, bool, bytes]
+"""Number, whether it matches, and text."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search has found so far."""
+
+    limit: int
+    after: int = 0
+    wanted: Callable[[str, str], bool] | None = None
+    """Asked with name and path (relative to the start of the search) before a file counts."""
+    total: int = 0
+    """Matching lines in all files."""
+    files: int = 0
+    """Files that contain them."""
+    skipped: dict[str, str] = field(default_factory=dict)
+    """Path and reason of files that were passed over; only so many are kept."""
+    total_skipped: int = 0
+    _kept: dict[str, list[Line]] = field(default_factory=dict)
+    _matches: int = 0
+    _last: str | None = None
+    """Files that sort behind this one cannot be among the first `limit` matches any more."""
+
+    def skip(self, path: str, reason: str) -> None:
+        """Note a file that was passed over."""
+        if path not in self.skipped:
+            self.total_skipped += 1
+            if len(self.skipped) < MOST_SKIPPED:
+                self.skipped[path] = reason
+
+    def add(self, path: str, lines: list[Line], matches: int) -> None:
+        """Take in one file."""
+        if path in self._kept:
+            return
+        self.total += matches
+        self.files += 1
+        if self._last is not None and path > self._last:
+            return
+        self._kept[path] = lines
+        self._matches += matches
+        if self._matches > 4 * self.limit + 1000 or len(self._kept) > 4 * self.limit + 1000:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Keep only the files that the first `limit` matches come from."""
+        kept, count = {}, 0
+        for path in sorted(self._kept):
+            kept[path] = self._kept[path]
+            count += sum(1 for _, matching, _ in kept[path] if matching)
+            if count >= self.limit:
+                self._last = path
+                break
+        self._kept, self._matches = kept, count
+
+    def first(self, before: int, after: int, prefix: str) -> tuple[list[dict[str, Any]], int]:
+        """The first `limit` matches by path and line, as the envelope shows them, and how many lines were clipped."""
+        out: list[dict[str, Any]] = []
+        clipped = 0
+        for path in sorted(self._kept):
+            lines = self._kept[path]
+            texts = {number: _shown(text) for number, _, text in lines}
+            for number, matching, _ in lines:
+                if not matching:
+                    continue
+                if len(out) == self.limit:
+                    return out, clipped
+                match: dict[str, Any] = {"file": prefix + path, "line": number, "text": texts[number]}
+                if before:
+                    match["before"] = _window(texts, range(number - before, number))
+                if after:
+                    match["after"] = _window(texts, range(number + 1, number + after + 1))
+                clipped += any(text.endswith(CLIPPED) for text in (match["text"], *match.get("before", ())))
+                out.append(match)
+        return out, clipped
+
+
+def _window(texts: dict[int, str], numbers: Iterable[int]) -> list[str]:
+    return [texts[number] for number in numbers if number in texts]
+
+
+def _shown(raw: bytes) -> str:
+    text = raw.rstrip(b"\r").decode("utf-8", "replace")
+    return text if len(text) <= LONGEST_LINE else text[:LONGEST_LINE] + CLIPPED
+
+
+def shown_path(raw: bytes) -> str:
+    """A path as results show it: bytes that are not UTF-8 become U+FFFD."""
+    return raw.removeprefix(b"./").decode("utf-8", "replace")
+
+
+class Stream:
+    """Parses what one process writes, in pieces of any size."""
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+        self._rest = b""
+        self._raw = b""
+        self._lines: list[Line] = []
+        self._matches = 0
+        self._tail = 0
+
+    def feed(self, chunk: bytes) -> None:
+        """Take in the next piece."""
+        if b"\n" not in chunk:
+            if len(self._rest) <= _MOST_REST:  # else it is the end of a monstrous line, which would be clipped anyway
+                self._rest += chunk
+            return
+        data, end = self._rest + chunk, 0
+        while record := _RECORD.match(data, end):
+            end = record.end()
+            raw, number, kind, text = record.groups()
+            if raw != self._raw:
+                raw = self._next_file(raw)
+            if kind == b"S":
+                self._found.skip(shown_path(raw), text.decode("utf-8", "replace"))
+            else:
+                self._line(int(number), kind == b"M", text)
+        self._rest = data[end:]
+
+    def finish(self) -> None:
+        """The stream has ended."""
+        self._next_file(self._rest)
+        self._rest = b""
+
+    def _line(self, number: int, matching: bool, text: bytes) -> None:
+        """Count a line; keep it if it can be shown."""
+        self._matches += matching
+        if self._matches <= self._found.limit:
+            self._tail = number + self._found.after
+        elif number > self._tail:
+            return
+        self._lines.append((number, matching and self._matches <= self._found.limit, text[: 8 * LONGEST_LINE]))
+
+    def _next_file(self, raw: bytes) -> bytes:
+        """Hand over the file that is complete; returns the next one's path without a warning in front of it."""
+        warning = _WARNING.match(raw, len(self._raw)) if self._raw and raw.startswith(self._raw) else None
+        path = shown_path(self._raw)
+        if self._matches and self._is_wanted(path):
+            if warning:
+                self._found.skip(path, "binary")
+            else:
+                self._found.add(path, self._lines, self._matches)
+        self._raw = raw[warning.end() :] if warning else raw
+        self._lines, self._matches, self._tail = [], 0, 0
+        return self._raw
+
+    def _is_wanted(self, path: str) -> bool:
+        return self._found.wanted is None or self._found.wanted(path.rpartition("/")[2], path)

@@ -1,0 +1,92 @@
+"""Searching text without ripgrep: worker processes that each search a share of the tree.
+
+Why processes: a hostile regular expression holds the interpreter until it has finished, which may be never; only a
+process can be ended. Each starts bare, without the packages of this environment. A user who may not start this
+interpreter (it gave its privileges away after it had started) gets forks of it instead.
+"""
+
+import marshal
+import os
+from pathlib import Path
+
+from toolgate.errors import ToolError
+from toolgate.process.executables import find_interpreter
+from toolgate.process.fork import Fork
+from toolgate.process.read_only import Command, memory_file, start
+from toolgate.process.streaming import Bounds, Ending, Process, end, follow
+from toolgate.protocol.codes import ErrorCode
+from toolgate.search import python_scan as scan
+from toolgate.search.matches import Found, Stream
+from toolgate.search.regex_dialect import Translation
+from toolgate.search.ripgrep import Query
+
+MOST_WORKERS = 4
+"""Processes that search one tree."""
+
+_BOOT = """
+import sys
+module = type(sys)
+for name, path in (("toolgate", sys.argv[1]), ("toolgate.workspace", sys.argv[1] + "/workspace")):
+    sys.modules[name] = module(name)
+    sys.modules[name].__path__ = [path]
+from toolgate.search.python_scan import main
+main()
+"""
+_OPTIONS = ("-I", "-S", "-X", "utf8")
+
+
+def search(
+    translation: Translation, wanted: tuple[str | None, str | None, bool], query: Query, found: Found, bounds: Bounds
+) -> Ending:
+    """Search as `ripgrep.search` does; `wanted` are the expressions for names and paths, and whether to turn them."""
+    names, paths, negated = wanted
+    plan: dict[str, object] = {
+        "pattern": translation.pattern,
+        "literal": translation.literal,
+        "ignore_case": not query.case_sensitive,
+        "before": query.before,
+        "after": query.after,
+        "fd": query.file,
+        "inherited": list(query.inherited or ()),
+        "ignore": query.inherited is not None,
+        "hidden": list(query.hidden),
+        "names": names,
+        "paths": paths,
+        "negated": negated,
+    }
+    workers = 1 if query.directory is None else max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0))))
+    processes: list[Process] = []
+    try:
+        for share in range(workers):
+            processes.append(_start({**plan, "share": (share, workers)}, query))
+    except OSError as error:
+        end(processes)
+        raise ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"The search could not be started: {os.strerror(error.errno or 0)}.",
+            "Try again in a moment; if it stays so, ask the user to install ripgrep.",
+        ) from None
+    return follow(processes, [Stream(found) for _ in processes], bounds)
+
+
+def _start(plan: dict[str, object], query: Query) -> Process:
+    try:
+        return _start_bare(plan, query)
+    except (PermissionError, FileNotFoundError):
+        return Fork(query.directory, lambda out: scan.search(plan, out))
+
+
+def _start_bare(plan: dict[str, object], query: Query) -> Process:
+    stdin = memory_file(marshal.dumps(plan))
+    package = str(Path(__file__).parent.parent)
+    try:
+        return start(
+            Command(
+                argv=[find_interpreter(), *_OPTIONS, "-c", _BOOT, package],
+                directory=query.directory,
+                stdin=stdin,
+                pass_fds=() if query.file is None else (query.file,),
+            )
+        )
+    finally:
+        os.close(stdin)

@@ -1,0 +1,144 @@
+"""Searching text with ripgrep.
+
+It is started in the directory that was opened for the search, reads nothing outside the project, follows no link, takes
+no configuration, and ends with the call: when it is cancelled, at its deadline, or when it has written too much.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from toolgate.process.executables import find_ripgrep
+from toolgate.process.read_only import Command, memory_file, start
+from toolgate.process.streaming import Bounds, Ending, Sink, follow
+from toolgate.search.matches import Found, Stream
+from toolgate.search.regex_dialect import by_line
+
+_COMMON = (
+    *("--no-config", "--color=never", "--null", "--hidden", "--no-follow", "--no-require-git", "--no-ignore-dot"),
+    *("--no-ignore-global", "--no-ignore-parent", "--no-ignore-exclude"),
+)
+_OPTIONS = (
+    *("--no-heading", "--line-number", "--with-filename", "--crlf", "--case-sensitive"),
+    *("--no-context-separator", r"--field-match-separator=\x00M", r"--field-context-separator=\x00C"),
+    *("--max-columns=8192", "--max-columns-preview"),
+)
+_COMPLAINT = re.compile(r"^rg: (?:\./)?(.*): ([^:\n]+) \(os error \d+\)$", re.MULTILINE)
+
+
+class Unusable(Exception):
+    """This ripgrep cannot be run, or does not know an option that is needed."""
+
+
+class BadPattern(Exception):
+    """ripgrep does not accept the pattern; the message is its reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What to search for, and where."""
+
+    pattern: str | None
+    """None: only list the files, NUL behind each."""
+    case_sensitive: bool = True
+    before: int = 0
+    after: int = 0
+    directory: int | None = None
+    """Descriptor of the directory to search below; None: search `file`."""
+    file: int | None = None
+    root: int | None = None
+    """Descriptor of the project root, beneath which alone anything may be read."""
+    inherited: Sequence[str] | None = ()
+    """Ignore rules from above the directory; None: nothing is ignored."""
+    hidden: Sequence[str] = ()
+    """Directories below the start that are not searched."""
+    git: bool = True
+    """Whether `.git` is to be looked out for; see `Start`."""
+    name_globs: Sequence[str] = ()
+    """Only files whose names match one of them; a hint that saves time, `Found.wanted` decides."""
+
+
+def find(setting: str | None, root: str) -> str | None:
+    """The ripgrep to run, or None for the search in Python; see `ShellSettings.ripgrep`. Looked up once per root."""
+    return _found(setting, root, os.environ.get("PATH", os.defpath), os.geteuid())
+
+
+@cache
+def _found(setting: str | None, root: str, _path: str, _user: int) -> str | None:
+    return find_ripgrep(setting, (root,))
+
+
+def arguments(query: Query, ignore_file: int | None) -> list[str]:
+    """The options of one search, without the program."""
+    out = [*_COMMON, *(("--files",) if query.pattern is None else _OPTIONS)]
+    if not query.case_sensitive:
+        out.append("--ignore-case")
+    if query.before:
+        out.append(f"--before-context={query.before}")
+    if query.after:
+        out.append(f"--after-context={query.after}")
+    if query.inherited is None:
+        out.append("--no-ignore")
+    if ignore_file is not None:
+        out.append(f"--ignore-file=/proc/self/fd/{ignore_file}")
+    if query.git:
+        out.append("--glob=!.git")
+    out += [f"--glob=!/{_glob_literal(path)}" for path in query.hidden]
+    out += [f"--type-add=wanted:{glob}" for glob in query.name_globs]
+    if query.name_globs:
+        out.append("--type=wanted")
+    if query.pattern is not None:
+        out.append(f"--regexp={by_line(query.pattern)}")
+    return [*out, "--", "./" if query.file is None else f"/proc/self/fd/{query.file}"]
+
+
+def _glob_literal(text: str) -> str:
+    return "".join("\\" + character if character in "*?[]{}\\!#" else character for character in text)
+
+
+def search(program: str, query: Query, found: Found, bounds: Bounds) -> Ending:
+    """Search with ripgrep. Raises `Unusable` or `BadPattern`."""
+    code, ending = run(program, query, Stream(found), bounds)
+    if code == 2 and not found.total:
+        _explain(ending.messages)
+    for path, reason in complaints(ending.messages):
+        found.skip(path, f"unreadable: {reason}")
+    return ending
+
+
+def run(program: str, query: Query, sink: Sink, bounds: Bounds) -> tuple[int, Ending]:
+    """Start ripgrep, confined, and follow it; its exit code. Raises `Unusable`."""
+    rules = memory_file("\n".join(query.inherited).encode("utf-8", "surrogateescape")) if query.inherited else None
+    command = Command(
+        argv=[program, *arguments(query, rules)],
+        directory=query.directory,
+        pass_fds=tuple(fd for fd in (rules, query.file) if fd is not None),
+        readable=tuple(fd for fd in (query.root, query.directory) if fd is not None),
+    )
+    try:
+        process = start(command)
+    except OSError as error:
+        raise Unusable(os.strerror(error.errno or 0)) from None
+    finally:
+        if rules is not None:
+            os.close(rules)
+    ending = follow([process], [sink], bounds)
+    return process.returncode, ending
+
+
+def complaints(messages: str) -> list[tuple[str, str]]:
+    """Paths that ripgrep could not read, and why; those that are not the caller's business are left out."""
+    return [(path, reason) for path, reason in _COMPLAINT.findall(messages) if not path.startswith("/")]
+
+
+def _explain(messages: str) -> None:
+    """Raise what a failed ripgrep complained about, unless it was only about some files."""
+    reason = messages.removeprefix("rg: ")
+    if reason.startswith("regex parse error:"):
+        raise BadPattern(reason.partition("\nerror: ")[2].partition("\n")[0] or reason)
+    if reason.startswith(("the literal ", "compiled regex", "error: regex", "regex ")):
+        raise BadPattern(reason.partition("\n")[0])
+    if "flag" in reason or "argument" in reason or reason.startswith("error: "):
+        raise Unusable(reason.partition("\n")[0])

@@ -1,0 +1,130 @@
+"""Adding a message: alone, or together with those that came at the same time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from toolgate.protocol.record import CallRecord
+from toolgate.sessions import calls, transcript, turns
+from toolgate.sessions import handoff as past
+from toolgate.sessions.driver import Row, Transaction
+from toolgate.sessions.event_log import INSERT, TAKE, Pen, said_as_json
+from toolgate.sessions.schema import SPAN
+from toolgate.sessions.types import Lease, Message, Usage
+
+_MOST: Final = 500
+"""Sessions that are looked up by one statement."""
+
+
+class Append:
+    """The unit that adds one message."""
+
+    __slots__ = ("lease", "plain", "said", "session_id", "turn_id", "usage")
+
+    def __init__(
+        self, session_id: str, said: Message, lease: Lease | None, turn_id: str | None, usage: Usage | None
+    ) -> None:
+        self.session_id = session_id
+        self.said = said
+        self.lease = lease
+        self.turn_id = turn_id
+        self.usage = usage
+        self.plain = (
+            usage is None
+            and said.tool_call_id is None
+            and not said.tool_calls
+            and (lease is None or lease.session_id == session_id)
+        )
+        """Whether it is only a message."""
+
+    def __call__(self, transaction: Transaction) -> int:
+        """Add it; returns its number."""
+        pen = Pen(transaction, self.session_id, self.lease, turn_id=self.turn_id, count=1 + len(self.said.tool_calls))
+        seq = transcript.write(pen, self.said)
+        if self.said.tool_calls:
+            calls.propose(pen, self.said.tool_calls)
+        if self.usage is not None and self.turn_id is not None:
+            turns.count(transaction, self.turn_id, self.usage)
+        turns.name_after(pen, self.said)
+        return seq
+
+
+def append_all(
+    transaction: Transaction,
+    lease: Lease,
+    entries: Sequence[Message | CallRecord],
+    turn_id: str | None,
+    carried: str | None = None,
+) -> None:
+    """Add messages and records of calls, in this order, and what the session takes along."""
+    if not entries:
+        return
+    proposed = sum(len(entry.tool_calls) for entry in entries if isinstance(entry, Message))
+    pen = Pen(transaction, lease.session_id, lease, turn_id=turn_id, count=len(entries) + proposed)
+    for entry in entries:
+        if isinstance(entry, CallRecord):
+            calls.record(pen, entry)
+        else:
+            transcript.write(pen, entry)
+            calls.propose(pen, entry.tool_calls)
+    past.carry(transaction, lease.session_id, carried)
+
+
+def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:
+    """Add many plain messages with four statements instead of four for each; the same as one after the other."""
+    if any(not unit.plain for unit in units) or len(units) > _MOST:
+        return [unit(transaction) for unit in units]
+    states = _states(transaction, units)
+    clock = transaction.clock(units[0].session_id)
+    if any(not _may(states.get(unit.session_id), unit.lease, clock) for unit in units):
+        return [unit(transaction) for unit in units]  # one is refused, or gives its session a name
+    now = time.time()
+    last = transaction.row("SELECT MAX(id) FROM events")
+    identifier: int = (last[0] if last is not None else None) or 0
+    events: list[Row] = []
+    messages: list[Row] = []
+    numbers: list[int] = []
+    for unit in units:
+        said, state, session, turn = unit.said, states[unit.session_id], unit.session_id, unit.turn_id
+        seq, identifier = state.next_seq, identifier + 1
+        state.next_seq += 1
+        payload = said_as_json(said.role, said.content)
+        place = state.number * SPAN + seq
+        events.append((place, session, seq, turn, "message", payload, state.fence, now, identifier))
+        messages.append((identifier, session, seq, turn, said.role, said.content, None, None, now))
+        numbers.append(seq)
+    transaction.many(TAKE, [(state.number, state.next_seq, now) for state in states.values()])
+    transaction.many(INSERT, events)
+    transaction.many(transcript.INSERT, messages)
+    for session, state in states.items():
+        transaction.touched(session, state.next_seq - 1)
+    return numbers
+
+
+class _State:
+    """A session while it is written to."""
+
+    __slots__ = ("fence", "nameless", "next_seq", "number", "owner", "since", "until")
+
+    def __init__(self, row: Row) -> None:
+        _, self.number, self.next_seq, self.fence, self.nameless, self.owner, self.since, self.until = row
+
+
+def _may(state: _State | None, lease: Lease | None, clock: float) -> bool:
+    """Whether a message may be added without a closer look; the same conditions as in `log`."""
+    if state is None or state.nameless:
+        return False
+    if lease is not None:
+        return bool(state.fence == lease.fence and state.owner == lease.owner)
+    return state.owner is None or bool(state.until <= clock or state.since > clock)
+
+
+def _states(transaction: Transaction, units: Sequence[Append]) -> dict[str, _State]:
+    """The sessions that are written to."""
+    sessions = list({unit.session_id: None for unit in units})
+    places = ", ".join(f"?{number}" for number in range(1, len(sessions) + 1))
+    columns = "id, number, next_seq, fence, title IS NULL, lease_owner, lease_from, lease_until"
+    rows = transaction.rows(f"SELECT {columns} FROM sessions WHERE id IN ({places})", *sessions)
+    return {row[0]: _State(row) for row in rows}

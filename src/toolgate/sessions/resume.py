@@ -1,0 +1,100 @@
+"""Where a turn stands that somebody else has begun: what it had said, and what of it is left to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from toolgate.protocol.calls import ToolCall
+from toolgate.sessions import transcript
+from toolgate.sessions.driver import Transaction
+from toolgate.sessions.event_log import Pen, as_json
+from toolgate.sessions.transcript_cache import NOTHING, Known
+from toolgate.sessions.types import Lease, Message
+
+_UNCERTAIN: Final[dict[str, Any]] = {
+    "status": "error",
+    "code": "EXECUTION_ERROR",
+    "text": "The process ended while the call ran; nobody knows how far it got.",
+    "uncertain": True,
+}
+_OF_TURN = "session_id = ?1 AND turn_id = ?2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How far a turn got."""
+
+    messages: list[Message]
+    """The transcript, valid for a provider but for the calls that are still to be answered."""
+    rounds: int
+    """Answers of the model that the turn has."""
+    calls: tuple[ToolCall, ...]
+    """Calls of the last answer that are to be run: nobody had begun them, or they may be repeated."""
+    said: bool
+    """Whether the model has said its last words: nothing is left but to end the turn."""
+
+
+def resume(
+    transaction: Transaction, lease: Lease, turn_id: str, repeats: Callable[[str], bool], known: Known = NOTHING
+) -> Standing:
+    """Find out where a turn stands, and put its calls in order. `known` is what was read of the transcript before.
+
+    A call that had started and that `repeats` does not allow to be run again is answered: nobody knows its outcome.
+    """
+    session_id = lease.session_id
+    known = known.with_tail(transaction, session_id)
+    messages = known.messages
+    rounds = sum(turn == turn_id and said.role == "assistant" for turn, said in zip(known.turns, messages, strict=True))
+    missing = transcript.open_calls(messages) if rounds else []
+    latest = next((said for said in reversed(messages) if said.role != "tool"), None)
+    if not missing or latest is None:
+        done = rounds > 0 and latest is not None and latest.role == "assistant" and not latest.tool_calls
+        return Standing(messages=transcript.valid(messages), rounds=rounds, calls=(), said=done)
+    open_ones = _unanswered(latest.tool_calls, missing)
+    uncertain = [call for call in _begun(transaction, session_id, turn_id, open_ones) if not repeats(call.name)]
+    if uncertain:
+        _give_up(Pen(transaction, session_id, lease, turn_id=turn_id, count=2 * len(uncertain)), uncertain)
+        messages = known.with_tail(transaction, session_id).messages
+    transaction.run(
+        f"UPDATE tool_calls SET state = 'proposed' WHERE {_OF_TURN} AND state = 'started'", session_id, turn_id
+    )
+    left = tuple(call for call in open_ones if not any(call is other for other in uncertain))
+    valid = transcript.valid(messages)
+    return Standing(messages=valid[: len(valid) - len(left)], rounds=rounds, calls=left, said=False)
+
+
+def _unanswered(calls: tuple[ToolCall, ...], missing: list[str]) -> list[ToolCall]:
+    """The calls whose ids are missing; of several with one id the last ones, for answers come in order."""
+    left = list(missing)
+    found = []
+    for call in reversed(calls):
+        if call.id in left:
+            left.remove(call.id)
+            found.append(call)
+    return found[::-1]
+
+
+def _begun(transaction: Transaction, session_id: str, turn_id: str, calls: list[ToolCall]) -> list[ToolCall]:
+    """Those of the calls that had started; of several with one id the first ones, for they run in order."""
+    sql = f"SELECT call_id, COUNT(*) FROM tool_calls WHERE {_OF_TURN} AND state = 'started' GROUP BY call_id"
+    left = {row[0]: int(row[1]) for row in transaction.rows(sql, session_id, turn_id)}
+    begun = []
+    for call in calls:
+        if left.get(call.id, 0) > 0:
+            left[call.id] -= 1
+            begun.append(call)
+    return begun
+
+
+def _give_up(pen: Pen, calls: list[ToolCall]) -> None:
+    """Answer calls with what is known about them: nothing."""
+    for call in calls:
+        pen.transaction.run(
+            f"UPDATE tool_calls SET state = 'unknown', finished_at = ?4 WHERE {_OF_TURN} AND call_id = ?3 "
+            "AND state = 'started'",
+            *(pen.session_id, pen.turn_id, call.id, pen.now),
+        )
+        pen.event("call_finished", as_json({"call_id": call.id, "tool_name": call.name, **_UNCERTAIN}))
+        transcript.write(pen, transcript.unanswered(call.id))

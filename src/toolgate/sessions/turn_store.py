@@ -1,0 +1,282 @@
+"""What a running turn needs of a store: turns, calls, events, approvals and the list of work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.record import CallRecord
+from toolgate.sessions import approvals, calls, leases, transcript, turns
+from toolgate.sessions import handoff as past
+from toolgate.sessions.append import append_all
+from toolgate.sessions.database import Database
+from toolgate.sessions.driver import Row, Transaction
+from toolgate.sessions.event_log import Pen, as_json
+from toolgate.sessions.schema import SPAN
+from toolgate.sessions.transcript_cache import Known, TranscriptCache
+from toolgate.sessions.types import (
+    ApprovalRow,
+    Call,
+    Event,
+    Lease,
+    Message,
+    Past,
+    Recovery,
+    Turn,
+    TurnStatus,
+    TurnTotals,
+    Usage,
+)
+
+if TYPE_CHECKING:
+    from toolgate.sessions.resume import Standing
+
+
+class Work:
+    """The half of the manager that a turn uses; all of it is described in `SessionStore`."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._transcripts = TranscriptCache()
+
+    async def _transcript(self, session_id: str) -> Known:
+        """Everything that was said; only what was added since the last time is read."""
+        before = self._transcripts.get(session_id)
+        known = await self._db.read(lambda tx: before.with_tail(tx, session_id))
+        self._transcripts.keep(session_id, known)
+        return known
+
+    async def start_turn(
+        self,
+        lease: Lease,
+        content: str,
+        *,
+        request_id: str | None = None,
+        parent_id: str | None = None,
+        deadline: float | None = None,
+    ) -> Turn:
+        """Begin a turn with what the person said, and put in order what a crash has left."""
+        said = transcript.message("user", content, None, None)
+        options = {"request_id": request_id, "parent_id": parent_id}
+        return await self._db.write(lambda tx: turns.start(tx, lease, said, deadline=deadline, **options))
+
+    async def finish_turn(
+        self,
+        lease: Lease,
+        turn_id: str,
+        status: TurnStatus,
+        *,
+        code: str = "",
+        error: str = "",
+        usage: Usage | None = None,
+        release: bool = False,
+        carried: str | None = None,
+    ) -> Turn:
+        """End a turn."""
+
+        def unit(tx: Transaction) -> Turn:
+            ended = turns.finish(tx, lease, turn_id, status, code=code, error=error, usage=usage)
+            past.carry(tx, lease.session_id, carried)
+            if release:
+                leases.release(tx, lease)
+            return ended
+
+        return await self._db.write(unit)
+
+    async def recover(self, lease: Lease) -> Recovery:
+        """Put in order what a crash has left in the lease's session."""
+        return await self._db.write(lambda tx: turns.recover(tx, lease))
+
+    async def settle(self, session_id: str) -> Recovery:
+        """Put in order what a crash has left in a session, if nobody is at work in it."""
+        return await self._db.write(lambda tx: turns.settle(tx, session_id))
+
+    async def resume_turn(self, lease: Lease, turn_id: str, repeats: Callable[[str], bool]) -> Standing:
+        """Where a turn stands that another process has begun."""
+        from toolgate.sessions import resume as resuming
+
+        known = await self._transcript(lease.session_id)
+        return await self._db.write(lambda tx: resuming.resume(tx, lease, turn_id, repeats, known))
+
+    async def request_cancel(self, session_id: str) -> bool:
+        """Ask whoever runs the session's turn to stop it."""
+        return await self._db.write(lambda tx: turns.request_cancel(tx, session_id))
+
+    async def turn(self, turn_id: str) -> Turn | None:
+        """One turn."""
+        return await self._db.read(lambda tx: turns.get(tx, turn_id))
+
+    async def turn_of_request(self, session_id: str, request_id: str) -> Turn | None:
+        """The turn that a client's request has started."""
+        return await self._db.read(lambda tx: turns.by_request(tx, session_id, request_id))
+
+    async def turns(self, session_id: str) -> list[Turn]:
+        """All turns of a session, oldest first."""
+        return await self._db.read(lambda tx: turns.of_session(tx, session_id))
+
+    async def turn_totals(self, session_id: str) -> TurnTotals:
+        """How many turns a session has, and what they used."""
+        return await self._db.read(lambda tx: turns.totals(tx, session_id))
+
+    async def running_sessions(self) -> list[str]:
+        """The sessions with a turn that runs, or ran when its process ended."""
+        sql = "SELECT DISTINCT session_id FROM turns WHERE status = 'running'"
+        return [row[0] for row in await self._db.read(lambda tx: tx.rows(sql))]
+
+    async def calls(self, session_id: str) -> list[Call]:
+        """All tool calls of a session, in the order in which they were asked for."""
+        return await self._db.read(lambda tx: calls.of_session(tx, session_id))
+
+    def recorder(self, lease: Lease, turn_id: str | None = None) -> SessionRecorder:
+        """The pipeline's recorder for a turn."""
+        return SessionRecorder(self, lease, turn_id)
+
+    async def append(
+        self,
+        lease: Lease,
+        entries: Sequence[Message | CallRecord],
+        *,
+        turn_id: str | None = None,
+        carried: str | None = None,
+    ) -> None:
+        """Add messages and records of calls, all of them in one transaction."""
+        checked = [transcript.checked(entry) if isinstance(entry, Message) else entry for entry in entries]
+        await self._db.write(lambda tx: append_all(tx, lease, checked, turn_id, carried))
+
+    async def append_event(
+        self, lease: Lease, kind: str, payload: dict[str, Any], *, turn_id: str | None = None
+    ) -> int:
+        """Write an event of the caller's own kind to the log; returns its number."""
+        text = as_json(payload)
+        return await self._db.write(lambda tx: Pen(tx, lease.session_id, lease, turn_id=turn_id).event(kind, text)[1])
+
+    async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> list[Event]:
+        """The log from after a number on."""
+        sql = (
+            "SELECT session_id, seq, turn_id, kind, version, payload, fence, created_at FROM events "
+            f"WHERE place > (SELECT number * {SPAN} FROM sessions WHERE id = ?1) + ?2 "
+            f"AND place < (SELECT (number + 1) * {SPAN} FROM sessions WHERE id = ?1) ORDER BY place LIMIT ?3"
+        )
+        return await self._db.read(lambda tx: [_event(row) for row in tx.rows(sql, session_id, after_seq, limit)])
+
+    async def last_seq(self, session_id: str) -> int:
+        """The number of the last event; 0 if there is none."""
+        sql = "SELECT next_seq - 1 FROM sessions WHERE id = ?1"
+        row = await self._db.read(lambda tx: tx.row(sql, session_id))
+        return 0 if row is None else int(row[0])
+
+    async def follow(self, session_id: str, after_seq: int = 0) -> AsyncGenerator[Event, None]:
+        """The log from after a number on, and everything that is added, for as long as it is iterated."""
+        with self._db.feed.follow(session_id) as news:
+            while True:
+                await self._db.driver.listen()  # again, if the server has ended the connection
+                news.clear()
+                batch = await self.events(session_id, after_seq)
+                for event in batch:
+                    after_seq = event.seq
+                    yield event
+                if not batch:
+                    await _wait(news, self._db.driver.polls)
+
+    async def ask(self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None) -> None:
+        """Write a question to a person down."""
+        await self._db.write(lambda tx: approvals.ask(Pen(tx, lease.session_id, lease, turn_id=turn_id), request))
+
+    async def decide(self, approval_id: str, answer: Approval) -> bool:
+        """Answer a question; the first answer counts."""
+        return await self._db.write(lambda tx: approvals.decide(tx, approval_id, answer))
+
+    async def approval(self, approval_id: str) -> ApprovalRow | None:
+        """One question."""
+        return await self._db.read(lambda tx: approvals.get(tx, approval_id))
+
+    async def approvals(self, session_id: str) -> list[ApprovalRow]:
+        """All questions of a session, oldest first."""
+        return await self._db.read(lambda tx: approvals.of_session(tx, session_id))
+
+    async def pending_approvals(self, session_id: str) -> list[ApprovalRow]:
+        """The questions of a session that nobody has answered, oldest first."""
+        return await self._db.read(lambda tx: approvals.pending(tx, session_id))
+
+    async def past(self, session_id: str, project: str | None = None) -> Past:
+        """What whoever takes the session up has to know."""
+        return await self._db.read(lambda tx: past.read(tx, session_id, project))
+
+    def todos(self, lease: Lease) -> SessionTodos:
+        """The session's list of work, as the port of the `todo` tool."""
+        return SessionTodos(self._db, lease)
+
+    async def todo_items(self, session_id: str) -> list[dict[str, str]]:
+        """The session's list of work, for whoever only reads it."""
+        return await _todo_items(self._db, session_id)
+
+
+async def _wait(news: asyncio.Event, seconds: float | None) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await news.wait()
+    except TimeoutError:
+        pass  # then it is time to look
+
+
+def _event(row: Row) -> Event:
+    session_id, seq, turn_id, kind, version, payload, fence, created_at = row
+    return Event(
+        session_id=session_id,
+        seq=seq,
+        turn_id=turn_id,
+        kind=kind,
+        version=version,
+        payload=json.loads(payload),
+        fence=fence,
+        created_at=created_at,
+    )
+
+
+class SessionRecorder:
+    """Keeps the records of a turn's calls; each is durable when `record` returns."""
+
+    def __init__(self, store: Work, lease: Lease, turn_id: str | None) -> None:
+        self._store = store
+        self._lease = lease
+        self._turn_id = turn_id
+
+    async def record(self, record: CallRecord) -> None:
+        """Store one record; raises `SessionFenced` if the session is someone else's by now."""
+        await self._store.append(self._lease, [record], turn_id=self._turn_id)
+
+
+class SessionTodos:
+    """The list of work of a session."""
+
+    def __init__(self, db: Database, lease: Lease) -> None:
+        self._db = db
+        self._lease = lease
+
+    async def replace(self, items: list[dict[str, str]]) -> None:
+        """Store the whole list."""
+        lease, text = self._lease, as_json(items)
+
+        def unit(tx: Transaction) -> None:
+            Pen(tx, lease.session_id, lease).event("todos", f'{{"items":{text}}}')
+            tx.run(
+                "INSERT INTO todos (session_id, items) VALUES (?1, ?2) "
+                "ON CONFLICT (session_id) DO UPDATE SET items = excluded.items",
+                lease.session_id,
+                text,
+            )
+
+        await self._db.write(unit)
+
+    async def items(self) -> list[dict[str, str]]:
+        """The list as it is."""
+        return await _todo_items(self._db, self._lease.session_id)
+
+
+async def _todo_items(db: Database, session_id: str) -> list[dict[str, str]]:
+    row = await db.read(lambda tx: tx.row("SELECT items FROM todos WHERE session_id = ?1", session_id))
+    items: list[dict[str, str]] = [] if row is None else json.loads(row[0])
+    return items

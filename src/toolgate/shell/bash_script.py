@@ -1,0 +1,113 @@
+"""What a fresh bash is told: the prelude that it starts with, the state that it loads, the command that it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from toolgate.sandbox.orphans import DONE
+from toolgate.shell import state_dump as dump
+from toolgate.shell.quoting import quote
+from toolgate.shell.state import ShellState, Variable
+
+_SKIPPED_OPTIONS = frozenset({b"noexec", b"onecmd", b"privileged", b"restricted", b"history", b"posix"})
+_LATE = {b"xtrace": b"x", b"verbose": b"v"}
+"""Options that would show the user what loads the command; they are set together with it."""
+_BY_POSIX = frozenset({b"expand_aliases", b"inherit_errexit", b"shift_verbose", b"sourcepath"})
+"""What entering POSIX mode changes, and leaving it does not change back."""
+_NEEDED = "builtin enable exit set trap printf pwd dirs umask declare alias shopt"
+_AGAIN = rf"\unset -f builtin enable; \builtin enable {_NEEDED} || \enable {_NEEDED}"
+"""A command may have switched builtins off: its exit status is told all the same."""
+_FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"extdebug"})
+
+
+def prelude(*, up_fd: int, state_fd: int, command_fd: int, state_pipe: str, limits: Mapping[str, int]) -> str:
+    """The `-c` text. It waits for the command on `command_fd` and leaves nothing of itself to it but the EXIT trap.
+
+    `up_fd` is closed as soon as the shell runs. No command is given to it before: the supervisor that starts it ends
+    with the host only once it is so far, and a shell whose host has died meanwhile finds no command.
+
+    A command's own EXIT trap replaces ours: then the dump is written before that trap runs, or, if the command
+    calls `exit` as well, not at all. Assigning `POSIXLY_CORRECT` needs no command word and gives the special builtins
+    (`exit`, `set`, `eval`, `.`) precedence over functions of the same name, so that none of them can lie for us; the
+    same assignment keeps the exit status. All of it is one line, because bash parses a line before it runs any of it:
+    neither aliases nor a command's broken quotes reach what comes after.
+    """
+    target = quote(state_pipe.encode()).decode()
+    keep = "POSIXLY_CORRECT=$?:$SHELLOPTS:$BASHOPTS"
+    write = f"{{ {dump.CODE}; }} >| {target}"
+    trap = quote(f'[[ "${{2-}}" == {DONE} ]] || {{ {keep}; {_AGAIN}; {write}; }} 2>/dev/null'.encode()).decode()
+    return (
+        f"exec {up_fd}>&-; {_limits(limits)}trap -- {trap} EXIT; . /dev/fd/{state_fd}; . /dev/fd/{command_fd}; "
+        'eval "\\set $2 --; $1"; '
+        f'{{ {keep}; {_AGAIN}; set -- "${{POSIXLY_CORRECT%%:*}}" {DONE}; {write}; set +xv; }} 2>/dev/null; exit "$1"'
+    )
+
+
+def _limits(limits: Mapping[str, int]) -> str:
+    return "".join(f"ulimit -{letter} {value} 2>/dev/null; " for letter, value in limits.items())
+
+
+def load(state: ShellState, base: Iterable[bytes]) -> bytes:
+    """The script that brings a state back. `base` names what the process was started with.
+
+    Functions named like the builtins that we need are not brought back: they would stand between us and the command.
+    """
+    gone = [b"BASH_EXECUTION_STRING", *(name for name in base if name not in state.variables)]
+    lines = [b"{", b"unset -v " + b" ".join(gone)]
+    lines += _shopts(state.shopts)
+    lines += [_declaration(name, variable) for name, variable in state.variables.items()]
+    lines.append(b"umask " + state.umask)
+    lines.append(b"} 2>/dev/null")
+    if state.functions:
+        lines.append(state.functions)
+    lines.append(b"POSIXLY_CORRECT=1")
+    lines.append(b"\\unset -f . builtin eval exec exit set trap unset 2>/dev/null")
+    lines += [b"\\builtin export -f " + name + b" 2>/dev/null" for name in state.exported_functions]
+    lines += [b"\\builtin alias -- " + name + b"=" + value for name, value in state.aliases.items()]
+    lines += [b"\\builtin pushd -n -- " + quote(entry) + b" >/dev/null 2>&1" for entry in reversed(state.stack)]
+    lines.append(_enter(state.directory))
+    if state.previous:
+        lines.append(b"OLDPWD=" + quote(state.previous))
+    return b"\n".join(lines) + b"\n"
+
+
+def command(text: bytes, state: ShellState, close: Iterable[int]) -> bytes:
+    """The script that hands over the command: it closes the descriptors that it came through."""
+    on = [name for name, value in state.options.items() if value and name not in _SKIPPED_OPTIONS]
+    off = [name for name, value in state.options.items() if not value and name not in _SKIPPED_OPTIONS]
+    late = b"".join(_LATE[name] for name in on if name in _LATE)
+    lines = [b"\\exec " + b" ".join(b"%d<&-" % fd for fd in close)]
+    lines.append(b"\\set -- " + quote(text) + b" " + quote(b"-" + late if late else b""))
+    if off:
+        lines.append(b"\\set " + b" ".join(b"+o " + name for name in off))
+    early = [name for name in on if name not in _LATE]
+    if early:
+        lines.append(b"\\set " + b" ".join(b"-o " + name for name in early))
+    if not state.options.get(b"posix"):
+        lines.append(b"\\unset POSIXLY_CORRECT")
+    touched = {name: value for name, value in state.shopts.items() if name in _BY_POSIX}
+    lines += [b"\\builtin " + line for line in _shopts(touched)]
+    return b"\n".join(lines) + b"\n"
+
+
+def _shopts(shopts: Mapping[bytes, bool]) -> list[bytes]:
+    lines = []
+    for letter, wanted in ((b"s", True), (b"u", False)):
+        names = [name for name, value in shopts.items() if value is wanted and name not in _FIXED_SHOPTS]
+        if names:
+            lines.append(b"shopt -" + letter + b" " + b" ".join(names))
+    return lines
+
+
+def _declaration(name: bytes, variable: Variable) -> bytes:
+    flags = variable.flags.replace("-", "").encode()
+    start = b"declare -" + flags + b" " if flags else b"declare -- "
+    return start + name + (b"" if variable.literal is None else b"=" + variable.literal)
+
+
+def _enter(directory: bytes) -> bytes:
+    place = quote(directory)
+    return (
+        b"\\builtin cd -- " + place + b" 2>/dev/null || "
+        b"\\builtin printf 'toolgate: the directory %s is gone; running in the root instead\\n' " + place + b" >&2"
+    )

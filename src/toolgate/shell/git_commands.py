@@ -1,0 +1,280 @@
+"""Command lines that are nothing but git: for them the repository can be written, because no other code runs."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+
+from toolgate.command.syntax import Compound, Grammar, Lexeme, Part, Redirect, Sequence, Simple, UnparsableError
+from toolgate.sandbox.git.git_list import GitList
+from toolgate.sandbox.root_directory import Kind
+from toolgate.shell.state import SENSITIVE, ShellState
+
+_WRITES = frozenset(
+    "add am apply bisect branch checkout checkout-index cherry-pick clean commit commit-graph commit-tree gc"
+    " hash-object merge merge-tree mktree multi-pack-index mv notes pack-refs prune read-tree rebase reflog repack"
+    " replace rerere reset restore revert rm stage stash switch symbolic-ref tag update-index update-ref"
+    " write-tree".split()
+)
+_READS = frozenset(
+    "blame cat-file check-attr check-ignore cherry count-objects describe diff diff-files diff-index diff-tree"
+    " for-each-ref fsck grep log ls-files ls-tree merge-base name-rev range-diff rev-list rev-parse shortlog show"
+    " show-branch show-ref status var version worktree".split()
+)
+_RUNS = {
+    "rebase": re.compile(r"--ex.*|-[a-zA-Z]*x.*"),
+    "grep": re.compile(r"--op.*|-[a-zA-Z]*O.*"),
+    "bisect": re.compile(r"run|vi.*"),
+    "worktree": re.compile(r"(?!list$).*"),
+}
+"""Words with which a git command runs a program that the command line names, or writes where it must not."""
+_GLOBALS = frozenset({"--no-pager", "-P", "-p", "--paginate", "--no-optional-locks", "--literal-pathspecs"})
+_SETTINGS = re.compile(
+    r"(?:user|author|committer)\.(?:name|email)=.*|(?:commit|tag)\.gpgsign=false|init\.defaultbranch=.*|color\.ui=.*"
+    r"|advice\.[a-z]+=.*|core\.(?:quotepath|abbrev|autocrlf)=.*|merge\.(?:ff|conflictstyle|renames)=.*"
+    r"|safe\.directory=.*",
+    re.IGNORECASE,
+)
+_IDENTITY = re.compile(r"GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)|EMAIL|TZ|LANG|LC_[A-Z]+")
+_OTHERS = frozenset("cd echo printf true : pwd cat head tail wc grep ls".split())
+"""Builtins and system programs that run no other program and bring no repository with configuration of its own."""
+_VALUED = frozenset(
+    {"-m", "--message", "-F", "--author", "--date", "--trailer", "-am", "-qm", "-aqm", "-qam", "-sm", "-asm"}
+)
+_FILES = frozenset({"", "<", ">", ">>", ">|", "<<", "<<-", "<<<", "&>", "&>>"})
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PATTERN = re.compile(r"[*?\[{~]")
+_MOST_TEXT = 1 << 16
+
+
+class _NoJobs(Grammar):
+    """The grammar without `&`: what runs in the background outlives the command beside it."""
+
+    def separator(self) -> bool:
+        self.blank()
+        if self.text.startswith("&", self.at) and not self.text.startswith("&&", self.at):
+            raise UnparsableError("it starts a job")
+        return super().separator()
+
+
+class _OtherCodeError(Exception):
+    """Something else than git may run."""
+
+
+def git_list(command: str, state: ShellState, root: str, kind: Callable[[str], Kind]) -> GitList | None:
+    """The git commands of a command line that runs nothing else, if one of them writes the root's repository.
+
+    `kind` says what a path, relative to the root, is.
+    """
+    if "git" not in command or len(command) > _MOST_TEXT or _redefines(state):
+        return None
+    try:
+        reader = _Reader(state, root, kind)
+        reader.sequence(_NoJobs(command, 0).program())
+    except (UnparsableError, _OtherCodeError):
+        return None
+    return GitList(frozenset(reader.verbs)) if reader.verbs & _WRITES else None
+
+
+def only_reads(command: str, state: ShellState, first: Mapping[bytes, bytes]) -> bool:
+    """Whether a command line surely changes no file: builtins and system programs that only print.
+
+    `first` is the environment that the session began with: a variable that makes programs run something else counts.
+    """
+    now = state.environment
+    if (
+        len(command) > _MOST_TEXT
+        or _redefines(state)
+        or any(
+            now.get(name) != first.get(name) and SENSITIVE.fullmatch(name.decode(errors="replace"))
+            for name in {*now, *first}
+        )
+    ):
+        return False
+    try:
+        for statement in _NoJobs(command, 0).program().statements:
+            for pipeline in statement.pipelines:
+                if not all(map(_only_prints, pipeline.commands)):
+                    return False
+    except UnparsableError:
+        return False
+    return True
+
+
+def _only_prints(command: Simple | Compound) -> bool:
+    if not isinstance(command, Simple) or command.assigns or not command.words or command.words[0].raw not in _OTHERS:
+        return False
+    if any(redirect.operator not in ("", "<<", "<<-", "<<<", "<") for redirect in command.redirects):
+        return False
+    lexemes = [*command.words, *(redirect.target for redirect in command.redirects)]
+    heredocs = [redirect.heredoc for redirect in command.redirects if redirect.heredoc is not None]
+    parts = [part for lexeme in lexemes for part in lexeme.parts or ()]
+    parts += [part for heredoc in heredocs for part in heredoc.parts]
+    return all(part.kind in ("bare", "quoted", "variable") for part in parts)
+
+
+def _redefines(state: ShellState) -> bool:
+    names = state.function_names | {name.decode(errors="replace") for name in state.aliases}
+    return (
+        bool(names & (_OTHERS | {"git"})) or state.options.get(b"errexit", False) or state.options.get(b"noglob", False)
+    )
+
+
+class _Reader:
+    def __init__(self, state: ShellState, root: str, kind: Callable[[str], Kind]) -> None:
+        self.verbs: set[str] = set()
+        self._root, self._kind = root, kind
+        self._directory = state.directory.decode("utf-8", "surrogateescape")
+        self._check_directory()
+
+    def sequence(self, code: Sequence) -> None:
+        for statement in code.statements:
+            for pipeline in statement.pipelines:
+                for command in pipeline.commands:
+                    self._command(command, alone=len(pipeline.commands) == 1)
+
+    def _command(self, command: Simple | Compound, alone: bool) -> None:
+        if not isinstance(command, Simple) or command.declared or not command.words:
+            raise _OtherCodeError
+        for assign in command.assigns:
+            if not _IDENTITY.fullmatch(assign.name) or not assign.known:
+                raise _OtherCodeError
+            self._text(assign.value[0])
+        for redirect in command.redirects:
+            self._redirect(redirect)
+        name = self._known(command.words[0])
+        if name == "git":
+            self._git(command.words[1:])
+        elif name not in _OTHERS or command.assigns:
+            raise _OtherCodeError
+        elif name == "cd":
+            self._enter(command.words[1:], alone)
+        elif any(self._text(word).startswith("-v") for word in command.words[1:] if name == "printf"):
+            raise _OtherCodeError  # it sets a variable
+
+    def _redirect(self, redirect: Redirect) -> None:
+        if redirect.operator not in _FILES:
+            raise _OtherCodeError
+        if redirect.heredoc is not None:
+            self._parts(redirect.heredoc.parts)
+        elif redirect.operator and not self._may_open(self._known(redirect.target)):
+            raise _OtherCodeError
+
+    def _may_open(self, target: str) -> bool:
+        """Whether a file is one of the project, reached without a link: a link could lead into some repository."""
+        if target == "/dev/null":
+            return True
+        relative = posixpath.relpath(posixpath.join(self._directory, target), self._root)
+        inside = not relative.startswith("..") and ".git" not in relative.lower()
+        return inside and self._kind(relative) in ("file", "absent")
+
+    def _enter(self, words: list[Lexeme], alone: bool) -> None:
+        if len(words) != 1 or not alone:
+            raise _OtherCodeError
+        target = self._known(words[0])
+        if target in ("", "-") or target.startswith("-"):
+            raise _OtherCodeError
+        self._directory = posixpath.normpath(posixpath.join(self._directory, target))
+        self._check_directory()
+
+    def _check_directory(self, directory: str = "") -> None:
+        """The git directory is given to git, so it must be the one that git would find."""
+        relative = posixpath.relpath(directory or self._directory, self._root)
+        parts = () if relative == "." else relative.split("/")
+        if parts[:1] == [".."] or any(self._is_nested("/".join(parts[: depth + 1])) for depth in range(len(parts))):
+            raise _OtherCodeError
+
+    def _is_nested(self, directory: str) -> bool:
+        """Whether a directory is a repository of its own, or a link that may lead to one."""
+        if self._kind(directory) not in ("directory", "absent") or self._kind(f"{directory}/.git") != "absent":
+            return True
+        return self._kind(f"{directory}/HEAD") != "absent" and self._kind(f"{directory}/objects") != "absent"
+
+    def _git(self, words: list[Lexeme]) -> None:
+        at = 0
+        while at < len(words) and words[at].raw.startswith("-"):
+            option = self._known(words[at])
+            at += 1
+            if option in _GLOBALS:
+                continue
+            value = self._known(words[at]) if at < len(words) else ""
+            at += 1
+            if option == "-C":
+                self._check_directory(posixpath.normpath(posixpath.join(self._directory, value)))
+            elif option != "-c" or not _SETTINGS.fullmatch(value):
+                raise _OtherCodeError
+        if at == len(words):
+            raise _OtherCodeError
+        verb = self._known(words[at])
+        if verb not in _WRITES and verb not in _READS:
+            raise _OtherCodeError
+        self.verbs.add(verb)
+        self._arguments(verb, words[at + 1 :])
+
+    def _arguments(self, verb: str, words: list[Lexeme]) -> None:
+        runs = _RUNS.get(verb)
+        only_paths, before = False, ""
+        for word in words:
+            text = self._text(word)
+            if not only_paths and before not in _VALUED:
+                uncertain = text.startswith("\0") or (_starts_with_pattern(word) and verb not in _LISTS_PATHS)
+                if uncertain or (runs is not None and runs.fullmatch(text)):
+                    raise _OtherCodeError
+            only_paths, before = only_paths or text == "--", text
+
+    def _known(self, word: Lexeme) -> str:
+        """The text of a word that is the same whatever the shell's state."""
+        parts = (Part("bare", word.raw),) if word.parts is None else word.parts
+        if any(part.kind not in ("bare", "quoted") for part in parts) or any(
+            _PATTERN.search(part.text) for part in parts if part.kind == "bare"
+        ):
+            raise _OtherCodeError
+        return "".join(part.text for part in parts)
+
+    def _text(self, word: Lexeme) -> str:
+        """The text of a word, with NUL for the value of a variable; every other expansion is refused."""
+        if word.parts is None:
+            return word.raw
+        return self._parts(word.parts)
+
+    def _parts(self, parts: tuple[Part, ...]) -> str:
+        text = ""
+        for part in parts:
+            if part.kind in ("bare", "quoted"):
+                text += part.text
+            elif (
+                part.kind == "variable"
+                and _VARIABLE.fullmatch(part.text)
+                and not part.text.startswith(("GIT_", "BASH"))
+            ) or (part.kind == "run" and part.code is not None and not part.feeds and _is_heredoc(part.code)):
+                text += "\0"
+            else:
+                raise _OtherCodeError
+        return text
+
+
+_LISTS_PATHS = frozenset({"add", "stage", "rm", "mv", "restore", "ls-files", "diff", "status"})
+
+
+def _starts_with_pattern(word: Lexeme) -> bool:
+    """Whether a word may become file names, of which one may look like an option."""
+    parts = (Part("bare", word.raw),) if word.parts is None else word.parts
+    return bool(parts) and parts[0].kind == "bare" and _PATTERN.match(parts[0].text) is not None
+
+
+def _is_heredoc(code: Sequence) -> bool:
+    """`$(cat <<'EOF' …)`: the usual way to write a text of several lines."""
+    if len(code.statements) != 1 or len(code.statements[0].pipelines) != 1:
+        return False
+    commands = code.statements[0].pipelines[0].commands
+    if len(commands) != 1 or not isinstance(commands[0], Simple):
+        return False
+    simple = commands[0]
+    plain = [word.raw for word in simple.words] == ["cat"] and not simple.assigns
+    return (
+        plain
+        and len(simple.redirects) == 1
+        and simple.redirects[0].heredoc is not None
+        and not simple.redirects[0].heredoc.parts
+    )

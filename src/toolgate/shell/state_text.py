@@ -1,0 +1,103 @@
+"""A shell's state as text, so that a session can go on in another process: the shell is state, not a process.
+
+What is kept is what differs from the state in which every session here begins: another machine has another environment
+to begin with. Directories are written relative to the root, which may be somewhere else there, too.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, get_args
+
+from toolgate.protocol.plan import Access
+from toolgate.shell.state import ShellState, Variable
+from toolgate.shell.state_history import Memory
+
+_PLACES = ("directory", "previous")
+_LARGEST = 1024 * 1024
+"""Characters of a state that are carried; of a larger one only that there was one."""
+_TOO_LARGE = '{"too_large":true}'
+
+
+def write(memory: Memory, root: str) -> str | None:
+    """The state after the last command; None if there is nothing to carry."""
+    made = {access: memory.for_access(access) for access in get_args(Access)}
+    if all(state == memory.first(access) for access, state in made.items()):
+        return None
+    states = {access: _state(state, memory.first(access), os.fsencode(root)) for access, state in made.items()}
+    text = json.dumps(states, separators=(",", ":"))
+    return text if len(text) <= _LARGEST else _TOO_LARGE
+
+
+def read(text: str, memory: Memory, root: str) -> bool:
+    """Go on from a state that was written elsewhere; whether it was small enough to be carried."""
+    found = json.loads(text)
+    for access in reversed(get_args(Access)):  # from the highest down: what is kept under one counts for those below
+        if access in found:
+            memory.keep(access, _read_state(found[access], memory.first(access), os.fsencode(root)))
+    return "too_large" not in found
+
+
+def _state(state: ShellState, first: ShellState, root: bytes) -> dict[str, Any]:
+    changed = {
+        _text(name): [variable.flags, None if variable.literal is None else _text(variable.literal)]
+        for name, variable in state.variables.items()
+        if first.variables.get(name) != variable
+    }
+    return {
+        **{name: _place(getattr(state, name), root) for name in _PLACES},
+        "stack": [_place(place, root) for place in state.stack],
+        "variables": changed,
+        "unset": [_text(name) for name in first.variables if name not in state.variables],
+        "functions": _text(state.functions),
+        "exported_functions": [_text(name) for name in state.exported_functions],
+        "aliases": {_text(name): _text(value) for name, value in state.aliases.items()},
+        "shopts": {_text(name): value for name, value in state.shopts.items()},
+        "options": {_text(name): value for name, value in state.options.items()},
+        "umask": _text(state.umask),
+    }
+
+
+def _read_state(found: Mapping[str, Any], first: ShellState, root: bytes) -> ShellState:
+    gone = {_bytes(name) for name in found["unset"]}
+    variables = {name: variable for name, variable in first.variables.items() if name not in gone}
+    for name, (flags, literal) in found["variables"].items():
+        variables[_bytes(name)] = Variable(flags, None if literal is None else _bytes(literal))
+    return replace(
+        first,
+        directory=_there(found["directory"], root),
+        previous=_there(found["previous"], root),
+        stack=tuple(_there(place, root) for place in found["stack"]),
+        variables=MappingProxyType(variables),
+        functions=_bytes(found["functions"]),
+        exported_functions=tuple(map(_bytes, found["exported_functions"])),
+        aliases=MappingProxyType({_bytes(name): _bytes(value) for name, value in found["aliases"].items()}),
+        shopts=MappingProxyType({_bytes(name): bool(value) for name, value in found["shopts"].items()}),
+        options=MappingProxyType({_bytes(name): bool(value) for name, value in found["options"].items()}),
+        umask=_bytes(found["umask"]),
+    )
+
+
+def _place(path: bytes, root: bytes) -> list[str]:
+    """Whether a directory is inside the root, and where."""
+    if path == root or path.startswith(root + b"/"):
+        return ["root", _text(path[len(root) :])]
+    return ["", _text(path)]
+
+
+def _there(place: list[str], root: bytes) -> bytes:
+    kind, path = place
+    return root + _bytes(path) if kind == "root" else _bytes(path)
+
+
+def _text(value: bytes) -> str:
+    return base64.b85encode(value).decode()
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b85decode(text)

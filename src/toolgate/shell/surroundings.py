@@ -1,0 +1,195 @@
+"""The surroundings of a command, out of a workspace and the state of a shell."""
+
+from __future__ import annotations
+
+import functools
+import posixpath
+import re
+import stat
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from toolgate.command.analysis.plan import Kind, Surroundings
+from toolgate.command.analysis.scope import MAX_SCRIPT
+from toolgate.command.line import read_line
+from toolgate.errors import ToolError
+from toolgate.sandbox.system_paths import private_configuration
+from toolgate.search.listing import list_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from toolgate.shell.state import ShellState, Variable
+    from toolgate.workspace import Workspace
+
+_DEFINITION = re.compile(r"^([^\s()$`'\"\\]+) \(\) *$", re.MULTILINE)
+_MOST_ENTRIES = 2000
+"""Names of a directory that patterns are compared with."""
+_MOST_OWN_DIRECTORIES = 64
+"""Directories of `PATH` inside the root in which a command word is looked up."""
+_SYSTEM = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
+
+
+def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ...] = ("/tmp",)) -> Surroundings:
+    """What a command typed now would be judged in."""
+    root = str(workspace.root)
+    environment = {
+        name.decode(errors="replace"): value.decode(errors="replace") for name, value in state.environment.items()
+    }
+    directory = _relative(state.directory.decode(errors="replace"), root)
+    return Surroundings(
+        root=root,
+        cwd=directory,
+        home=environment.get("HOME", ""),
+        scratch=scratch,
+        hidden=_private(),
+        kind=_kinds(workspace),
+        entries=_entries(workspace),
+        functions=definitions(state.functions.decode(errors="replace")),
+        aliases=_Aliases(state.aliases),
+        shadows=_shadows(workspace, environment.get("PATH", ""), root, directory),
+        content=_contents(workspace),
+        holds_code=lambda: any(_is_code(variable) for variable in state.variables.values()),
+        evaluates=lambda: any("i" in variable.flags or "n" in variable.flags for variable in state.variables.values()),
+    )
+
+
+class _Aliases(Mapping[str, str]):
+    """The shell's aliases, each read when it is asked for: there may be thousands of them."""
+
+    def __init__(self, aliases: Mapping[bytes, bytes]) -> None:
+        self._aliases = aliases
+
+    def __getitem__(self, name: str) -> str:
+        return _alias(self._aliases[name.encode(errors="surrogatepass")].decode(errors="replace"))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.encode(errors="surrogatepass") in self._aliases
+
+    def __iter__(self) -> Iterator[str]:
+        return (name.decode(errors="replace") for name in self._aliases)
+
+    def __len__(self) -> int:
+        return len(self._aliases)
+
+
+@functools.cache
+def _private() -> frozenset[str]:
+    return frozenset(path for path, _ in private_configuration())
+
+
+def _is_code(variable: Variable) -> bool:
+    return variable.literal is not None and (b"$(" in variable.literal or b"`" in variable.literal)
+
+
+@functools.lru_cache(maxsize=16)
+def definitions(source: str) -> Mapping[str, str]:
+    """Functions as bash prints them, one by one.
+
+    A line inside a function may look like the next definition: what is then torn apart does not parse, and so asks.
+    """
+    heads = list(_DEFINITION.finditer(source))
+    ends = [*(head.start() for head in heads[1:]), len(source)]
+    found: dict[str, str] = {}
+    for head, end in zip(heads, ends, strict=False):
+        found[head.group(1)] = found.get(head.group(1), "") + source[head.start() : end]
+    return found
+
+
+def _alias(value: str) -> str:
+    words = read_line(value).words
+    return words[0].text if len(words) == 1 and words[0].known else value
+
+
+def _relative(directory: str, root: str) -> str:
+    if not directory.startswith("/"):
+        return directory or "."
+    inside = posixpath.relpath(directory, root)
+    return directory if inside == ".." or inside.startswith("../") else inside
+
+
+def _kinds(workspace: Workspace) -> Callable[[str], Kind]:
+    def kind(path: str) -> Kind:
+        try:
+            info = workspace.stat(path)
+        except ToolError:
+            # what cannot be looked at may well be there
+            return "file"
+        if info is None:
+            return "absent"
+        return "directory" if stat.S_ISDIR(info.st_mode) else "file"
+
+    return kind
+
+
+def _entries(workspace: Workspace) -> Callable[[str], tuple[str, ...] | None]:
+    def entries(path: str) -> tuple[str, ...] | None:
+        parts = () if path == "." else tuple(path.split("/"))
+        try:
+            with workspace.directory(parts) as fd:
+                listing = list_directory(
+                    fd,
+                    offset=0,
+                    limit=_MOST_ENTRIES,
+                    include_hidden=True,
+                    deadline=time.monotonic() + 1,
+                    check=lambda: None,
+                )
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        except OSError:
+            return None
+        if not listing.complete or listing.total > _MOST_ENTRIES or listing.unreadable_names:
+            return None
+        return tuple(name for name, _ in listing.entries)
+
+    return entries
+
+
+def _contents(workspace: Workspace) -> Callable[[str], str | None]:
+    def content(path: str) -> str | None:
+        try:
+            with workspace.open_file(path) as file:
+                text = file.read(MAX_SCRIPT * 4 + 1, 0)
+        except (ToolError, OSError):
+            return None
+        return None if b"\0" in text else text.decode(errors="replace")
+
+    return content
+
+
+def _shadows(workspace: Workspace, path: str, root: str, cwd: str) -> Callable[[str], str | None]:
+    """Looks a word up in the directories of `PATH` that are inside the root and come before the system's."""
+    directories = _own_directories(path, root, cwd)
+
+    def shadow(word: str) -> str | None:
+        if len(directories) > _MOST_OWN_DIRECTORIES:
+            return posixpath.normpath(f"{directories[0]}/{word}")
+        for directory in directories:
+            candidate = posixpath.normpath(f"{directory}/{word}")
+            try:
+                info = workspace.stat(candidate)
+            except ToolError:
+                return candidate
+            if info is not None and stat.S_ISREG(info.st_mode) and info.st_mode & 0o111:
+                return candidate
+        return None
+
+    return shadow
+
+
+@functools.lru_cache(maxsize=64)
+def _own_directories(path: str, root: str, cwd: str) -> tuple[str, ...]:
+    directories: list[str] = []
+    for entry in path.split(":") if path else ():
+        if posixpath.normpath(entry or ".") in _SYSTEM:
+            break
+        place = (
+            _relative(posixpath.normpath(entry), root)
+            if entry.startswith("/")
+            else posixpath.normpath(f"{cwd}/{entry}")
+        )
+        if not place.startswith(("/", "../")) and place != "..":
+            directories.append(place)
+    return tuple(directories)

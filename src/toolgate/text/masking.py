@@ -1,0 +1,101 @@
+"""Text that comes in pieces, without the runtime's own secrets in it, also where one lies across two pieces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal
+
+from toolgate.text.redaction import MARK, now, pattern_of
+
+OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
+
+_SHOWN = 3
+"""Characters of what may become a secret that are shown before the rest is held back."""
+
+
+class MaskedText:
+    """Text that comes in pieces."""
+
+    def __init__(self, secrets: tuple[str, ...]) -> None:
+        self._pattern = pattern_of(secrets)
+        self._secrets = secrets = now(secrets)
+        self._longest = max(map(len, secrets))
+        self._firsts = {secret[: _SHOWN + 1] for secret in secrets}
+        self._seen = ""
+        """The last characters that were passed on."""
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """What can be passed on of the text so far."""
+        text = self._seen + self._held + piece
+        passed, begin, masked_to = [], len(self._seen), 0
+        for found in self._pattern.finditer(text):
+            if found.end() > begin:
+                passed += [text[begin : max(found.start(), begin)], MARK]
+                begin = masked_to = found.end()
+        end = max(begin, self._doubtful(text))
+        passed.append(text[begin:end])
+        self._held = text[end:]
+        self._seen = text[max(masked_to, end - _SHOWN) : end]
+        return "".join(passed)
+
+    def _doubtful(self, text: str) -> int:
+        """Where the end of the text begins that may be the beginning of a secret, but for what may be shown of it."""
+        tail = len(text) - self._longest
+        best = len(text)
+        for first in self._firsts:
+            start = text.find(first, max(0, tail))
+            while start >= 0:
+                if any(secret.startswith(text[start:]) for secret in self._secrets):
+                    best = min(best, start + _SHOWN)
+                    break
+                start = text.find(first, start + 1)
+        return best
+
+    def rest(self) -> str:
+        """What was held back; nothing follows it."""
+        held, self._held, self._seen = self._held, "", ""
+        return held
+
+
+class MaskedBytes:
+    """Replaces secrets in bytes that come in pieces, also where a secret lies across two of them."""
+
+    def __init__(self, secrets: tuple[str, ...]) -> None:
+        known = [secret.encode("utf-8", "replace") for secret in now(secrets)]
+        self._secrets = sorted(known, key=len, reverse=True)
+        self._pattern = re.compile(b"|".join(map(re.escape, self._secrets)) or rb"(?!)")
+        self._longest = max(map(len, self._secrets), default=1)
+        self._held = b""
+
+    def feed(self, piece: bytes) -> bytes:
+        """What can be shown by now: all but an end in which a secret may have begun."""
+        piece = self._held + piece
+        sure = max(0, len(piece) - self._longest + 1)
+        shown, place = [], 0
+        if any(secret in piece for secret in self._secrets):  # quicker than the pattern, and it hardly ever is
+            for found in self._pattern.finditer(piece):
+                if found.start() >= sure:
+                    break
+                shown += [piece[place : found.start()], MARK.encode()]
+                place = found.end()
+        end = max(place, sure)
+        self._held = piece[end:]
+        return b"".join([*shown, piece[place:end]])
+
+    def rest(self) -> bytes:
+        """What was held back; nothing follows it."""
+        held, self._held = self._held, b""
+        return self._pattern.sub(MARK.encode(), held)
+
+
+def masked_output(show: OnOutput, secrets: tuple[str, ...]) -> OnOutput:
+    """The same for what one command prints; what may be the beginning of a secret at its end is in its result."""
+    texts = {"stdout": MaskedText(secrets), "stderr": MaskedText(secrets)}
+
+    def masked(stream: Literal["stdout", "stderr"], text: str) -> None:
+        if shown := texts[stream].feed(text):
+            show(stream, shown)
+
+    return masked

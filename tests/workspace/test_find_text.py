@@ -1,0 +1,79 @@
+"""Finding text in files."""
+
+import os
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolgate.workspace import Stop
+from toolgate.workspace import find_text as module
+from toolgate.workspace.encoding import UTF_8, Encoding, detect
+from toolgate.workspace.find_text import find_text
+from toolgate.workspace.pieces import write_all
+
+
+def find(content: bytes, text: str, encoding: Encoding = UTF_8, most: int = 1000) -> list[tuple[int, int]]:
+    fd = os.memfd_create("test")
+    try:
+        write_all(fd, content)
+        return find_text(Stop(), fd, len(content), text, encoding, most).spans
+    finally:
+        os.close(fd)
+
+
+def test_matches_do_not_overlap() -> None:
+    assert find(b"aaaa aa", "aa") == [(0, 2), (2, 4), (5, 7)]
+
+
+def test_a_line_end_matches_whichever_the_file_has() -> None:
+    assert find(b"a\r\nb a\nb a\rb", "a\nb") == [(0, 4), (5, 8)]
+    assert find(b"a\nb", "a\r\nb") == [(0, 3)]
+
+
+def test_special_characters_are_literal() -> None:
+    assert find(b"a.b*c a+b", "a.b*c") == [(0, 5)]
+    assert find(b"axb\nc a.b\nc", "a.b\nc") == [(6, 11)]
+
+
+def test_utf_16_is_found_only_at_whole_characters() -> None:
+    content = b"\xff\xfe" + "\u0a61\u610a a\n".encode("utf-16-le")
+
+    assert find(content, "a", detect(content, "f")) == [(8, 10)]
+    assert find(content, "\n", detect(content, "f")) == [(10, 12)]
+
+
+def test_the_byte_order_mark_is_not_part_of_the_text() -> None:
+    content = b"\xef\xbb\xbfx"
+
+    assert find(content, "\ufeff", detect(content, "f")) == []
+
+
+def test_nul_is_seen() -> None:
+    fd = os.memfd_create("test")
+    try:
+        write_all(fd, b"abc\0")
+        assert find_text(Stop(), fd, 4, "x", UTF_8, 10).has_nul
+    finally:
+        os.close(fd)
+
+
+def test_no_more_than_wanted() -> None:
+    assert find(b"xxxx", "x", most=2) == [(0, 1), (1, 2)]
+
+
+@settings(deadline=None)
+@given(
+    content=st.text("ab\r\n", max_size=60),
+    needle=st.text("ab\n", min_size=1, max_size=5),
+    buffer=st.integers(1, 20),
+)
+def test_blocks_make_no_difference(content: str, needle: str, buffer: int) -> None:
+    pattern = re.compile(r"\r?\n".join(map(re.escape, needle.split("\n"))))
+    expected = [match.span() for match in pattern.finditer(content)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_BUFFER", buffer)
+        found = find(content.encode(), needle)
+
+    assert found == expected
