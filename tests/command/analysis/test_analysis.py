@@ -289,3 +289,21 @@ def test_a_test_of_files_evaluates_nothing() -> None:
 
     assert not analyse(f"{script}[[ -f new.sh ]] && ls").asks
     assert analyse(f"{script}[[ $n -eq 1 ]] && ls").asks
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("ls >", "it ends where a word is expected"),
+        ("ls <name>", "it ends where a word is expected"),
+        ("ls >\nls", "a line ends where a word is expected"),
+        ("ls <a> | wc", "'|' is not expected there"),
+        ("ls <a> && wc", "'&&' is not expected there"),
+        ("cp <a> <b>", "'<' is not expected there"),
+        ("echo a)", "')' is not expected there"),
+        ("echo 'a", "a single quote is not closed"),
+        ("echo a \\", "it ends with a backslash, as if another line followed"),
+    ],
+)
+def test_the_reason_says_what_is_wrong_with_invalid_code(command: str, problem: str) -> None:
+    assert f"it cannot be followed as bash: {problem}" in analyse(command).dangers

@@ -19,6 +19,8 @@ _FIND_ALONE = names(
 )
 _FD_MARK = re.compile(r"\{(?://?|/?\.)\}")
 """`{/}`, `{//}`, `{.}` and `{/.}`: parts of a path that was found."""
+_SPLIT_FILE = re.compile(r"\$FILE\b|\$\{FILE\}")
+_CSPLIT_VALUED = names("-f --prefix -b --suffix-format -n --digits")
 _SPLIT_VALUED = names("-a --suffix-length -b --bytes -C --line-bytes -l --lines -n --number -t --separator")
 
 
@@ -55,7 +57,8 @@ def tee(scope: Scope, words: Sequence[Word]) -> None:
     """`tee` and `sponge` write their operands."""
     append = has(words, "a", "--append")
     for word in operands(words):
-        scope.write(word, append=append)
+        if not word.raw.startswith(">("):
+            scope.write(word, append=append)
 
 
 def dd(scope: Scope, words: Sequence[Word]) -> None:
@@ -222,7 +225,17 @@ def split(scope: Scope, words: Sequence[Word]) -> None:
     """`split --filter=code`, and the first file that it writes."""
     given = operands(words, _SPLIT_VALUED)
     prefix = given[1] if len(given) > 1 else Word("x")
-    scope.write(prefix._replace(text=f"{prefix.text}aa"))
-    for word in words[1:]:
-        if word.text.startswith("--filter="):
-            scope.code(word.text.partition("=")[2])
+    first = prefix._replace(text=f"{prefix.text}aa")
+    filters = [word.text.partition("=")[2] for word in words[1:] if word.text.startswith("--filter=")]
+    for code in filters:
+        scope.code(_SPLIT_FILE.sub(first.text, code))
+    if not filters or not first.known:
+        scope.write(first)
+
+
+def csplit(scope: Scope, words: Sequence[Word]) -> None:
+    """`csplit file /pattern/ …`, and the first file that it writes."""
+    prefix = next((words[at + 1] for at, word in enumerate(words[:-1]) if word.text in ("-f", "--prefix")), Word("xx"))
+    for word in operands(words, _CSPLIT_VALUED)[:1]:
+        scope.path(word.text, reads=True)
+    scope.write(prefix._replace(text=f"{prefix.text}00"))

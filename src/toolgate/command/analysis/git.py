@@ -42,6 +42,22 @@ _TEXT_OPTIONS = names("-m --message -S -G --grep --author --date --format --pret
 _COMMAND_KEYS = re.compile(
     r"alias\.|core\.(pager|editor|sshcommand|fsmonitor|askpass)|pager\.|diff\.|sequence\.editor|.*cmd$"
 )
+_HARMLESS_KEYS = re.compile(
+    r"(?:color|column|advice|status)\.[\w.-]+|user\.(?:name|email)|init\.defaultbranch|commit\.gpgsign"
+    r"|log\.(?:date|abbrevcommit|decorate|follow)|diff\.(?:context|[a-z]*color|renames|algorithm|noprefix|mnemonicprefix)"
+    r"|core\.(?:quotepath|abbrev|autocrlf|safecrlf|eol|filemode|ignorecase|precomposeunicode)"
+)
+_CONFIG_READS = ("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l")
+_CONFIG_WRITES = (
+    "--add",
+    "--unset",
+    "--unset-all",
+    "--replace-all",
+    "--remove-section",
+    "--rename-section",
+    "--edit",
+    "-e",
+)
 _RUNS_OPTIONS = {"bisect": "run", "difftool": "-x --extcmd", "rebase": "-x --exec", "submodule": "foreach"}
 
 
@@ -91,10 +107,7 @@ def _globals(scope: Scope, words: Sequence[Word]) -> tuple[int, bool]:
 def _risky_global(scope: Scope, name: str, value: str) -> None:
     if name in ("--git-dir", "--work-tree"):
         scope.path(value)
-    elif name == "-c" and re.match(
-        r"(user|color|column|advice|init|commit|log|diff)\.(name|email|ui|defaultbranch|gpgsign|date|context|[a-z]*color)",
-        value.lower(),
-    ):
+    elif name == "-c" and _HARMLESS_KEYS.fullmatch(value.partition("=")[0].lower()):
         return
     elif name in ("-c", "--config-env", "--exec-path"):
         key, _, command = value.partition("=")
@@ -173,6 +186,15 @@ def _stash(_: Scope, texts: list[str]) -> str:
     return "it discards stashed work" if texts[:1] in (["drop"], ["clear"]) else ""
 
 
+def _config(_: Scope, texts: list[str]) -> str:
+    """`git config --global name` shows a setting; with a value behind the name it changes one."""
+    if not _has(texts, "--global", "--system"):
+        return ""
+    given = _operands(texts)
+    shows = _has(texts, *_CONFIG_READS) or given[:1] in (["list"], ["get"]) or (len(given) == 1 and "." in given[0])
+    return "" if shows and not _has(texts, *_CONFIG_WRITES) else "it changes settings outside the root"
+
+
 def _only(reason: str, *options: str) -> Callable[[Scope, list[str]], str]:
     return lambda _, texts: reason if _has(texts, *options) else ""
 
@@ -216,7 +238,7 @@ _JUDGES: dict[str, str | Callable[[Scope, list[str]], str]] = {
     "worktree": _verbs("it removes a work tree", "remove", "prune"),
     "submodule": _verbs("it removes files", "deinit"),
     "remote": _verbs("it changes where commits are published", "set-url"),
-    "config": _only("it changes settings outside the root", "--global", "--system"),
+    "config": _config,
     "lfs": _verbs("it publishes or discards files", "push", "prune"),
     "notes": _verbs("it discards notes", "remove", "prune"),
     "merge": _only("it discards a merge", "--abort"),

@@ -28,6 +28,8 @@ _CODE_OPTIONS = {
     "ocaml": "-e",
     "guile": "-c",
 }
+_SYNTAX_ONLY = {"php": names("-l --syntax-check"), "node": names("-c --check"), "ruby": names("-c -wc")}
+"""Options with which an interpreter checks a script and does not run it."""
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
 _DESTROYS = re.compile(
     r"rmtree|unlink|\brmdir|removedirs|os\.remove|\.remove\(|\btruncate|rmSync|\brm\(|\.rm\b|FileUtils|File\.delete|Dir\.delete"
@@ -163,6 +165,8 @@ def interpreter(scope: Scope, words: Sequence[Word]) -> None:
             _search(scope, name, word.text)
         if not all(code.known for code in _code_words(words, options)):
             scope.found.unclear(f"part of the code that '{name}' runs is only known when it runs")
+        return
+    if any(word.text in _SYNTAX_ONLY.get(name, ()) for word in words[1:]):
         return
     before = ""
     for at, word in enumerate(words[1:], 1):

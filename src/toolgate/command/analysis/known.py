@@ -24,6 +24,9 @@ READ_ONLY = names(
 )
 """Commands that change nothing, unless something else about them says so."""
 
+INPUTS = names("ldd split")
+"""Commands that only read the files they name, although they run or write others."""
+
 WELL_KNOWN = READ_ONLY | names(
     """
     bash chgrp chmod chown cp curl dd docker gunzip gzip install kill ln make mkdir mktemp mv nc patch rm rmdir

@@ -52,6 +52,9 @@ OUTPUTS: dict[str, Output] = {
     "tsc": _output("--outFile --outfile"),
     "flex": _output("-o --outfile", "P"),
     "bison": _output("-o --output", "bp"),
+    "less": _output("-o -O --log-file --LOG-FILE", "bDhjkpPtTxyz"),
+    "psql": _output("-o --output -L --log-file", "cdfhpUvFPRT"),
+    "gs": _output("-o -sOutputFile", "dsI"),
     **dict.fromkeys(
         "cc c++ gcc g++ clang clang++ tcc ld gold lld as nasm yasm rustc ghc gfortran dmd ldc2 nim zig swiftc".split(),
         _output("-o", builds=True),
@@ -67,6 +70,21 @@ def outputs(scope: Scope, words: Sequence[Word]) -> None:
             scope.write(target)
 
 
+_COMMON = _output("-o --output --out --outfile --output-file")
+
+
+def outputs_of_unknown(scope: Scope, words: Sequence[Word]) -> None:
+    """The same for a program that is not known, by the common names of such options; only what exists matters."""
+    for at, word in enumerate(words[1:], 1):
+        name, equals, value = word.text.partition("=")
+        following = words[at + 1] if at + 1 < len(words) else Word("")
+        target = word._replace(text=value) if equals else following
+        if name in _COMMON.options and any(
+            scope.around.kind(path) == "file" for path in scope.place(target.text).paths
+        ):
+            scope.write(target)
+
+
 def _targets(words: Sequence[Word], shape: Output) -> Iterator[Word]:
     for at, word in enumerate(words[1:], 1):
         following = words[at + 1] if at + 1 < len(words) else Word("")
@@ -74,6 +92,8 @@ def _targets(words: Sequence[Word], shape: Output) -> Iterator[Word]:
         if word.text.startswith("--"):
             if name in shape.options:
                 yield word._replace(text=value) if equals else following
+        elif equals and name in shape.options:
+            yield word._replace(text=value)
         elif word.text.startswith("-"):
             attached = _attached(word.text, shape)
             if attached is not None:

@@ -11,6 +11,8 @@ from toolgate.command.analysis.wrappers import WRAPPERS
 from toolgate.command.words import Word
 
 _EDITS = re.compile(r"-[a-zA-Z]*[cesS]|--cmd|--eval(=.*)?|-f|--funcall(=.*)?|--load(=.*)?|-l|\+.*")
+_MOVES = re.compile(r"\+\+?(?:\d*[gGpP%]?|F|[/?][^\n]*)")
+"""What a pager may be told without running or writing anything: to go to a line, to search, or to follow the file."""
 _GDB_RUNS = re.compile(r"!|\||\b(?:shell|make|pipe|python|py|guile|call|compile|source|system)\b")
 _GDB_CODE = frozenset({"-ex", "-iex", "--ex", "--iex", "-eval-command", "--eval-command"})
 _UNIQ_VALUED = names("-f --skip-fields -s --skip-chars -w --check-chars")
@@ -18,9 +20,15 @@ _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
 
 def editor(scope: Scope, words: Sequence[Word]) -> None:
-    """Editors and pagers: commands from options or from standard input may run anything and write anywhere."""
+    """Editors: commands from options or from standard input may run anything and write anywhere."""
     told = any(_EDITS.fullmatch(word.text) and word.text != "-e" for word in words[1:])
     if told or (scope.stdin is not None and words[0].text in ("ed", "ex", "vi", "vim", "nvim")):
+        scope.found.unclear(f"'{words[0].text}' is given commands, which may run programs or write files")
+
+
+def pager(scope: Scope, words: Sequence[Word]) -> None:
+    """`less` and `more`: a command behind `+` may run a program or write a file."""
+    if any(word.text.startswith(("+", "--cmd")) and not _MOVES.fullmatch(word.text) for word in words[1:]):
         scope.found.unclear(f"'{words[0].text}' is given commands, which may run programs or write files")
 
 

@@ -9,6 +9,7 @@ from toolgate.command.analysis.abbreviations import spelled_out
 from toolgate.command.analysis.binding import bind
 from toolgate.command.analysis.git import git
 from toolgate.command.analysis.known import (
+    INPUTS,
     NO_PATHS,
     ORDINARY,
     PATTERN_FIRST,
@@ -18,7 +19,7 @@ from toolgate.command.analysis.known import (
     WELL_KNOWN,
     names,
 )
-from toolgate.command.analysis.outputs import OUTPUTS, converted, converted_in_place, outputs
+from toolgate.command.analysis.outputs import OUTPUTS, converted, converted_in_place, outputs, outputs_of_unknown
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.analysis.sed import edits_in_place, sed
 from toolgate.command.analysis.unknown import suspect
@@ -71,6 +72,7 @@ def run(scope: Scope, words: Sequence[Word]) -> None:
     dangers.judge(scope, words)
     if name not in _RECOGNISED and not interpreters.is_interpreter(name):
         suspect(scope, words)
+        outputs_of_unknown(scope, words)
     if name not in NO_PATHS and handler not in _OWN_PATHS:
         _paths(scope, words)
 
@@ -146,7 +148,7 @@ def _paths(scope: Scope, words: Sequence[Word]) -> None:
     skip = False
     name = words[0].text
     text_options = TEXT_OPTIONS.get(name, frozenset())
-    reads = name in READ_ONLY and not edits_in_place(words)
+    reads = name in INPUTS or (name in READ_ONLY and not edits_in_place(words))
     last_source = len(words) if name == "cp" and copying.target_directory(words) else len(words) - 1
     for at, word in enumerate(words[1:], 1):
         text = word.text
@@ -292,6 +294,7 @@ _HANDLERS: dict[str, _Handler] = {
     "rg": files.ripgrep,
     "tar": files.tar,
     "split": files.split,
+    "csplit": files.csplit,
     "uniq": programs.uniq,
     "openssl": programs.openssl,
     "make": programs.make,
@@ -300,10 +303,11 @@ _HANDLERS: dict[str, _Handler] = {
     "man": programs.man,
     "capsh": programs.capsh,
     **dict.fromkeys(("m4", "dc"), programs.calculator),
-    **dict.fromkeys(("vi", "vim", "nvim", "view", "vimdiff", "ex", "ed", "less", "more", "emacs"), programs.editor),
+    **dict.fromkeys(("vi", "vim", "nvim", "view", "vimdiff", "ex", "ed", "emacs"), programs.editor),
+    **dict.fromkeys(("less", "more"), programs.pager),
 }
 _OWN_PATHS: frozenset[_Handler | None] = frozenset(
-    {git, files.change_directory, files.find, copying.link, interpreters.evaluate}
+    {git, files.change_directory, files.find, files.csplit, copying.link, interpreters.evaluate}
 )
 _RECOGNISED = (
     READ_ONLY

@@ -33,7 +33,7 @@ class Grammar(CompoundReader):
         """All of the text."""
         code = self.nested(_NO_WORDS)
         if self.at < len(self.text):
-            raise UnparsableError(f"{self.text[self.at : self.at + 2]!r} is not expected there")
+            raise self.unexpected()
         if self.pending:
             raise UnparsableError(f"the heredoc is not closed by a line '{self.pending[0].delimiter}'")
         return code
@@ -44,7 +44,7 @@ class Grammar(CompoundReader):
         separated = True
         while self.gap() and not self.is_end(ends):
             if not separated:
-                raise UnparsableError(f"{self.text[self.at : self.at + 2]!r} is not expected there")
+                raise self.unexpected()
             statements.append(self.and_or())
             separated = self.separator()
         return Sequence(tuple(statements))

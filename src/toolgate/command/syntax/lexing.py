@@ -27,6 +27,9 @@ _ESCAPED_IN_DOUBLE = re.compile(r"\\([$`\\\"])")
 _RUNS = re.compile(r"`|\$\(|[<>]\(")
 
 
+_TWO_CHARACTERS = frozenset({"&&", "||", ";;", "|&", ">>", "<<", ";&", "&>", ">&", "<&", "<>", ">|", "<(", ">("})
+
+
 class UnparsableError(Exception):
     """The code is no bash, or none that can be followed."""
 
@@ -96,7 +99,7 @@ class WordReader:
         self.count_piece()
         if character == "\\":
             if self.at + 1 >= len(self.text):
-                raise UnparsableError("a backslash ends it")
+                raise UnparsableError("it ends with a backslash, as if another line followed")
             following = self.text[self.at + 1]
             self.at += 2
             if following != "\n":
@@ -110,6 +113,16 @@ class WordReader:
             parts.append(self.backquoted(_ESCAPED))
         else:
             self.dollar(parts, in_double=False)
+
+    def unexpected(self) -> UnparsableError:
+        """The error for what stands at this place."""
+        found = self.text[self.at : self.at + 2].rstrip(" \t")
+        if not found:
+            return UnparsableError("it ends where a word is expected")
+        if found[0] == "\n":
+            return UnparsableError("a line ends where a word is expected")
+        operator = found if found in _TWO_CHARACTERS else found[0]
+        return UnparsableError(f"'{operator}' is not expected there")
 
     def count_piece(self) -> None:
         """One more quoted piece, escape or expansion."""

@@ -41,7 +41,7 @@ class RedirectReader(WordReader):
         """A word that must be there."""
         lexeme = self.word()
         if not lexeme.raw:
-            raise UnparsableError(f"{self.text[self.at : self.at + 2]!r} is not expected there")
+            raise self.unexpected()
         return lexeme
 
     def redirects(self) -> tuple[Redirect, ...]:
