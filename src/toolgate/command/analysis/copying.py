@@ -4,11 +4,19 @@ import posixpath
 import re
 from collections.abc import Sequence
 
+<<<<<<< HEAD:src/toolgate/command/analysis/copying.py
 from toolgate.command.analysis.files import has, operands
 from toolgate.command.analysis.known import names
 from toolgate.command.analysis.paths import Where
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import Word
+=======
+from toolgate.command.analysis.files import has, operands
+from toolgate.command.analysis.known import names
+from toolgate.command.analysis.paths import Where
+from toolgate.command.analysis.scope import Scope
+from toolgate.command.words import UNRESOLVED, Word
+>>>>>>> main:src/toolgate/shell/analysis/copying.py
 
 _TARGET = re.compile(r"(?:--target-directory=|-[a-su-zA-Z]*t)(.+)", re.DOTALL)
 _VALUED = names("-t --target-directory -S --suffix -m --mode -o --owner -g --group --backup")
@@ -23,7 +31,10 @@ def copy(scope: Scope, words: Sequence[Word]) -> None:
     given = operands(words, _VALUED)
     target = target_directory(words)
     if target is None:
-        if len(given) < 2 or (words[0].text == "install" and has(words, "d", "--directory")):
+        if words[0].text == "install" and has(words, "d", "--directory"):
+            return
+        if len(given) < 2:
+            _from_one_word(scope, given)
             return
         given, target = given[:-1], given[-1]
     else:
@@ -36,6 +47,13 @@ def copy(scope: Scope, words: Sequence[Word]) -> None:
         return
     for source in given:
         _replaces(scope, source, target)
+
+
+def _from_one_word(scope: Scope, given: Sequence[Word]) -> None:
+    """`xargs mv` and `cp $files`: a word that is not known may stand for several, the last of which is the target."""
+    for word in given:
+        if not word.known and not word.quoted and UNRESOLVED in word.text:
+            _may_overwrite(scope, word)
 
 
 def rsync(scope: Scope, words: Sequence[Word]) -> None:

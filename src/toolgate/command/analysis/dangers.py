@@ -250,7 +250,8 @@ def _redefines(scope: Scope, words: Sequence[Word]) -> None:
 
 
 def _renames(scope: Scope, words: Sequence[Word]) -> None:
-    if len(words) > 2 and not has(words, "n", "--nono", "--no-act", "--dry-run", "--just-print"):
+    reads_names = scope.stdin is not None and len(words) > 1
+    if (len(words) > 2 or reads_names) and not has(words, "n", "--nono", "--no-act", "--dry-run", "--just-print"):
         scope.found.danger(f"'{words[0].text}': it may overwrite files")
 
 
@@ -313,6 +314,7 @@ _CHECKS: dict[str, Callable[[Scope, Sequence[Word]], None]] = {
     "zip": _zip,
     **dict.fromkeys(("http", "https", "httpie", "xh", "xhs"), network.httpie),
     **dict.fromkeys(("gpg", "gpg2"), network.gpg),
+    "ssh-keygen": network.ssh_keygen,
     **dict.fromkeys(("ifconfig", "iwconfig"), network.interface),
     "hostname": network.hostname,
 }

@@ -99,6 +99,7 @@ TEXT_OPTIONS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("pytest", "py.test"), names("-k -m -p")),
     **dict.fromkeys(("gh", "glab"), names("-t -b -m -S -H -q")),
     **dict.fromkeys(("hg", "svn", "jj", "bzr", "alembic"), _MESSAGE),
-    **dict.fromkeys(("docker", "podman"), names("-t -p")),
+    **dict.fromkeys(("docker", "podman"), names("-t -p -e")),
+    **dict.fromkeys(("virtualenv", "uv"), names("-p")),
 }
 """Letters of a program whose value is text and no path; those of other programs may be flags before a path."""

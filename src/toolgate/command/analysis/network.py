@@ -35,6 +35,12 @@ def gpg(scope: Scope, words: Sequence[Word]) -> None:
         scope.found.danger(f"'{words[0].text}': it removes keys")
 
 
+def ssh_keygen(scope: Scope, words: Sequence[Word]) -> None:
+    """`ssh-keygen` without `-f` writes into the home directory; `-l` and `-F` show keys, `-Y` signs."""
+    if not has(words, "flFY"):
+        scope.found.danger(f"'{words[0].text}': it changes keys outside the root")
+
+
 def interface(scope: Scope, words: Sequence[Word]) -> None:
     """`ifconfig` and `iwconfig`: one operand shows an interface, more of them change it."""
     if len(operands(words)) > 1:
