@@ -4,19 +4,11 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-<<<<<<< HEAD:src/toolgate/command/analysis/copying.py
-from toolgate.command.analysis.files import has, operands
-from toolgate.command.analysis.known import names
-from toolgate.command.analysis.paths import Where
-from toolgate.command.analysis.scope import Scope
-from toolgate.command.words import Word
-=======
 from toolgate.command.analysis.files import has, operands
 from toolgate.command.analysis.known import names
 from toolgate.command.analysis.paths import Where
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import UNRESOLVED, Word
->>>>>>> main:src/toolgate/shell/analysis/copying.py
 
 _TARGET = re.compile(r"(?:--target-directory=|-[a-su-zA-Z]*t)(.+)", re.DOTALL)
 _VALUED = names("-t --target-directory -S --suffix -m --mode -o --owner -g --group --backup")
