@@ -93,13 +93,12 @@ class Stack:
 
         return Memory(self.database, user=user, project=self.project)
 
-    def workspace_of(self, user: str) -> Workspace:
-        """The workspace as one user sees it: others' whole outputs are not in it."""
-        if user == self.user:
-            return self.workspace
-        from toolgate.workspace.owned import OwnedWorkspace
+    async def workspace_of(self, session_id: str) -> Workspace:
+        """The workspace as a session and its sub-agents see it: the outputs of other sessions are not in it."""
+        from toolgate.sessions.ancestors import top_session
 
-        return OwnedWorkspace(self.workspace, self.settings.tool_output.dir, user)
+        owner = await top_session(self.sessions, session_id)
+        return self.workspace.for_session(self.settings.tool_output.dir, owner)
 
     def loop_of(self, user: str) -> AgentLoop:
         """The agent of one user: it has that user's notes. Made on first use."""
@@ -111,7 +110,7 @@ class Stack:
                 self.model,
                 self.registry,
                 self.sessions,
-                workspace=self.workspace_of(user),
+                workspace=self.workspace,
                 approver=self.approver,
                 settings=self.settings,
                 memory=self.memory_of(user),

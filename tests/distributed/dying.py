@@ -16,8 +16,8 @@ from toolgate.distributed.outputs import Outputs
 _keep = Outputs.keep
 
 
-async def _keep_and_die(self: Outputs, session_id: str, reference: str, user: str = "") -> None:
-    await _keep(self, session_id, reference, user)
+async def _keep_and_die(self: Outputs, session_id: str, reference: str) -> None:
+    await _keep(self, session_id, reference)
     for number in range(int(os.environ["TEST_DEATHS"])):
         try:
             (Path(os.environ["TEST_EFFECTS"]) / f"death{number}").touch(exist_ok=False)

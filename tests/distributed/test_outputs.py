@@ -29,7 +29,7 @@ from toolgate.protocol.references import references
 from toolgate.sessions import Event, SessionManager
 from toolgate.settings import SessionSettings, Settings
 from toolgate.testing import AutoApprover, ScriptedModel
-from toolgate.workspace.owned import OUTPUTS
+from toolgate.workspace.outputs import OUTPUTS
 
 pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
 
@@ -76,8 +76,8 @@ def finished(events: list[Event]) -> list[dict[str, Any]]:
 
 
 def on_disk(root: Path, reference: str) -> Path:
-    """Where an output of a user with a name lies."""
-    (found,) = (root / ".toolgate" / OUTPUTS).glob(f"*/{Path(reference).name}")
+    """Where an output of a session lies."""
+    (found,) = (root / OUTPUTS).glob(f"*/{Path(reference).name}")
     return found
 
 
@@ -233,8 +233,8 @@ async def test_an_output_is_stored_before_the_log_refers_to_it(
     seen: list[tuple[bool, int]] = []
     keep = Outputs.keep
 
-    async def watched(self: Outputs, session_id: str, reference: str, user: str = "") -> None:
-        await keep(self, session_id, reference, user)
+    async def watched(self: Outputs, session_id: str, reference: str) -> None:
+        await keep(self, session_id, reference)
         stored = await machines.db.read(lambda tx: tx.rows("SELECT 1 FROM outputs WHERE reference = ?1", reference))
         seen.append((bool(stored), len(finished(await machines.events(session_id)))))
 
@@ -296,11 +296,11 @@ async def test_what_is_no_output_is_not_stored_whoever_refers_to_it(machines: Cl
         (stack.workspace.root / "secret.txt").write_text("secret")
         (stack.workspace.root / "tool-output").mkdir()
         (stack.workspace.root / "tool-output" / "a.log").write_text("an output")
-        outputs = Outputs(Blobs(stack.database), stack.settings, stack.workspace_of)
 
         async def shared(_session: str) -> Workspace:
             return stack.workspace
 
+        outputs = Outputs(Blobs(stack.database), stack.settings, shared)
         local = LocalBlobs(shared, "tool-output")
         for reference in [*others, "tool-output/a.log"]:
             await outputs.keep("s", reference)

@@ -56,6 +56,8 @@ class Shells:
     evil: Path
     options: ShellOptions = field(default_factory=ShellOptions)
     environment: dict[str, str] = field(default_factory=dict)
+    owner: str = ""
+    """The session whose outputs the shell sees; without one it is nobody's."""
 
     @property
     def access(self) -> Access:
@@ -83,6 +85,8 @@ class Shells:
     async def _session(self, script: Callable[[ShellSession], Awaitable[T]]) -> T:
         host = {"PATH": os.environ["PATH"], "HOME": "/root", "X_API_TOKEN": CANARY, **self.environment}
         workspace = Workspace(self.root)
+        if self.owner:
+            workspace = workspace.for_session("tool-output", self.owner)
         layer = make_layer(self.layer, (str(self.root),))
         try:
             async with ShellSession(workspace, options=self.options, layer=layer, environment=host) as session:

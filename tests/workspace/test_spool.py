@@ -225,7 +225,7 @@ def test_a_stopped_copy_leaves_nothing(root: Path, tmp_path: Path, spool: Spool)
 def test_the_oldest_adopted_files_give_way(
     root: Path, tmp_path: Path, spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolgate.workspace.spool._MOST_ADOPTED", 25)
+    monkeypatch.setattr("toolgate.workspace.output_directory.MOST_ADOPTED", 25)
     kept = keep(root)
     for number in range(4):
         source = tmp_path / f"spill{number}"

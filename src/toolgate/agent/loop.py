@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ from toolgate.protocol.ports import Approver, MemoryStore
 from toolgate.runtime.policy_source import policy_of
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.sessions import Lease, SessionStore
+from toolgate.sessions.ancestors import top_session
 from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.context import ToolContext
 
@@ -185,7 +187,7 @@ class AgentLoop:
             timeout = self._settings.agent.approval_timeout
             sessions = self._means.sessions
             approver = TurnApprover(self._approver, sessions, lease, turn_id, stream.emit, timeout)
-        family = Family(means=self._means, agents=self._agents, models=self._models, new_context=self._context)
+        family = self._family(lease.session_id)
         return assemble(
             self._means,
             seat.context,
@@ -219,10 +221,11 @@ class AgentLoop:
         """
         # not `get_mode`: a store that is away would make it `chat_safe`; here somebody tries again when it is back
         mode = (await self._means.sessions.get(lease.session_id)).mode
-        family = Family(means=self._means, agents=self._agents, models=self._models, new_context=self._context)
+        owner = await top_session(self._means.sessions, lease.session_id) if agent else lease.session_id
+        family = self._family(owner)
         children = kin(family, lease, turn_id, mode, self._means.registry, approver)
         if agent:
-            context = self._context(lease.session_id)
+            context = family.new_context(lease.session_id)
             try:
                 policy_of(context).recall(allowed)
                 yield children.turn_of(agent, context, lease, turn_id, ResumedTurn)
@@ -262,9 +265,18 @@ class AgentLoop:
     def _seat(self, session_id: str) -> Seat:
         return Seat(context=self._context(session_id), compactor=Compactor(self._settings.agent.context_tokens))
 
-    def _context(self, session_id: str | None) -> ToolContext:
+    def _family(self, owner: str) -> Family:
+        """What a session shares with its sub-agents: they read each other's outputs."""
+        new_context = functools.partial(self._context, owner=owner)
+        return Family(means=self._means, agents=self._agents, models=self._models, new_context=new_context)
+
+    def _context(self, session_id: str | None, owner: str | None = None) -> ToolContext:
+        """A context of a session; `owner` is the session that its outputs belong to, if that is another one."""
+        workspace = self._workspace
+        if workspace is not None and owner is not None:
+            workspace = workspace.for_session(self._settings.tool_output.dir, owner)
         return ToolContext(
-            workspace=self._workspace,
+            workspace=workspace,
             session_id=session_id,
             approver=self._approver,
             settings=self._settings,

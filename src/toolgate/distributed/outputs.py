@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from toolgate.distributed.blobs import Blobs
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from toolgate.settings import Settings
     from toolgate.workspace import OpenedFile, Workspace
 
+WorkspaceOf = Callable[[str], Awaitable["Workspace"]]
+"""Session → the workspace as the session sees it."""
 _PIECE = 256 * 1024
 _PATIENCE = 20.0
 """Seconds that calls wait for their outputs to be stored."""
@@ -33,8 +35,8 @@ _SIDE_BY_SIDE = 4
 class WorkerSessions(SessionManager):
     """Sessions whose log never says that a call has ended before what the call refers to can be had elsewhere."""
 
-    def __init__(self, db: Database, settings: Settings, workspace_of: Callable[[str], Workspace]) -> None:
-        """`workspace_of`: the workspace as a user sees it."""
+    def __init__(self, db: Database, settings: Settings, workspace_of: WorkspaceOf) -> None:
+        """`workspace_of`: the workspace as a session sees it."""
         super().__init__(db, settings.session)
         self._outputs = Outputs(Blobs(db), settings, workspace_of)
 
@@ -54,15 +56,14 @@ class WorkerSessions(SessionManager):
             for reference in references(entry.payload.get("data")).values()
         ]
         if found:
-            user = (await self.get(lease.session_id)).user
-            await asyncio.gather(*(self._outputs.keep(lease.session_id, reference, user) for reference in found))
+            await asyncio.gather(*(self._outputs.keep(lease.session_id, reference) for reference in found))
         await super().append(lease, entries, turn_id=turn_id, carried=carried)
 
 
 class Outputs:
     """The outputs in one workspace, as others may see them."""
 
-    def __init__(self, blobs: Blobs, settings: Settings, workspace_of: Callable[[str], Workspace]) -> None:
+    def __init__(self, blobs: Blobs, settings: Settings, workspace_of: WorkspaceOf) -> None:
         self._blobs = blobs
         self._directory = settings.tool_output.dir
         self._most = settings.distributed.output_bytes
@@ -70,26 +71,27 @@ class Outputs:
         self._workspace_of = workspace_of
         self._slots = asyncio.Semaphore(_SIDE_BY_SIDE)
 
-    async def keep(self, session_id: str, reference: str, user: str = "") -> None:
+    async def keep(self, session_id: str, reference: str) -> None:
         """Store an output, if that is possible; the result of the call does not depend on it."""
         try:
             async with asyncio.timeout(_PATIENCE), self._slots:
-                await self._keep(session_id, reference, user)
+                await self._keep(session_id, reference)
         except Exception as error:  # noqa: BLE001 - the call has run: its result is not lost with the output
             reason = str(error) if isinstance(error, ToolgateError) else type(error).__name__
             logger("distributed").warning(
                 "output_not_stored", session_id=session_id, reference=reference[:200], reason=reason
             )
 
-    async def _keep(self, session_id: str, reference: str, user: str) -> None:
-        with await in_thread(self._opened, user, reference) as file:
+    async def _keep(self, session_id: str, reference: str) -> None:
+        workspace = await self._workspace_of(session_id)
+        with await in_thread(self._opened, workspace, reference) as file:
             if file.stat.st_size > self._most:
                 await self._blobs.note(session_id, reference, file.stat.st_size)
             else:
                 await self._blobs.store(session_id, reference, lambda: _pieces(file, self._secrets))
 
-    def _opened(self, _stop: Stop, user: str, reference: str) -> OpenedFile:
-        return open_output(self._workspace_of(user), self._directory, reference)
+    def _opened(self, _stop: Stop, workspace: Workspace, reference: str) -> OpenedFile:
+        return open_output(workspace, self._directory, reference)
 
 
 def _pieces(file: OpenedFile, secrets: tuple[str, ...]) -> Iterator[bytes]:

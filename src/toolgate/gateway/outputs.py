@@ -15,14 +15,13 @@ from toolgate.workspace.outputs import open_output
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
-    from toolgate.compose import Stack
     from toolgate.gateway.auth import Entry
     from toolgate.gateway.service import Service
     from toolgate.protocol.ports import BlobStore
     from toolgate.workspace import OpenedFile, Workspace
 
 WorkspaceOf = Callable[[str], Awaitable["Workspace"]]
-"""Session → the workspace as its user sees it."""
+"""Session → the workspace as the session sees it."""
 _PIECE = 256 * 1024
 _LARGEST_SEQ = 2**31
 _GONE = "There is no such output, or it was removed."
@@ -33,25 +32,16 @@ _HEADERS = {
 }
 
 
-def workspaces_of(stack: Stack) -> WorkspaceOf:
-    """Finds the workspace as the user of a session sees it."""
-
-    async def find(session_id: str) -> Workspace:
-        return stack.workspace_of((await stack.sessions.get(session_id)).user)
-
-    return find
-
-
 class LocalBlobs:
     """The `BlobStore` of a gateway that has the workspace: files in its directory for outputs."""
 
     def __init__(self, workspace_of: WorkspaceOf, directory: str) -> None:
-        """`workspace_of`: the workspace as the user of a session sees it."""
+        """`workspace_of`: the workspace as a session sees it."""
         self._workspace_of = workspace_of
         self._directory = directory
 
     async def pieces(self, session_id: str, reference: str) -> AsyncIterator[bytes]:
-        """The file, among the outputs of the session's user."""
+        """The file, among the outputs of the session."""
         workspace = await self._workspace_of(session_id)
         (await in_thread(self._opened, workspace, reference)).close()
         return self._pieces(workspace, reference)

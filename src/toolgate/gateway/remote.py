@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from toolgate.compose import bench_of
 from toolgate.errors import ModelError, ToolgateError
-from toolgate.gateway.outputs import EitherBlobs, LocalBlobs, workspaces_of
+from toolgate.gateway.outputs import EitherBlobs, LocalBlobs
 from toolgate.gateway.service import Service, local_service
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ async def service_of(stack: Stack, access: Access) -> AsyncIterator[Service]:
         if settings.distributed.role == "both":
             worker = await closing.enter_async_context(_worker(stack))
             runner.before_the_end = worker.drain
-            blobs = EitherBlobs(blobs, LocalBlobs(workspaces_of(stack), settings.tool_output.dir))
+            blobs = EitherBlobs(blobs, LocalBlobs(stack.workspace_of, settings.tool_output.dir))
         service = Service(
             settings.gateway,
             access,

@@ -12,7 +12,7 @@ from toolgate.gateway.access import Access, Identity
 from toolgate.gateway.channel import Channels
 from toolgate.gateway.live import Live
 from toolgate.gateway.metrics import Counts
-from toolgate.gateway.outputs import LocalBlobs, workspaces_of
+from toolgate.gateway.outputs import LocalBlobs
 from toolgate.gateway.page_watcher import DetailWatcher, RenderedWatcher
 from toolgate.gateway.projection import as_json, frame_id
 from toolgate.gateway.turns import LocalFeed, LocalTurns
@@ -262,7 +262,7 @@ def local_service(stack: Stack, access: Access) -> Service:
         stack.registry,
         LocalFeed(stack.sessions, live),
         turns,
-        LocalBlobs(workspaces_of(stack), stack.settings.tool_output.dir),
+        LocalBlobs(stack.workspace_of, stack.settings.tool_output.dir),
         stack.project,
         coding_enabled=stack.settings.session.coding_enabled,
     )

@@ -25,7 +25,7 @@ _LEAST_LANDLOCK = 3
 _SCOPES = 6
 _SIZES = {"tmpfs": str(SMALL_BYTES), "shm": str(SHARED_BYTES)}
 _TOO_WIDE = (
-    ".toolgate is writable",
+    ".toolgate is writable, and with it the outputs of other sessions",
     "modes, owners, times and attributes of all files of this user can be changed",
 )
 _PRIORITIES = "the priority of this user's other processes can be lowered"

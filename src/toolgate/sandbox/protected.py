@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import stat
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from toolgate.sandbox.root_directory import Beneath
 from toolgate.sandbox.session_directory import Places
 from toolgate.sandbox.stubs import Stubs
 from toolgate.sandbox.view import Mount
+from toolgate.workspace.outputs import OwnOutputs
 
 RUNTIME = ".toolgate"
 SEQUENCER = ("rebase-merge", "rebase-apply", "sequencer")
@@ -41,11 +43,14 @@ class Protected:
     Everything below the root is opened by descriptor, without following a link, and mounted by that descriptor.
     """
 
-    def __init__(self, root: Beneath, places: Places, repository: Repository) -> None:
+    def __init__(
+        self, root: Beneath, places: Places, repository: Repository, outputs: OwnOutputs | None = None
+    ) -> None:
         self._root = root
         self._places = places
         self._stubs = Stubs(root)
         self._repository = repository
+        self._outputs = outputs
         self._mounted: dict[str, bool] = {}
         """The paths that the view being planned mounts already, and whether they can be written."""
 
@@ -56,7 +61,13 @@ class Protected:
     def identity(self) -> tuple[object, ...]:
         """What is at each protected path: replaced on the host, a path loses its mount in every sandbox."""
         paths = (_which(os.path.join(self._root.path, name)) for name in (".", RUNTIME, GIT))
-        return (*paths, *self._repository.signature())
+        return (*paths, self._which_outputs(), *self._repository.signature())
+
+    def _which_outputs(self) -> object:
+        """Whether the session has outputs: a view that was made before the first one does not show them."""
+        if self._outputs is None:
+            return None
+        return tuple(self._root.kind(path) for path in (self._outputs.stored, self._outputs.shown))
 
     def begin(self) -> None:
         """Plan a new view."""
@@ -65,10 +76,51 @@ class Protected:
     def runtime(self, *, writable: bool) -> Iterator[Mount]:
         """Hide `.toolgate`: whatever the access, commands neither read nor write the runtime's own files."""
         kind = self._kind(RUNTIME)
-        if kind == "absent" and not (writable and self._stubs.ensure(RUNTIME)):
+        needed = writable or self._outputs is not None  # other sessions may keep outputs there while a command runs
+        if kind == "absent" and not (needed and self._stubs.ensure(RUNTIME)):
             return
         self._stubs.hold_existing(RUNTIME)
-        yield self._mask(RUNTIME, kind == "file")
+        if self._outputs is None or self._root.kind(self._outputs.stored) != "directory":
+            yield self._mask(RUNTIME, kind == "file")
+        else:
+            self._mounted[RUNTIME] = False
+            below = os.path.relpath(self._outputs.stored, RUNTIME)
+            yield Mount("ro", self._path(RUNTIME), self._places.directory_with("runtime", below))
+            yield self._itself("ro", self._outputs.stored)
+
+    def outputs(self, *, writable: bool) -> Iterator[Mount]:
+        """Show the session its own outputs in the directory for outputs, and not the names of others'.
+
+        A directory in which somebody keeps other things stays as it is: it has links, which lead nowhere in this view.
+        """
+        if self._outputs is None or not self._is_for_outputs(self._outputs.shown):
+            return
+        shown, stored = self._outputs.shown, self._outputs.stored
+        yield from self._way_to(shown, writable=writable)
+        if not self._is_reached(shown):
+            return
+        if self._root.kind(stored) != "directory":
+            yield self._mask(shown, False)
+        else:
+            yield dataclasses.replace(self._itself("ro", stored), target=self._path(shown))
+            self._mounted[shown] = False
+
+    def own_outputs(self) -> str | None:
+        """The directory on the host that has the session's outputs in it; None while there is none."""
+        if self._outputs is None or self._root.kind(self._outputs.stored) != "directory":
+            return None
+        return self._path(self._outputs.stored)
+
+    def outputs_of_nobody(self) -> Iterator[str]:
+        """Files in the directory for outputs that belong to no session: what was kept without one."""
+        if self._outputs is None or not self._is_for_outputs(self._outputs.shown):
+            return
+        with os.scandir(self._path(self._outputs.shown)) as entries:
+            yield from [entry.path for entry in entries if not entry.is_symlink()]
+
+    def _is_for_outputs(self, relative: str) -> bool:
+        """Whether a directory is for outputs only: then the runtime has made its ignore file."""
+        return self._root.kind(relative) == "directory" and self._root.read(f"{relative}/.gitignore", 2) == b"*\n"
 
     def hide(self, path: str, *, writable: bool) -> Iterator[Mount]:
         """Hide another path inside the root, existing or not, on a way of mount points that no command can move."""

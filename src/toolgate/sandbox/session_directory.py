@@ -54,6 +54,12 @@ class Places:
         os.mkdir(path, 0o700)
         return path
 
+    def directory_with(self, name: str, below: str) -> str:
+        """A private directory in which there is nothing but a mount point, for a view to show."""
+        path = os.path.join(self.base, name)
+        os.makedirs(os.path.join(path, below), mode=0o700, exist_ok=True)
+        return path
+
     def home(self, access: Access) -> str:
         """The private home of commands with this access.
 

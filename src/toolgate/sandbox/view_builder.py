@@ -20,6 +20,7 @@ from toolgate.sandbox.session_directory import Places
 from toolgate.sandbox.system_paths import private_configuration, resolver_mounts, system_mounts
 from toolgate.sandbox.toolchains import keys, toolchains
 from toolgate.sandbox.view import Check, Mount, View, check_of, is_below
+from toolgate.workspace.outputs import OwnOutputs
 
 TEMPORARY = "/tmp"
 RUN = "/run/toolgate"
@@ -46,6 +47,7 @@ class Views:
         hidden: Iterable[str] = (),
         mounts: bool = True,
         processes: int = 1024,
+        outputs: OwnOutputs | None = None,
     ) -> None:
         if root in {"/", "/usr", "/etc", "/proc", "/dev", "/run", TEMPORARY, os.path.dirname(home)}:
             raise ToolError(
@@ -59,7 +61,7 @@ class Views:
         self.places = places
         self.opened = Beneath(root)
         self.repository = Repository(self.opened, home)
-        self.protected = Protected(self.opened, places, self.repository)
+        self.protected = Protected(self.opened, places, self.repository, outputs)
         self.home = f"{RUN}/home" if root == home or is_below(home, root) else home
         self._user_home = home
         self._secrets = [os.path.join(home, name) for name in _SECRETS] if self.home != home else []
@@ -156,7 +158,10 @@ class Views:
         own = (self.places.temporary(access), self.places.home(access))
         for place in (*own, state_pipe, *(roots if access == "full" else ())):
             yield place, "write"
-        yield from root_grants(self.root, access, [os.path.join(self.root, RUNTIME), *self._hidden, *self._secrets])
+        hidden = [os.path.join(self.root, RUNTIME), *self.protected.outputs_of_nobody(), *self._hidden, *self._secrets]
+        yield from root_grants(self.root, access, hidden)
+        if (outputs := self.protected.own_outputs()) is not None:
+            yield outputs, "read"
 
     def _mounts(self, access: Access, state_pipe: str, roots: list[str]) -> Iterator[Mount]:
         yield from system_mounts()
@@ -201,6 +206,7 @@ class Views:
     def _in_root(self, access: Access) -> Iterator[Mount]:
         self.protected.begin()
         yield from self.protected.runtime(writable=access != "read")
+        yield from self.protected.outputs(writable=access != "read")
         if access == "write":
             yield from self.protected.git()
             for mount in runtime_mounts(self.root):

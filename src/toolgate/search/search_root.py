@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from toolgate.search.walk import STATE, inherited
 from toolgate.workspace.beneath import scan_directory
-from toolgate.workspace.owned import OUTPUTS
+from toolgate.workspace.outputs import OUTPUTS
 from toolgate.workspace.root import OpenedFile, Workspace
 
 _MOST_LOOKED_AT = 300
@@ -56,7 +56,7 @@ def open_start(workspace: Workspace, path: str, *, output_dir: str, include_igno
         ignore = not include_ignored and parts[: len(output)] != output
         rules = _rules_above(workspace, parts) if ignore else None
         below = "/".join(output[len(parts) :]) if output[: len(parts)] == parts else ""
-        private = OUTPUTS if parts == [STATE] else ""
+        private = OUTPUTS.removeprefix(f"{STATE}/") if parts == [STATE] else ""
         hidden = tuple(name for name in (STATE, below, private) if name and _exists(directory, name))
         return Start(path=relative, directory=directory, rules=rules, hidden=hidden, git=_has_git(directory))
     except BaseException:

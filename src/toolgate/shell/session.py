@@ -206,7 +206,7 @@ class ShellSession:
         if self._made is None:
             writable = (self._root, *map(os.path.realpath, self._options.roots))
             layer = self._layer or choose_layer(self._options.sandbox, writable, self._options.bubblewrap)
-            starter = Starter(self._root, layer, self._options, self._host)
+            starter = Starter(self._root, layer, self._options, self._host, self._workspace.own_outputs)
             self._made = starter, _memory(self._root, starter)
         return self._made
 

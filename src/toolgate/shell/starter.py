@@ -27,6 +27,7 @@ from toolgate.shell.options import ShellOptions
 from toolgate.shell.process import ShellProcess, Start
 from toolgate.shell.result import SandboxReport
 from toolgate.shell.state import ShellState, for_git
+from toolgate.workspace.outputs import OwnOutputs
 from toolgate.workspace.threads import Stop, in_thread
 
 _NO_TOTAL = "memory is limited for each process, not for all together; shared memory and memory files are not counted"
@@ -35,7 +36,14 @@ _NO_TOTAL = "memory is limited for each process, not for all together; shared me
 class Starter:
     """Everything that a session's shells have in common."""
 
-    def __init__(self, root: str, layer: Layer, options: ShellOptions, host: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        root: str,
+        layer: Layer,
+        options: ShellOptions,
+        host: Mapping[str, str],
+        outputs: OwnOutputs | None = None,
+    ) -> None:
         home = os.path.realpath(host.get("HOME") or os.path.expanduser("~"))
         self.layer = layer
         self._options = options
@@ -53,6 +61,7 @@ class Starter:
                 hidden=options.hidden,
                 mounts=layer.mounts,
                 processes=options.processes,
+                outputs=outputs,
             )
         except BaseException:
             self.places.remove()

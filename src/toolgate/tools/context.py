@@ -42,7 +42,6 @@ class ToolContext:
     ) -> None:
         if not isinstance(mode, ToolMode):
             raise TypeError(f"mode must be a ToolMode, not {mode!r}")
-        self.workspace = workspace
         self.mode = mode
         self.session_id = session_id
         self.approver = approver
@@ -70,6 +69,9 @@ class ToolContext:
         self.has_settings = settings is not None
         """Whether settings were handed over; else these are the defaults, without the user's policy."""
         self._settings = None if settings is None else _checked(settings)
+        if workspace is not None and session_id is not None:
+            workspace = workspace.for_session(self.settings.tool_output.dir, session_id)
+        self.workspace = workspace
         self.shared: dict[str, Any] = {}
         """State of the session that every copy of this context shares (one key a room)."""
         if shell is not None:

@@ -1,12 +1,34 @@
-"""Whole outputs, opened by what a result calls them."""
+"""Whole outputs: what their files are called, where those of a session lie, and how a result's reference is opened."""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.oserrors import quote
-from toolgate.workspace.root import OpenedFile, Workspace
+from toolgate.workspace.protect import RUNTIME
+
+if TYPE_CHECKING:
+    from toolgate.workspace.root import OpenedFile, Workspace
+
+OUTPUTS = f"{RUNTIME}/outputs"
+"""Relative to the root: one directory for the outputs of each session."""
+is_output_name = re.compile(r"tool_\d{8}_\d{6}_[A-Za-z0-9_-]+\.(?:json|log)").fullmatch
+"""Whether a file's name is one that the runtime gives to an output."""
 
 
-def open_output(workspace: Workspace, directory: str, reference: str) -> OpenedFile:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnOutputs:
+    """Where the outputs of a session are; both paths are relative to the root."""
+
+    shown: str
+    """The directory for outputs, which has links to them; answers name these."""
+    stored: str
+    """The directory that they really lie in."""
+
+
+def open_output(workspace: "Workspace", directory: str, reference: str) -> "OpenedFile":
     """Open a file of the directory for outputs; `ToolError` for everything that is not one, whoever refers to it."""
     relative = workspace.relative(reference)
     if not relative.startswith(f"{workspace.relative(directory)}/"):

@@ -21,6 +21,7 @@ from toolgate.workspace.oserrors import from_os_error, quote
 
 if TYPE_CHECKING:
     from toolgate.workspace.journal import Journal
+    from toolgate.workspace.outputs import OwnOutputs
 
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -70,6 +71,9 @@ class Workspace:
     The directory is opened once: a link to it that is re-pointed later changes nothing. Every path is relative to it or
     an absolute path inside it; errors are `ToolError`s that quote the path as it was typed.
     """
+
+    own_outputs: "OwnOutputs | None" = None
+    """Where the outputs of the session are whose view this is; None: this is the root as everybody sees it."""
 
     def __init__(self, root: str | os.PathLike[str], *, confinement: Confinement = "auto") -> None:
         given = os.path.abspath(os.fspath(root))
@@ -146,8 +150,14 @@ class Workspace:
         return "/".join([*place.parts, *names[behind:]]) or "."
 
     def physical(self, relative: str) -> str:
-        """Where a path really is beneath the root; the same, unless somebody has a view of their own."""
+        """Where a path really is beneath the root; the same, unless this is a session's view."""
         return relative
+
+    def for_session(self, directory: str, owner: str) -> "Workspace":
+        """The view of a session and its sub-agents: in `directory` are the outputs of this session only."""
+        from toolgate.workspace.session_view import SessionWorkspace
+
+        return SessionWorkspace(self, directory, owner)
 
     def open_dir(self, path: str = ".", cwd: str = ".") -> int:
         """A readable descriptor of a directory beneath the root; the caller closes it."""

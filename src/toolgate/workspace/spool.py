@@ -1,5 +1,8 @@
 """The directory for whole outputs: private files with unique names, made beneath the root and removed when old.
 
+The outputs of a session lie in a directory that only this session sees, and the directory for outputs has a link to
+each; see `session_view`.
+
 Every step is relative to a descriptor, and no component may be a link: a directory that somebody made in its place, as
 a link to elsewhere, is refused instead of followed.
 """
@@ -8,31 +11,26 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.oserrors import from_os_error, quote
+from toolgate.workspace.output_directory import DIRECTORY, OutputDirectory
+from toolgate.workspace.outputs import OUTPUTS, is_output_name
 from toolgate.workspace.root import Workspace
 from toolgate.workspace.threads import Stop
 
-T = TypeVar("T")
-
-_OURS = re.compile(r"tool_\d{8}_\d{6}_[A-Za-z0-9_-]+\.(?:json|log)")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 64
-_MOST_TRIES = 10_000
 _SWEEP_EVERY = 3600.0
 _DAY = 86_400.0
-_MOST_ADOPTED = 1 << 30
-"""Bytes of adopted files that are kept at the same time."""
 _CHUNK = 1 << 22
 _IGNORE = ".gitignore"
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def file_stem(label: str, now: float) -> str:
@@ -57,8 +55,8 @@ class Spool:
     @contextmanager
     def create(self, label: str, now: float) -> Iterator[tuple[str, BinaryIO]]:
         """A new file (mode 0600) and its path relative to the root; an exception inside removes the file again."""
-        with self._opened(now) as (directory, fd), _new_file(fd, file_stem(label, now), ".json") as (name, file):
-            yield f"{directory}/{name}", file
+        with self._opened(now) as directory, _new_file(directory, file_stem(label, now), ".json") as (name, file):
+            yield f"{directory.path}/{name}", file
 
     def adopt(self, label: str, now: float, source: str, stop: Stop | None = None) -> str:
         """Keep a private file of the runtime's own, as it is, under a name ending in `.log`; its path.
@@ -75,38 +73,48 @@ class Spool:
                 raise ToolError(
                     ErrorCode.EXECUTION_ERROR, f"The output of {quote(label)} was replaced.", "Run it again."
                 )
-            with self._opened(now) as (directory, fd):
-                _make_room(fd, info.st_size)
+            with self._opened(now) as directory:
+                directory.make_room(info.st_size)
                 stem = file_stem(label, now)
-                name = _linked(fd, stem, source, info) or _copied(fd, stem, origin, stop or Stop())
-                return f"{directory}/{name}"
+                name = _linked(directory, stem, source, info) or _copied(directory, stem, origin, stop or Stop())
+                return f"{directory.path}/{name}"
         finally:
             os.close(origin)
 
     @contextmanager
-    def _opened(self, now: float) -> Iterator[tuple[str, int]]:
-        """The directory, swept: its path and its descriptor."""
-        directory = self._workspace.relative(self._directory)
+    def _opened(self, now: float) -> Iterator[OutputDirectory]:
+        """The directory, swept."""
+        own, opened = self._workspace.own_outputs, ExitStack()
+        path = own.shown if own is not None else self._workspace.relative(self._directory)
         try:
-            fd = self._open(self._workspace.physical(directory))
+            shown = self._open(path, opened)
+            _ignore_itself(shown)
+            directory = OutputDirectory(path=path, fd=shown)
+            if own is not None:
+                everybody = self._open(OUTPUTS, opened)
+                _ignore(everybody)
+                lead = "../" * (path.count("/") + 1) + own.stored
+                stored = self._open(own.stored, opened)
+                directory = OutputDirectory(path=path, fd=stored, shown=shown, lead=lead, everybody=everybody)
         except NotADirectoryError:
+            opened.close()
             raise ToolError(
                 ErrorCode.ACCESS_DENIED,
                 f"{quote(self._directory)} is a link or a file where a directory should be.",
                 "Ask the user to remove it, or to set TOOL_OUTPUT_DIR to another directory.",
             ) from None
         except OSError as error:
+            opened.close()
             raise from_os_error(error, self._directory) from None
-        try:
-            self._sweep(fd, now)
-            yield directory, fd
-        except OSError as error:
-            raise from_os_error(error, self._directory) from None
-        finally:
-            os.close(fd)
+        with opened:
+            try:
+                self._sweep(directory, now)
+                yield directory
+            except OSError as error:
+                raise from_os_error(error, self._directory) from None
 
-    def _open(self, directory: str) -> int:
-        """The directory's descriptor; what is missing on the way is made, private and ignored by git."""
+    def _open(self, directory: str, opened: ExitStack) -> int:
+        """The directory's descriptor, closed with `opened`; what is missing on the way is made, and private."""
         fd = self._workspace.open_dir(".")
         for name in directory.split("/"):
             try:
@@ -114,37 +122,31 @@ class Spool:
             finally:
                 os.close(fd)
             fd = child
-        try:
-            _ignore_itself(fd)
-        except OSError:
-            os.close(fd)
-            raise
+        opened.callback(os.close, fd)
         return fd
 
-    def _sweep(self, fd: int, now: float) -> None:
+    def _sweep(self, directory: OutputDirectory, now: float) -> None:
         """Remove old files of ours, at most once an hour."""
         with self._lock:
             if self._swept is not None and abs(now - self._swept) < _SWEEP_EVERY:
                 return
             self._swept = now
-        for name in os.listdir(fd):
-            if _OURS.fullmatch(name):
-                with suppress(FileNotFoundError):  # another process sweeps too
-                    info = os.stat(name, dir_fd=fd, follow_symlinks=False)
-                    if stat.S_ISREG(info.st_mode) and info.st_mtime < now - self._retention:
-                        os.unlink(name, dir_fd=fd)
+        directory.remove_older(now - self._retention)
 
 
 def _enter(name: str, parent: int) -> int:
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=parent)
-    return os.open(name, _DIRECTORY, dir_fd=parent)
+    return os.open(name, DIRECTORY, dir_fd=parent)
 
 
 def _ignore_itself(fd: int) -> None:
     """Hide the directory from git, unless somebody keeps other things in it."""
-    if not all(_OURS.fullmatch(name) for name in os.listdir(fd)):
-        return
+    if all(is_output_name(name) for name in os.listdir(fd)):
+        _ignore(fd)
+
+
+def _ignore(fd: int) -> None:
     with suppress(FileExistsError):
         ignore = os.open(_IGNORE, _CREATE, 0o600, dir_fd=fd)
         try:
@@ -154,62 +156,36 @@ def _ignore_itself(fd: int) -> None:
 
 
 @contextmanager
-def _new_file(directory: int, stem: str, suffix: str) -> Iterator[tuple[str, BinaryIO]]:
-    name, fd = _take_name(stem, suffix, lambda name: os.open(name, _CREATE, 0o600, dir_fd=directory))
+def _new_file(directory: OutputDirectory, stem: str, suffix: str) -> Iterator[tuple[str, BinaryIO]]:
+    name, fd = directory.take_name(stem, suffix, lambda name: os.open(name, _CREATE, 0o600, dir_fd=directory.fd))
     try:
         with os.fdopen(fd, "wb", buffering=1 << 17) as file:
             os.fchmod(fd, 0o600)
             yield name, file
     except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=directory)
+        directory.discard(name)
         raise
 
 
-def _take_name(stem: str, suffix: str, make: Callable[[str], T]) -> tuple[str, T]:
-    for number in range(1, _MOST_TRIES):
-        name = f"{stem}{suffix}" if number == 1 else f"{stem}_{number}{suffix}"
-        with suppress(FileExistsError):
-            return name, make(name)
-    raise FileExistsError(f"{_MOST_TRIES} outputs in one second")
-
-
-def _linked(directory: int, stem: str, source: str, expected: os.stat_result) -> str | None:
+def _linked(directory: OutputDirectory, stem: str, source: str, expected: os.stat_result) -> str | None:
     """The name of a second link to `source`; None where there cannot be one."""
     try:
-        name, _ = _take_name(
-            stem, ".log", lambda name: os.link(source, name, dst_dir_fd=directory, follow_symlinks=False)
+        name, _ = directory.take_name(
+            stem, ".log", lambda name: os.link(source, name, dst_dir_fd=directory.fd, follow_symlinks=False)
         )
     except FileExistsError:
         raise
     except OSError:  # another file system, or one without links
         return None
-    info = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    info = os.stat(name, dir_fd=directory.fd, follow_symlinks=False)
     if (info.st_dev, info.st_ino) == (expected.st_dev, expected.st_ino) and info.st_mode & 0o777 == 0o600:
         return name
-    os.unlink(name, dir_fd=directory)
+    directory.discard(name)
     return None
 
 
-def _copied(directory: int, stem: str, origin: int, stop: Stop) -> str:
+def _copied(directory: OutputDirectory, stem: str, origin: int, stop: Stop) -> str:
     with _new_file(directory, stem, ".log") as (name, file):
         while os.sendfile(file.fileno(), origin, None, _CHUNK):
             stop.check()
     return name
-
-
-def _make_room(directory: int, size: int) -> None:
-    """Remove adopted files, the oldest first, until they and the new one are within the limit."""
-    found = []
-    for name in os.listdir(directory):
-        if _OURS.fullmatch(name) and name.endswith(".log"):
-            with suppress(FileNotFoundError):
-                info = os.stat(name, dir_fd=directory, follow_symlinks=False)
-                found.append((info.st_mtime, name, info.st_size))
-    total = size + sum(entry[2] for entry in found)
-    for _, name, freed in sorted(found):
-        if total <= _MOST_ADOPTED:
-            return
-        with suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=directory)
-        total -= freed
