@@ -15,7 +15,7 @@ from typing import Any
 import toolgate
 from redteam.attack import Escaped, Layer, NotApplicable, Unasked
 from toolgate.sandbox.bubblewrap import find_bubblewrap
-from toolgate.sandbox.native_layers import Native, probe
+from toolgate.sandbox.native_layers import NativeLayer, probe
 from toolgate.settings import Settings
 from toolgate.shell import ShellSession
 
@@ -170,7 +170,7 @@ def expect_question(session: Session, what: str) -> None:
 
 def _layer(name: Layer) -> Any:
     if name == "off":
-        return Native("off")
+        return NativeLayer("off")
     if name == "bwrap":
         found = find_bubblewrap()
         if found is None:
@@ -180,7 +180,7 @@ def _layer(name: Layer) -> Any:
     if name == "namespaces":
         if not kernel.namespaces:
             raise NotApplicable("no user namespaces for this user")
-        return Native("namespaces", kernel.landlock)
+        return NativeLayer("namespaces", kernel.landlock)
     if kernel.landlock < 3 or not kernel.seccomp:
         raise NotApplicable("the kernel has no Landlock")
-    return Native("landlock", kernel.landlock)
+    return NativeLayer("landlock", kernel.landlock)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from toolgate.process.fork import Fork
 from toolgate.process.streaming import Bounds, follow
-from toolgate.search.matches import Found, Stream
+from toolgate.search.matches import Matches, MatchStream
 
 
-def found_by(fork: Fork, seconds: float = 10) -> tuple[Found, bool]:
-    found = Found(limit=10)
-    ending = follow([fork], [Stream(found)], Bounds(deadline=time.monotonic() + seconds, check=lambda: None))
+def found_by(fork: Fork, seconds: float = 10) -> tuple[Matches, bool]:
+    found = Matches(limit=10)
+    ending = follow([fork], [MatchStream(found)], Bounds(deadline=time.monotonic() + seconds, check=lambda: None))
     return found, ending.complete
 
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from toolgate.search.matches import CLIPPED, LONGEST_LINE, MOST_SKIPPED, Found, Stream
+from toolgate.search.matches import CLIPPED, LONGEST_LINE, MOST_SKIPPED, Matches, MatchStream
 
 
-def found(stream: bytes, *, limit: int = 100, after: int = 0, chunk: int = 1 << 20) -> Found:
+def found(stream: bytes, *, limit: int = 100, after: int = 0, chunk: int = 1 << 20) -> Matches:
     """What is found in a stream that arrives in pieces."""
-    result = Found(limit=limit, after=after)
-    parser = Stream(result)
+    result = Matches(limit=limit, after=after)
+    parser = MatchStream(result)
     for start in range(0, len(stream), chunk):
         parser.feed(stream[start : start + chunk])
     parser.finish()

@@ -15,7 +15,7 @@ from toolgate.process import landlock
 from toolgate.process.streaming import Bounds
 from toolgate.search import ripgrep
 from toolgate.search.file_types import FILE_TYPES, similar
-from toolgate.search.matches import Found
+from toolgate.search.matches import Matches
 from toolgate.workspace.threads import Stop, Stopped
 
 
@@ -75,7 +75,7 @@ def test_the_environment_is_minimal(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("X_API_TOKEN", "canary")
     fake = echo(tmp_path, "env | while read line; do printf 'e\\0001\\000M%s\\n' \"$line\"; done")
     fd = os.open(tmp_path, os.O_RDONLY)
-    found = Found(limit=100)
+    found = Matches(limit=100)
 
     try:
         ripgrep.search(fake, ripgrep.Query(pattern="x", directory=fd, root=fd), found, bounds())
@@ -91,7 +91,7 @@ def test_only_the_standard_descriptors_are_passed_on(tmp_path: Path) -> None:
         tmp_path, 'for fd in $(seq 0 99); do [ -e /proc/$$/fd/$fd ] && printf "$fd\\\\0001\\\\000Mx\\\\n"; done; true'
     )
     fd = os.open(tmp_path, os.O_RDONLY)
-    found = Found(limit=100)
+    found = Matches(limit=100)
 
     try:
         ripgrep.search(fake, ripgrep.Query(pattern="x", directory=fd), found, bounds())
@@ -105,7 +105,7 @@ def test_only_the_standard_descriptors_are_passed_on(tmp_path: Path) -> None:
 def test_nothing_outside_the_root_can_be_read(tmp_path: Path) -> None:
     plant(tmp_path, {"root/a": "needle in", "out/b": "needle out"})
     root = os.open(tmp_path / "root", os.O_RDONLY)
-    found = Found(limit=100)
+    found = Matches(limit=100)
     query = ripgrep.Query(pattern="needle", directory=root, root=root)
     real = ripgrep.arguments
 
@@ -123,7 +123,7 @@ def test_nothing_outside_the_root_can_be_read(tmp_path: Path) -> None:
 def test_a_process_that_does_not_end_is_ended_at_the_deadline(tmp_path: Path) -> None:
     fake = echo(tmp_path, "printf 'a\\0001\\000Mx\\n'; exec sleep 60")
     fd = os.open(tmp_path, os.O_RDONLY)
-    found = Found(limit=100)
+    found = Matches(limit=100)
     started = time.monotonic()
 
     try:
@@ -147,7 +147,7 @@ def test_a_process_is_ended_when_nobody_waits(tmp_path: Path) -> None:
             ripgrep.search(
                 fake,
                 ripgrep.Query(pattern="x", directory=fd),
-                Found(limit=1),
+                Matches(limit=1),
                 Bounds(deadline=started + 60, check=stop.check),
             )
     finally:

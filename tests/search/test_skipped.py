@@ -7,14 +7,14 @@ import pytest
 
 from tests.searching import plant
 from toolgate.search import skipped as survey
-from toolgate.search.skipped import Survey
+from toolgate.search.skipped import SkippedFiles
 
 
-def surveyed(root: Path, *, include_ignored: bool = False, give_up: bool = False) -> Survey:
+def surveyed(root: Path, *, include_ignored: bool = False, give_up: bool = False) -> SkippedFiles:
     """A survey of `root`."""
     fd = os.open(root, os.O_RDONLY)
     try:
-        found = Survey(fd, inherited=None if include_ignored else [], hidden=(), wanted=None)
+        found = SkippedFiles(fd, inherited=None if include_ignored else [], hidden=(), wanted=None)
         found.run(lambda: give_up)
         return found
     finally:

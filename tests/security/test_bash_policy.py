@@ -25,7 +25,7 @@ from tests.support.rows import Fixture, directory, run_rows_as_nobody
 from tests.support.shells import LAYERS, make_layer
 from tests.support.toolbox import Toolbox
 from toolgate import PolicyError, ToolCall
-from toolgate.sandbox.native_layers import Mode, Native, probe
+from toolgate.sandbox.native_layers import Mode, NativeLayer, probe
 from toolgate.settings import Settings
 from toolgate.shell.session import ShellSession
 from toolgate.testing import AutoApprover, MemoryRecorder
@@ -413,7 +413,7 @@ async def test_a_rule_that_allows_never_answers_for_the_sandbox(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Mode
 ) -> None:
     """Without a sandbox, and in one with gaps."""
-    monkeypatch.setattr("toolgate.shell.session.choose_layer", lambda *_: Native(mode, probe().landlock))
+    monkeypatch.setattr("toolgate.shell.session.choose_layer", lambda *_: NativeLayer(mode, probe().landlock))
     approver = AutoApprover(allow=False)
     box = Guarded(tmp_path, ALLOW_ALL, approver)
     for command in ("echo hi", "ls", "ls; echo hi"):
@@ -429,7 +429,7 @@ async def test_a_rule_that_allows_never_answers_for_the_sandbox(
 async def test_where_nobody_is_there_no_rule_is_suggested_for_an_unconfined_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolgate.shell.session.choose_layer", lambda *_: Native("off"))
+    monkeypatch.setattr("toolgate.shell.session.choose_layer", lambda *_: NativeLayer("off"))
     box = Guarded(tmp_path, ALLOW_ALL)
     denied = await box.result("Bash", command="echo hi")
     await box.context.aclose()
@@ -440,7 +440,7 @@ async def test_where_nobody_is_there_no_rule_is_suggested_for_an_unconfined_comm
 async def test_a_person_can_answer_for_the_sandbox_and_have_exactly_that_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolgate.shell.session.choose_layer", lambda *_: Native("off"))
+    monkeypatch.setattr("toolgate.shell.session.choose_layer", lambda *_: NativeLayer("off"))
     approver = AutoApprover(remember=True)
     box = Guarded(tmp_path, ALLOW_ALL, approver)
     for _ in range(2):

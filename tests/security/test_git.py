@@ -13,7 +13,7 @@ import pytest
 from tests.support.privileges import UIDS, run_as
 from tests.support.shells import Shells, shells_for
 from toolgate.errors import ToolError
-from toolgate.sandbox.root_directory import Beneath
+from toolgate.sandbox.root_directory import RootDirectory
 from toolgate.sandbox.stubs import Stubs
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult
@@ -474,7 +474,7 @@ def test_stubs_are_never_made_or_removed_through_a_link(tmp_path: Path) -> None:
     root.mkdir()
     evil.mkdir()
     (root / "way").symlink_to(evil)
-    opened = Beneath(str(root))
+    opened = RootDirectory(str(root))
     stubs = Stubs(opened)
     with pytest.raises(OSError, match="symbolic"):
         stubs.ensure("way/file", file=True)

@@ -15,7 +15,7 @@ from tests.support.toolbox import Toolbox
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.session import ShellSession
 from toolgate.shell.state import initial
-from toolgate.shell.state_history import Memory
+from toolgate.shell.state_history import StateHistory
 from toolgate.testing import AutoApprover
 from toolgate.workspace import Workspace
 
@@ -120,7 +120,7 @@ STEERING = (
 @pytest.mark.parametrize("name", STEERING)
 def test_every_exported_variable_that_changed_is_listed(name: str) -> None:
     first = initial("/root", {"LANG": "C", "HOME": "/home", "TMPDIR": "/tmp", "PATH": "/bin"})
-    memory = Memory(first)
+    memory = StateHistory(first)
     memory.keep("read", initial("/root", {"LANG": "C", "HOME": "/home", "TMPDIR": "/tmp", "PATH": "/bin", name: "new"}))
 
     assert memory.view("full").changes == ((name, "new"),)

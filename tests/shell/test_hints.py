@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.privileges import UIDS
 from tests.support.shells import Shells, shells_for
-from toolgate.shell.hints import Ending, hint
+from toolgate.shell.hints import CommandEnd, hint
 from toolgate.shell.options import MIB, ShellOptions
 from toolgate.shell.session import ShellSession
 
@@ -137,7 +137,7 @@ def test_a_process_that_the_kernel_ended_for_its_memory_is_known(shells: Shells)
     assert greedy == MEMORY or not counted
 
 
-def ending(**changes: Any) -> Ending:
+def ending(**changes: Any) -> CommandEnd:
     defaults: dict[str, Any] = {
         "command": "x",
         "access": "read",
@@ -150,7 +150,7 @@ def ending(**changes: Any) -> Ending:
         "stdout": "",
         "stderr": "",
     }
-    return Ending(**{**defaults, **changes})
+    return CommandEnd(**{**defaults, **changes})
 
 
 def test_at_the_deadline_a_program_that_wants_a_terminal_is_named() -> None:

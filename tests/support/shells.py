@@ -14,7 +14,7 @@ from tests.support.privileges import UIDS, public_directory, run_apart, run_as
 from toolgate.protocol.plan import Access
 from toolgate.sandbox.bubblewrap import find_bubblewrap
 from toolgate.sandbox.layer import Layer
-from toolgate.sandbox.native_layers import Native, probe
+from toolgate.sandbox.native_layers import NativeLayer, probe
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
@@ -30,7 +30,7 @@ CANARY = "0123456789abcdef0123456789abcdef"
 def make_layer(name: str, writable: tuple[str, ...] = ()) -> Layer:
     """The layer, for the user who calls; skips where the machine does not have it."""
     if name == "off":
-        return Native("off")
+        return NativeLayer("off")
     if name == "bwrap":
         found = find_bubblewrap(writable)
         if found is None:
@@ -40,10 +40,10 @@ def make_layer(name: str, writable: tuple[str, ...] = ()) -> Layer:
     if name == "namespaces":
         if not kernel.namespaces:
             pytest.skip("no user namespaces here: sysctl kernel.unprivileged_userns_clone=1")
-        return Native("namespaces", kernel.landlock)
+        return NativeLayer("namespaces", kernel.landlock)
     if kernel.landlock < 3 or not kernel.seccomp:
         pytest.skip("no Landlock here: a kernel from 6.2 on with CONFIG_SECURITY_LANDLOCK")
-    return Native("landlock", kernel.landlock)
+    return NativeLayer("landlock", kernel.landlock)
 
 
 @dataclass

@@ -11,7 +11,7 @@ from toolgate.workspace import Stop, Workspace
 from toolgate.workspace import edit as module
 from toolgate.workspace.edit import Edit, Edited, plan_edit
 from toolgate.workspace.journal_entries import Origin
-from toolgate.workspace.seen_files import KnownFiles
+from toolgate.workspace.seen_files import SeenFiles
 from toolgate.workspace.write import commit
 
 
@@ -22,7 +22,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 def plan(workspace: Workspace, content: bytes, *edits: Edit) -> Edited:
     (workspace.root / "f").write_bytes(content)
-    return plan_edit(Stop(), workspace, "f", edits, KnownFiles())
+    return plan_edit(Stop(), workspace, "f", edits, SeenFiles())
 
 
 def edited(workspace: Workspace, content: bytes, *edits: Edit) -> bytes:
@@ -81,7 +81,7 @@ def test_what_is_no_edit_is_refused(workspace: Workspace, edit: Edit) -> None:
 
 def test_a_missing_file_is_not_found_and_the_way_to_make_one_is_named(workspace: Workspace) -> None:
     with pytest.raises(ToolError) as caught:
-        plan_edit(Stop(), workspace, "nope", [Edit(old="a", new="b")], KnownFiles())
+        plan_edit(Stop(), workspace, "nope", [Edit(old="a", new="b")], SeenFiles())
 
     assert (caught.value.code, "write_file" in caught.value.next_step) == ("NOT_FOUND", True)
 

@@ -7,7 +7,7 @@ import pytest
 
 from toolgate.workspace import Workspace
 from toolgate.workspace.file_state import digest_file
-from toolgate.workspace.seen_files import KnownFiles
+from toolgate.workspace.seen_files import SeenFiles
 
 PLACE = ("f",)
 
@@ -18,20 +18,20 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
 
 
-def seen(workspace: Workspace, *, by_content: bool = True) -> KnownFiles:
-    known = KnownFiles()
+def seen(workspace: Workspace, *, by_content: bool = True) -> SeenFiles:
+    known = SeenFiles()
     with workspace.open_file("f") as opened:
         known.remember(PLACE, opened.stat, digest_file(opened.fd, opened.stat) if by_content else None)
     return known
 
 
-def changed(workspace: Workspace, known: KnownFiles) -> bool:
+def changed(workspace: Workspace, known: SeenFiles) -> bool:
     with workspace.open_file("f") as opened:
         return known.changed(PLACE, opened)
 
 
 def test_what_was_never_seen_has_not_changed(workspace: Workspace) -> None:
-    assert not changed(workspace, KnownFiles())
+    assert not changed(workspace, SeenFiles())
 
 
 def test_what_is_as_it_was_has_not_changed(workspace: Workspace) -> None:
@@ -67,4 +67,4 @@ def test_what_is_gone_can_be_written_anew(workspace: Workspace) -> None:
 def test_contexts_of_a_session_share_what_is_known() -> None:
     shared: dict[str, object] = {}
 
-    assert KnownFiles.of(shared) is KnownFiles.of(shared)
+    assert SeenFiles.of(shared) is SeenFiles.of(shared)

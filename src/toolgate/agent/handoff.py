@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.errors import ToolError
 from toolgate.log import logger
-from toolgate.workspace.seen_files import KnownFiles
+from toolgate.workspace.seen_files import SeenFiles
 
 if TYPE_CHECKING:
     from toolgate.shell import ShellSession
@@ -50,14 +50,14 @@ class Luggage:
         """What is another one when there is something new; the shell's first."""
         shell: ShellSession | None = self._context.shared.get("shell")
         left, jobs = ((), 0) if shell is None else (shell.left, shell.jobs.number)
-        return left, jobs, KnownFiles.of(self._context.shared).changes
+        return left, jobs, SeenFiles.of(self._context.shared).changes
 
 
 def pack(context: ToolContext) -> str:
     """What the session would miss in another process, as text; empty if that is nothing."""
     shell: ShellSession | None = context.shared.get("shell")
     state = None if shell is None else shell.carried()
-    more = {"known": KnownFiles.of(context.shared).carried(), "jobs": 0 if shell is None else shell.jobs.number}
+    more = {"known": SeenFiles.of(context.shared).carried(), "jobs": 0 if shell is None else shell.jobs.number}
     if state is None and not any(more.values()):
         return ""
     text = json.dumps(more, separators=(",", ":"))
@@ -70,7 +70,7 @@ def unpack(context: ToolContext, text: str) -> None:
         return
     try:
         found = json.loads(text)
-        KnownFiles.of(context.shared).carry_on(found.pop("known", {}))
+        SeenFiles.of(context.shared).carry_on(found.pop("known", {}))
         number = found.pop("jobs", 0)
         if found or number:
             context.shell.jobs.number = number

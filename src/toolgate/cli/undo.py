@@ -14,7 +14,7 @@ from toolgate.cli.visible import visible
 
 if TYPE_CHECKING:
     from toolgate.workspace import Workspace
-    from toolgate.workspace.journal_entries import Entry
+    from toolgate.workspace.journal_entries import JournalEntry
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +82,7 @@ def _list(workspace: "Workspace", *, as_json: bool) -> int:
     return 0
 
 
-def _row(entry: "Entry") -> list[str]:
+def _row(entry: "JournalEntry") -> list[str]:
     from datetime import datetime
 
     when = datetime.fromtimestamp(entry.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
@@ -91,7 +91,7 @@ def _row(entry: "Entry") -> list[str]:
     return [when, *names, what, visible(entry.path, keep="")]
 
 
-def _document(entry: "Entry") -> dict[str, object]:
+def _document(entry: "JournalEntry") -> dict[str, object]:
     origin = entry.origin
     where = {"session_id": origin.session_id, "turn_id": origin.turn_id, "call_id": origin.call_id}
     return {"time": entry.time, "path": entry.path, "created": entry.before is None, **where}

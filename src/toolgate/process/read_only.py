@@ -14,7 +14,7 @@ _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class ReadOnlyCommand:
     """What to start, and where."""
 
     argv: Sequence[str]
@@ -27,7 +27,7 @@ class Command:
     """Descriptors of the only directories (and files) that it may read, its own program apart; None: no restriction."""
 
 
-def start(command: Command) -> Process:
+def start(command: ReadOnlyCommand) -> Process:
     """Start it with a minimal environment. Raises `OSError`."""
     if command.readable is None or landlock.version() == 0:
         return _popen(command)
@@ -41,7 +41,7 @@ def start(command: Command) -> Process:
     return started[0]
 
 
-def _restricted(command: Command, started: list[Process], failed: list[BaseException]) -> None:
+def _restricted(command: ReadOnlyCommand, started: list[Process], failed: list[BaseException]) -> None:
     """Body of the thread: it restricts itself, and its children inherit that."""
     try:
         program = command.argv[0]
@@ -52,7 +52,7 @@ def _restricted(command: Command, started: list[Process], failed: list[BaseExcep
         failed.append(error)
 
 
-def _popen(command: Command) -> Process:
+def _popen(command: ReadOnlyCommand) -> Process:
     return start_process(
         command.argv,
         cwd="/" if command.directory is None else f"/proc/self/fd/{command.directory}",

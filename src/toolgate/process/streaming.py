@@ -15,7 +15,7 @@ _READ = 1 << 18
 _TICK = 0.05
 
 
-class Process(Protocol):
+class OutputProcess(Protocol):
     """What is followed; a `subprocess.Popen` with pipes is one."""
 
     @property
@@ -64,7 +64,7 @@ class Bounds:
 
 
 @dataclass(slots=True)
-class Ending:
+class StreamEnd:
     """How a search ended."""
 
     complete: bool = True
@@ -75,9 +75,9 @@ class Ending:
     """Whether a process ended by itself and not well."""
 
 
-def follow(processes: Sequence[Process], sinks: Sequence[Sink], bounds: Bounds) -> Ending:
+def follow(processes: Sequence[OutputProcess], sinks: Sequence[Sink], bounds: Bounds) -> StreamEnd:
     """Take in what the processes write, each for its own sink, until they end or must; none is left behind."""
-    ending = Ending()
+    ending = StreamEnd()
     messages = bytearray()
     try:
         with selectors.DefaultSelector() as selector:
@@ -121,7 +121,7 @@ def _read_all(selector: selectors.BaseSelector, messages: bytearray, bounds: Bou
     return True
 
 
-def end(processes: Sequence[Process]) -> None:
+def end(processes: Sequence[OutputProcess]) -> None:
     """End what still runs, and reap everything."""
     for process in processes:
         if process.poll() is None:

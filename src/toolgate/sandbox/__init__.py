@@ -18,10 +18,10 @@ def choose_layer(wanted: str, writable: tuple[str, ...] = (), bubblewrap: str | 
     No program is taken from the directories that commands can write; `bubblewrap` names the one to use.
     """
     from toolgate.sandbox.bubblewrap import find_bubblewrap
-    from toolgate.sandbox.native_layers import Native, find_native
+    from toolgate.sandbox.native_layers import NativeLayer, find_native
 
     if wanted == "off":
-        return Native("off")
+        return NativeLayer("off")
     found: Layer | None = find_bubblewrap(writable, bubblewrap) if wanted in ("auto", "bwrap") else None
     if found is None and wanted in ("auto", "landlock"):
         found = find_native()

@@ -42,7 +42,7 @@ class Kernel:
     seccomp: bool
 
 
-class Native:
+class NativeLayer:
     """Confines with the helper."""
 
     def __init__(self, mode: Mode, landlock: int = 0) -> None:
@@ -171,11 +171,11 @@ def _probe(_user: int) -> Kernel:
             os.close(fd)
 
 
-def find_native() -> Native | None:
+def find_native() -> NativeLayer | None:
     """The best of these layers that works."""
     found = probe()
     if found.namespaces:
-        return Native("namespaces", found.landlock)
+        return NativeLayer("namespaces", found.landlock)
     if found.landlock >= _LEAST_LANDLOCK and found.seccomp:
-        return Native("landlock", found.landlock)
+        return NativeLayer("landlock", found.landlock)
     return None

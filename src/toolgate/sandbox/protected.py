@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.sandbox.git.repository import GIT, Repository
-from toolgate.sandbox.root_directory import Beneath
-from toolgate.sandbox.session_directory import Places
+from toolgate.sandbox.root_directory import RootDirectory
+from toolgate.sandbox.session_directory import SessionDirectory
 from toolgate.sandbox.stubs import Stubs
 from toolgate.sandbox.view import Mount
 from toolgate.workspace.outputs import OwnOutputs
@@ -44,7 +44,7 @@ class Protected:
     """
 
     def __init__(
-        self, root: Beneath, places: Places, repository: Repository, outputs: OwnOutputs | None = None
+        self, root: RootDirectory, places: SessionDirectory, repository: Repository, outputs: OwnOutputs | None = None
     ) -> None:
         self._root = root
         self._places = places

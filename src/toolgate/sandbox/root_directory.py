@@ -12,7 +12,7 @@ Kind = Literal["absent", "file", "directory", "other"]
 _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Beneath:
+class RootDirectory:
     """Opens, makes and removes entries below one directory. Commands may change the tree at any time."""
 
     def __init__(self, path: str) -> None:

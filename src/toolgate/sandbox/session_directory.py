@@ -21,7 +21,7 @@ _IN_MEMORY = ("/dev/shm",)
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Places:
+class SessionDirectory:
     """Directories and files of one session, removed with it (also when the interpreter ends)."""
 
     def __init__(self, root: str) -> None:

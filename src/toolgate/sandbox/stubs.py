@@ -7,7 +7,7 @@ import fcntl
 import os
 import stat
 
-from toolgate.sandbox.root_directory import Beneath
+from toolgate.sandbox.root_directory import RootDirectory
 
 _MARK = stat.S_ISVTX
 """The sticky bit on an empty entry says that it is ours; nobody sets it on an empty file or an empty `.git`."""
@@ -20,7 +20,7 @@ class Stubs:
     Every one is made and removed by its name in an open directory, so that no link leads to another place.
     """
 
-    def __init__(self, root: Beneath) -> None:
+    def __init__(self, root: RootDirectory) -> None:
         self._root = root
         self._held: dict[str, int] = {}
 

@@ -14,9 +14,9 @@ from toolgate.sandbox.git.git_list import GitList
 from toolgate.sandbox.git.repository import Repository, identity_in
 from toolgate.sandbox.landlock_rules import Grant, cover, root_grants, system_grants
 from toolgate.sandbox.protected import RUNTIME, Protected
-from toolgate.sandbox.root_directory import Beneath
+from toolgate.sandbox.root_directory import RootDirectory
 from toolgate.sandbox.runtime_files import runtime_mounts
-from toolgate.sandbox.session_directory import Places
+from toolgate.sandbox.session_directory import SessionDirectory
 from toolgate.sandbox.system_paths import private_configuration, resolver_mounts, system_mounts
 from toolgate.sandbox.toolchains import keys, toolchains
 from toolgate.sandbox.view import Check, Mount, View, check_of, is_below
@@ -32,13 +32,13 @@ _SECRETS = (
 """What a home directory hides even when it is itself the project root."""
 
 
-class Views:
+class ViewBuilder:
     """Makes the views of one session."""
 
     def __init__(
         self,
         root: str,
-        places: Places,
+        places: SessionDirectory,
         *,
         home: str,
         path: Sequence[str],
@@ -59,7 +59,7 @@ class Views:
         self._makes_mounts = mounts
         self._processes = processes
         self.places = places
-        self.opened = Beneath(root)
+        self.opened = RootDirectory(root)
         self.repository = Repository(self.opened, home)
         self.protected = Protected(self.opened, places, self.repository, outputs)
         self.home = f"{RUN}/home" if root == home or is_below(home, root) else home

@@ -2,11 +2,11 @@
 
 import os
 
-from toolgate.process.streaming import Bounds, Ending
+from toolgate.process.streaming import Bounds, StreamEnd
 from toolgate.search import ripgrep
 from toolgate.search.filters import PLAIN_GLOB
-from toolgate.search.python_glob import Files, First, Pattern, descend, find_files, matching_links
-from toolgate.search.search_root import Start, open_start
+from toolgate.search.python_glob import First, GlobResult, Pattern, descend, find_files, matching_links
+from toolgate.search.search_root import SearchRoot, open_search_root
 from toolgate.search.walk import is_own
 from toolgate.workspace.root import Workspace
 
@@ -52,16 +52,16 @@ def find(
     output_dir: str,
     setting: str | None,
     bounds: Bounds,
-) -> Files:
+) -> GlobResult:
     """Find what matches below `path`; `setting` says which ripgrep, as in the settings."""
 
-    def open_at(where: str) -> Start:
-        return open_start(workspace, where, output_dir=output_dir, include_ignored=include_ignored, files=False)
+    def open_at(where: str) -> SearchRoot:
+        return open_search_root(workspace, where, output_dir=output_dir, include_ignored=include_ignored, files=False)
 
     program = ripgrep.find(setting, str(workspace.root)) if pattern.recursive else None
     with open_at(path) as start:
         if program is not None:
-            first, files = First(limit), Files()
+            first, files = First(limit), GlobResult()
             try:
                 for folder in descend(start, pattern, bounds.check):
                     first.add(matching_links(workspace, start, folder, pattern))
@@ -71,14 +71,14 @@ def find(
                     complaints = [folder.path + where for where, _ in ripgrep.complaints(ending.messages)]
                     files.unreadable = [start.prefix + where for where in complaints if pattern.reaches(where)]
                 files.paths, files.total = first.paths(start.prefix), first.total
-            except ripgrep.Unusable:
+            except ripgrep.RipgrepUnusable:
                 pass
             else:
                 return files
         return find_files(workspace, start, pattern, limit=limit, deadline=bounds.deadline, check=bounds.check)
 
 
-def _list(program: str, workspace: Workspace, target: Start, sink: _Paths, bounds: Bounds) -> Ending:
+def _list(program: str, workspace: Workspace, target: SearchRoot, sink: _Paths, bounds: Bounds) -> StreamEnd:
     root = workspace.open_dir(".")
     try:
         query = ripgrep.Query(
@@ -94,5 +94,5 @@ def _list(program: str, workspace: Workspace, target: Start, sink: _Paths, bound
     finally:
         os.close(root)
     if code == 2 and not ripgrep.complaints(ending.messages):
-        raise ripgrep.Unusable(ending.messages)
+        raise ripgrep.RipgrepUnusable(ending.messages)
     return ending

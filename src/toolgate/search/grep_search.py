@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolgate.errors import ToolError
-from toolgate.process.streaming import Bounds, Ending
+from toolgate.process.streaming import Bounds, StreamEnd
 from toolgate.protocol.codes import ErrorCode
 from toolgate.search import python_workers as workers
 from toolgate.search import ripgrep
 from toolgate.search.filters import Filter
 from toolgate.search.listing import shown_name
-from toolgate.search.matches import Found
+from toolgate.search.matches import Matches
 from toolgate.search.regex_dialect import NeedsRipgrep, PatternError, translate
-from toolgate.search.search_root import Start, open_start
-from toolgate.search.skipped import Survey, is_binary
+from toolgate.search.search_root import SearchRoot, open_search_root
+from toolgate.search.skipped import SkippedFiles, is_binary
 from toolgate.search.walk import is_own
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.root import Workspace
@@ -30,7 +30,7 @@ _DIALECT = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class GrepJob:
     """The arguments of one search."""
 
     pattern: str
@@ -49,7 +49,7 @@ class Job:
 
 
 @dataclass(slots=True)
-class Outcome:
+class GrepOutcome:
     """What a search found."""
 
     matches: list[dict[str, Any]] = field(default_factory=list)
@@ -68,13 +68,13 @@ class Outcome:
     """Directories that were left out."""
 
 
-def run(stop: Stop, workspace: Workspace, job: Job) -> Outcome:
+def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
     """Search; blocks until it is over. Raises `ToolError`."""
     for character, name in (("\0", "a NUL character"), ("\n", "a line end"), ("\r", "a carriage return")):
         if character in job.pattern:
             raise bad_pattern(f"it contains {name}, and every line is looked at by itself")
     wanted = Filter.of(job.include, job.file_type)
-    with open_start(
+    with open_search_root(
         workspace, job.path, output_dir=job.output_dir, include_ignored=job.include_ignored, files=True
     ) as start:
         if start.file is not None and is_binary(start.file.fd):
@@ -98,12 +98,12 @@ def bad_pattern(reason: str) -> ToolError:
 
 
 class _Search:
-    def __init__(self, job: Job, start: Start, root: int, wanted: Filter, bounds: Bounds) -> None:
+    def __init__(self, job: GrepJob, start: SearchRoot, root: int, wanted: Filter, bounds: Bounds) -> None:
         self._job = job
         self._start = start
         self._wanted = wanted
         self._bounds = bounds
-        self._found = Found(limit=job.limit, after=job.after, wanted=self._counts)
+        self._found = Matches(limit=job.limit, after=job.after, wanted=self._counts)
         self._query = ripgrep.Query(
             pattern=job.pattern,
             case_sensitive=job.case_sensitive,
@@ -122,13 +122,13 @@ class _Search:
         """Whether matches in a file count; a file that was named itself always does."""
         return self._start.file is not None or (self._wanted(name, path) and not is_own(path))
 
-    def run(self, program: str | None) -> Outcome:
-        outcome = Outcome(ignores=self._start.file is None and self._start.rules is not None)
-        ending: Ending | None = None
+    def run(self, program: str | None) -> GrepOutcome:
+        outcome = GrepOutcome(ignores=self._start.file is None and self._start.rules is not None)
+        ending: StreamEnd | None = None
         if program is not None:
             try:
                 ending = self._with_ripgrep(program, outcome)
-            except ripgrep.Unusable as reason:
+            except ripgrep.RipgrepUnusable as reason:
                 outcome.fallback = f"ripgrep could not be used ({reason})."
         else:
             outcome.fallback = "ripgrep is not available."
@@ -137,7 +137,7 @@ class _Search:
         self._fill(outcome, ending)
         return outcome
 
-    def _with_ripgrep(self, program: str, outcome: Outcome) -> Ending:
+    def _with_ripgrep(self, program: str, outcome: GrepOutcome) -> StreamEnd:
         with self._survey() as survey:
             try:
                 ending = ripgrep.search(program, self._query, self._found, self._bounds)
@@ -150,12 +150,12 @@ class _Search:
         return ending
 
     @contextmanager
-    def _survey(self) -> Iterator[Survey | None]:
+    def _survey(self) -> Iterator[SkippedFiles | None]:
         """A survey of the same tree beside the search; complete when the block ends, unless the block failed."""
         if self._start.directory is None:
             yield None
             return
-        survey = Survey(
+        survey = SkippedFiles(
             self._start.directory,
             inherited=self._start.rules,
             hidden=self._start.hidden,
@@ -186,7 +186,7 @@ class _Search:
                 return bad_pattern(str(error))
         return bad_pattern(reason)
 
-    def _in_python(self) -> Ending:
+    def _in_python(self) -> StreamEnd:
         try:
             translation = translate(self._job.pattern)
         except PatternError as error:
@@ -199,7 +199,7 @@ class _Search:
             ) from None
         return workers.search(translation, self._wanted.expressions, self._query, self._found, self._bounds)
 
-    def _fill(self, outcome: Outcome, ending: Ending) -> None:
+    def _fill(self, outcome: GrepOutcome, ending: StreamEnd) -> None:
         start, found = self._start, self._found
         outcome.matches, outcome.clipped = found.first(self._job.before, self._job.after, start.prefix)
         outcome.total, outcome.files, outcome.complete = found.total, found.files, ending.complete

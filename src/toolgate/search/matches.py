@@ -28,7 +28,7 @@ Line = tuple[int, bool, bytes]
 
 
 @dataclass(slots=True)
-class Found:
+class Matches:
     """What a search has found so far."""
 
     limit: int
@@ -114,10 +114,10 @@ def shown_path(raw: bytes) -> str:
     return raw.removeprefix(b"./").decode("utf-8", "replace")
 
 
-class Stream:
+class MatchStream:
     """Parses what one process writes, in pieces of any size."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Matches) -> None:
         self._found = found
         self._rest = b""
         self._raw = b""

@@ -12,7 +12,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.search import globs
 from toolgate.search.ignore import Ignores
 from toolgate.search.listing import shown_name
-from toolgate.search.search_root import Start
+from toolgate.search.search_root import SearchRoot
 from toolgate.search.walk import Folder, Walk
 from toolgate.workspace.paths import outside
 from toolgate.workspace.root import Workspace
@@ -21,7 +21,7 @@ _SLACK = 4096
 
 
 @dataclass(slots=True)
-class Files:
+class GlobResult:
     """What was found."""
 
     paths: list[str] = field(default_factory=list)
@@ -149,15 +149,15 @@ class First:
 
 def find_files(
     workspace: Workspace,
-    start: Start,
+    start: SearchRoot,
     pattern: Pattern,
     *,
     limit: int,
     deadline: float,
     check: Callable[[], None],
-) -> Files:
+) -> GlobResult:
     """Every regular file below the start that matches, and the links to one that are not found by `**`."""
-    files, first = Files(), First(limit)
+    files, first = GlobResult(), First(limit)
     walk = _walk(start, pattern, check)
     for folder in walk:
         first.add(_matching_files(folder, pattern))
@@ -171,7 +171,7 @@ def find_files(
     return files
 
 
-def descend(start: Start, pattern: Pattern, check: Callable[[], None]) -> Iterator[Folder]:
+def descend(start: SearchRoot, pattern: Pattern, check: Callable[[], None]) -> Iterator[Folder]:
     """The folder that the fixed part of the pattern leads to, if it is there and no rule ignores it on the way."""
     for folder in _walk(start, pattern, check):
         if folder.path.count("/") == len(pattern.only):
@@ -179,7 +179,7 @@ def descend(start: Start, pattern: Pattern, check: Callable[[], None]) -> Iterat
             return
 
 
-def _walk(start: Start, pattern: Pattern, check: Callable[[], None]) -> Walk:
+def _walk(start: SearchRoot, pattern: Pattern, check: Callable[[], None]) -> Walk:
     assert start.directory is not None
     return Walk(
         start.directory,
@@ -200,7 +200,7 @@ def _matching_files(folder: Folder, pattern: Pattern) -> list[str]:
     return [path + name for name in folder.keep([one[skip:] for one in found])]
 
 
-def matching_links(workspace: Workspace, start: Start, folder: Folder, pattern: Pattern) -> list[str]:
+def matching_links(workspace: Workspace, start: SearchRoot, folder: Folder, pattern: Pattern) -> list[str]:
     """The links of a folder that match and lead to a file inside the root.
 
     ripgrep does not list links, so those that only `**` reaches are not looked for: with and without it alike.

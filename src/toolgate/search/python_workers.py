@@ -12,11 +12,11 @@ from pathlib import Path
 from toolgate.errors import ToolError
 from toolgate.process.executables import find_interpreter
 from toolgate.process.fork import Fork
-from toolgate.process.read_only import Command, memory_file, start
-from toolgate.process.streaming import Bounds, Ending, Process, end, follow
+from toolgate.process.read_only import ReadOnlyCommand, memory_file, start
+from toolgate.process.streaming import Bounds, OutputProcess, StreamEnd, end, follow
 from toolgate.protocol.codes import ErrorCode
 from toolgate.search import python_scan as scan
-from toolgate.search.matches import Found, Stream
+from toolgate.search.matches import Matches, MatchStream
 from toolgate.search.regex_dialect import Translation
 from toolgate.search.ripgrep import Query
 
@@ -36,8 +36,8 @@ _OPTIONS = ("-I", "-S", "-X", "utf8")
 
 
 def search(
-    translation: Translation, wanted: tuple[str | None, str | None, bool], query: Query, found: Found, bounds: Bounds
-) -> Ending:
+    translation: Translation, wanted: tuple[str | None, str | None, bool], query: Query, found: Matches, bounds: Bounds
+) -> StreamEnd:
     """Search as `ripgrep.search` does; `wanted` are the expressions for names and paths, and whether to turn them."""
     names, paths, negated = wanted
     plan: dict[str, object] = {
@@ -55,7 +55,7 @@ def search(
         "negated": negated,
     }
     workers = 1 if query.directory is None else max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0))))
-    processes: list[Process] = []
+    processes: list[OutputProcess] = []
     try:
         for share in range(workers):
             processes.append(_start({**plan, "share": (share, workers)}, query))
@@ -66,22 +66,22 @@ def search(
             f"The search could not be started: {os.strerror(error.errno or 0)}.",
             "Try again in a moment; if it stays so, ask the user to install ripgrep.",
         ) from None
-    return follow(processes, [Stream(found) for _ in processes], bounds)
+    return follow(processes, [MatchStream(found) for _ in processes], bounds)
 
 
-def _start(plan: dict[str, object], query: Query) -> Process:
+def _start(plan: dict[str, object], query: Query) -> OutputProcess:
     try:
         return _start_bare(plan, query)
     except (PermissionError, FileNotFoundError):
         return Fork(query.directory, lambda out: scan.search(plan, out))
 
 
-def _start_bare(plan: dict[str, object], query: Query) -> Process:
+def _start_bare(plan: dict[str, object], query: Query) -> OutputProcess:
     stdin = memory_file(marshal.dumps(plan))
     package = str(Path(__file__).parent.parent)
     try:
         return start(
-            Command(
+            ReadOnlyCommand(
                 argv=[find_interpreter(), *_OPTIONS, "-c", _BOOT, package],
                 directory=query.directory,
                 stdin=stdin,

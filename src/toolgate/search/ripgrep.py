@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from toolgate.process.executables import find_ripgrep
-from toolgate.process.read_only import Command, memory_file, start
-from toolgate.process.streaming import Bounds, Ending, Sink, follow
-from toolgate.search.matches import Found, Stream
+from toolgate.process.read_only import ReadOnlyCommand, memory_file, start
+from toolgate.process.streaming import Bounds, Sink, StreamEnd, follow
+from toolgate.search.matches import Matches, MatchStream
 from toolgate.search.regex_dialect import by_line
 
 _COMMON = (
@@ -28,7 +28,7 @@ _OPTIONS = (
 _COMPLAINT = re.compile(r"^rg: (?:\./)?(.*): ([^:\n]+) \(os error \d+\)$", re.MULTILINE)
 
 
-class Unusable(Exception):
+class RipgrepUnusable(Exception):
     """This ripgrep cannot be run, or does not know an option that is needed."""
 
 
@@ -57,7 +57,7 @@ class Query:
     git: bool = True
     """Whether `.git` is to be looked out for; see `Start`."""
     name_globs: Sequence[str] = ()
-    """Only files whose names match one of them; a hint that saves time, `Found.wanted` decides."""
+    """Only files whose names match one of them; a hint that saves time, `Matches.wanted` decides."""
 
 
 def find(setting: str | None, root: str) -> str | None:
@@ -98,9 +98,9 @@ def _glob_literal(text: str) -> str:
     return "".join("\\" + character if character in "*?[]{}\\!#" else character for character in text)
 
 
-def search(program: str, query: Query, found: Found, bounds: Bounds) -> Ending:
-    """Search with ripgrep. Raises `Unusable` or `BadPattern`."""
-    code, ending = run(program, query, Stream(found), bounds)
+def search(program: str, query: Query, found: Matches, bounds: Bounds) -> StreamEnd:
+    """Search with ripgrep. Raises `RipgrepUnusable` or `BadPattern`."""
+    code, ending = run(program, query, MatchStream(found), bounds)
     if code == 2 and not found.total:
         _explain(ending.messages)
     for path, reason in complaints(ending.messages):
@@ -108,10 +108,10 @@ def search(program: str, query: Query, found: Found, bounds: Bounds) -> Ending:
     return ending
 
 
-def run(program: str, query: Query, sink: Sink, bounds: Bounds) -> tuple[int, Ending]:
-    """Start ripgrep, confined, and follow it; its exit code. Raises `Unusable`."""
+def run(program: str, query: Query, sink: Sink, bounds: Bounds) -> tuple[int, StreamEnd]:
+    """Start ripgrep, confined, and follow it; its exit code. Raises `RipgrepUnusable`."""
     rules = memory_file("\n".join(query.inherited).encode("utf-8", "surrogateescape")) if query.inherited else None
-    command = Command(
+    command = ReadOnlyCommand(
         argv=[program, *arguments(query, rules)],
         directory=query.directory,
         pass_fds=tuple(fd for fd in (rules, query.file) if fd is not None),
@@ -120,7 +120,7 @@ def run(program: str, query: Query, sink: Sink, bounds: Bounds) -> tuple[int, En
     try:
         process = start(command)
     except OSError as error:
-        raise Unusable(os.strerror(error.errno or 0)) from None
+        raise RipgrepUnusable(os.strerror(error.errno or 0)) from None
     finally:
         if rules is not None:
             os.close(rules)
@@ -141,4 +141,4 @@ def _explain(messages: str) -> None:
     if reason.startswith(("the literal ", "compiled regex", "error: regex", "regex ")):
         raise BadPattern(reason.partition("\n")[0])
     if "flag" in reason or "argument" in reason or reason.startswith("error: "):
-        raise Unusable(reason.partition("\n")[0])
+        raise RipgrepUnusable(reason.partition("\n")[0])

@@ -14,7 +14,7 @@ _MOST_LOOKED_AT = 300
 
 
 @dataclass(slots=True, kw_only=True)
-class Start:
+class SearchRoot:
     """An opened starting point. A context manager that closes it."""
 
     path: str
@@ -34,7 +34,7 @@ class Start:
         """What goes in front of a path that is relative to the start."""
         return "" if self.path == "." else f"{self.path}/"
 
-    def __enter__(self) -> "Start":
+    def __enter__(self) -> "SearchRoot":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -44,12 +44,14 @@ class Start:
             self.file.close()
 
 
-def open_start(workspace: Workspace, path: str, *, output_dir: str, include_ignored: bool, files: bool) -> Start:
+def open_search_root(
+    workspace: Workspace, path: str, *, output_dir: str, include_ignored: bool, files: bool
+) -> SearchRoot:
     """Open a directory to search below, or (with `files`) a single file. Raises `ToolError`."""
     relative = workspace.relative(path)
     info = workspace.stat(path) if files else None
     if info is not None and not stat.S_ISDIR(info.st_mode):
-        return Start(path=relative, file=workspace.open_file(path))
+        return SearchRoot(path=relative, file=workspace.open_file(path))
     directory = workspace.open_dir(path)
     try:
         parts, output = list(workspace.locate(path).parts), output_dir.split("/")
@@ -58,7 +60,7 @@ def open_start(workspace: Workspace, path: str, *, output_dir: str, include_igno
         below = "/".join(output[len(parts) :]) if output[: len(parts)] == parts else ""
         private = OUTPUTS.removeprefix(f"{STATE}/") if parts == [STATE] else ""
         hidden = tuple(name for name in (STATE, below, private) if name and _exists(directory, name))
-        return Start(path=relative, directory=directory, rules=rules, hidden=hidden, git=_has_git(directory))
+        return SearchRoot(path=relative, directory=directory, rules=rules, hidden=hidden, git=_has_git(directory))
     except BaseException:
         os.close(directory)
         raise

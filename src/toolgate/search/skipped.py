@@ -34,7 +34,7 @@ def is_binary(fd: int) -> bool:
     return b"\0" in start and start[:2] not in (b"\xff\xfe", b"\xfe\xff")
 
 
-class Survey:
+class SkippedFiles:
     """One walk over what a search looks at."""
 
     def __init__(

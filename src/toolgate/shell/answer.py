@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolgate.protocol.plan import Access
-from toolgate.shell.command_run import Run
-from toolgate.shell.hints import Ending, hint
+from toolgate.shell.command_run import CommandRun
+from toolgate.shell.hints import CommandEnd, hint
 from toolgate.shell.jobs import Jobs
 from toolgate.shell.result import CommandResult
 from toolgate.shell.starter import Starter
-from toolgate.shell.state_history import Memory
+from toolgate.shell.state_history import StateHistory
 
 _KILLED = 137  # 128 + SIGKILL
 
@@ -21,11 +21,11 @@ _KILLED = 137  # 128 + SIGKILL
 class Answer:
     """A command that has ended, or goes on as a job, and where it ran."""
 
-    run: Run
+    run: CommandRun
     access: Access
     root: str
     starter: Starter
-    memory: Memory
+    memory: StateHistory
     jobs: Jobs
     timed_out: bool = False
     job: str | None = None
@@ -64,7 +64,7 @@ class Answer:
         layer, loaded = self.starter.layer, self.run.process.loaded
         began = self.memory.for_access(self.access) if loaded is None else loaded
         return hint(
-            Ending(
+            CommandEnd(
                 command=self.run.command,
                 access=self.access,
                 layer=layer.name,

@@ -18,7 +18,7 @@ class StateStuck(Exception):
     """The shell never took its command: its state does not load. The command has not begun."""
 
 
-class Run:
+class CommandRun:
     """A command that is running or has run."""
 
     def __init__(self, command: str, process: ShellProcess, stdout: Capture, stderr: Capture) -> None:

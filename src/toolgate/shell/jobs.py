@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
-from toolgate.shell.command_run import Run
+from toolgate.shell.command_run import CommandRun
 from toolgate.shell.result import StreamInfo
 
 _REMEMBERED = 64
@@ -31,10 +31,10 @@ class JobInfo:
 class Jobs:
     """The background jobs of one session."""
 
-    def __init__(self, most: int, stop: Callable[[Run], Awaitable[None]]) -> None:
+    def __init__(self, most: int, stop: Callable[[CommandRun], Awaitable[None]]) -> None:
         self._most = most
         self._stop = stop
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, CommandRun] = {}
         self.number = 0
         """How many there were, here and wherever the session was before: no id is used twice."""
 
@@ -48,7 +48,7 @@ class Jobs:
                 "Wait for one with 'jobs wait ID', or end one with 'jobs stop ID'.",
             )
 
-    def add(self, run: Run) -> str:
+    def add(self, run: CommandRun) -> str:
         """Take over a run; its id. Of jobs that have ended, the oldest are forgotten."""
         ended = [name for name, old in self._runs.items() if not old.alive]
         for name in ended[: max(len(ended) - _REMEMBERED, 0)]:
@@ -109,7 +109,7 @@ class Jobs:
             for process in writers:
                 process.resume()
 
-    def _run(self, name: str) -> Run:
+    def _run(self, name: str) -> CommandRun:
         run = self._runs.get(name)
         if run is None:
             known = ", ".join(self._runs) or "none"

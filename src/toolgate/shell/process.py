@@ -37,7 +37,7 @@ _PAUSE_STEP = 0.002
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class ShellStart:
     """What a shell is started with."""
 
     layer: Layer
@@ -54,7 +54,7 @@ class Start:
 class ShellProcess:
     """A bash that waits for its state, and then for its command."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: ShellStart) -> None:
         self._loop = asyncio.get_running_loop()
         self._base = [name.encode() for name in start.environment]
         self._state = start.state
@@ -85,7 +85,7 @@ class ShellProcess:
         self._loop.add_reader(self._info, self._learn)
         self._loop.add_reader(self._up, self._came_up)
 
-    def _spawn(self, start: Start) -> None:
+    def _spawn(self, start: ShellStart) -> None:
         state, self._state_fd = self._fds.pipe()
         self._waiting, self._command_fd = self._fds.pipe()
         self.stdout, stdout = self._fds.pipe()

@@ -22,14 +22,14 @@ from toolgate.shell.answer import Answer
 from toolgate.shell.approved_scripts import check_scripts
 from toolgate.shell.capture import Capture
 from toolgate.shell.checks import check_access, check_command, check_root, check_timeout
-from toolgate.shell.command_run import Run, StateStuck
+from toolgate.shell.command_run import CommandRun, StateStuck
 from toolgate.shell.jobs import Jobs
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult, SandboxReport
 from toolgate.shell.starter import Starter
 from toolgate.shell.state import ShellState, initial
 from toolgate.shell.state_dump import BadDump
-from toolgate.shell.state_history import Memory, StateView
+from toolgate.shell.state_history import StateHistory, StateView
 
 if TYPE_CHECKING:
     from toolgate.sandbox.layer import Layer
@@ -65,11 +65,11 @@ class ShellSession:
         self._layer = layer
         self._host = os.environ if environment is None else environment
         self._turn = asyncio.Lock()
-        self._made: tuple[Starter, Memory] | None = None
+        self._made: tuple[Starter, StateHistory] | None = None
         self._generation = workspace.generation
         self._before: list[Starter] = []
         """Those of a root that was deleted and has come back; background jobs may still run in their sandboxes."""
-        self._current: Run | None = None
+        self._current: CommandRun | None = None
         self._watchers: set[asyncio.Task[None]] = set()
         self._closed = False
         self._answered = 0.0
@@ -200,7 +200,7 @@ class ShellSession:
                 await starter.shut()
             self._before.clear()
 
-    def _parts(self) -> tuple[Starter, Memory]:
+    def _parts(self) -> tuple[Starter, StateHistory]:
         if self._closed:
             raise ToolError(ErrorCode.EXECUTION_ERROR, "This shell session is closed.", "Open a new session.")
         if self._made is None:
@@ -229,7 +229,7 @@ class ShellSession:
         on_output: OnOutput | None,
         *,
         job: bool,
-    ) -> Run:
+    ) -> CommandRun:
         check_root(self._workspace, self._root)
         self._follow_root()
         starter, memory = self._parts()
@@ -238,7 +238,7 @@ class ShellSession:
         git = None if job else starter.git_list(command, access, state)
         process = starter.start(access, state, roots, git, sealed)
         starter.began(process, command, state, memory.first(access))
-        run = Run(command, process, self._capture("stdout", on_output), self._capture("stderr", on_output))
+        run = CommandRun(command, process, self._capture("stdout", on_output), self._capture("stderr", on_output))
         run.begin()
         return run
 
@@ -251,7 +251,7 @@ class ShellSession:
             listener=None if on_output is None else lambda text: on_output(stream, text),
         )
 
-    async def _finish(self, run: Run, seconds: float, access: Access, to_background: bool) -> CommandResult:
+    async def _finish(self, run: CommandRun, seconds: float, access: Access, to_background: bool) -> CommandResult:
         self._current = run
         try:
             in_time = await run.wait(seconds)
@@ -277,7 +277,7 @@ class ShellSession:
         self._answered = time.monotonic()
         return result
 
-    def _keep_state(self, run: Run, access: Access) -> list[str]:
+    def _keep_state(self, run: CommandRun, access: Access) -> list[str]:
         """Remember what the command left behind; lines for its answer about state that was lost."""
         lines, self._lost = self._lost, []
         memory = self._parts()[1]
@@ -307,14 +307,14 @@ class ShellSession:
         if not enough:
             asyncio.get_running_loop().call_soon(self._prepare, access)
 
-    def _hand_over(self, run: Run, access: Access) -> CommandResult:
+    def _hand_over(self, run: CommandRun, access: Access) -> CommandResult:
         job = self.jobs.add(run)
         watcher = asyncio.ensure_future(self._watch(run, self._parts()[0]))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
         return self._result(run, access, timed_out=False, job=job)
 
-    async def _watch(self, run: Run, starter: Starter) -> None:
+    async def _watch(self, run: CommandRun, starter: Starter) -> None:
         await asyncio.wait([run.process.ended])
         await run.empty()
         notes = await starter.ended(run.process, heard=False)
@@ -323,14 +323,14 @@ class ShellSession:
             run.end()
         starter.close(run.process)
 
-    async def _stop(self, run: Run) -> None:
+    async def _stop(self, run: CommandRun) -> None:
         await run.stop(self._options.grace)
         if self._made is not None:
             await self._made[0].ended(run.process, heard=False)
             self._made[0].close(run.process)
 
     def _result(
-        self, run: Run, access: Access, *, timed_out: bool, job: str | None = None, notes: Sequence[str] = ()
+        self, run: CommandRun, access: Access, *, timed_out: bool, job: str | None = None, notes: Sequence[str] = ()
     ) -> CommandResult:
         starter, memory = self._parts()
         answer = Answer(
@@ -347,10 +347,10 @@ class ShellSession:
         return answer.result(self.cwd)
 
 
-def _memory(root: str, starter: Starter) -> Memory:
+def _memory(root: str, starter: Starter) -> StateHistory:
     lower, full = starter.environment("write"), starter.environment("full")
     first = initial(root, lower)
-    return Memory(first, first if full == lower else initial(root, full))
+    return StateHistory(first, first if full == lower else initial(root, full))
 
 
 def _not_run(why: str) -> ToolError:

@@ -16,15 +16,15 @@ from toolgate.sandbox.git.git_list import GitList
 from toolgate.sandbox.git.watch import RepositoryWatch
 from toolgate.sandbox.layer import Layer
 from toolgate.sandbox.orphans import end_orphans
-from toolgate.sandbox.session_directory import Places
+from toolgate.sandbox.session_directory import SessionDirectory
 from toolgate.sandbox.socket_gate import socket_gate
 from toolgate.sandbox.state_pipe import StatePipe
 from toolgate.sandbox.view import View, is_below
-from toolgate.sandbox.view_builder import TEMPORARY, Views
+from toolgate.sandbox.view_builder import TEMPORARY, ViewBuilder
 from toolgate.shell.approved_scripts import Script
 from toolgate.shell.git_commands import git_list, only_reads
 from toolgate.shell.options import ShellOptions
-from toolgate.shell.process import ShellProcess, Start
+from toolgate.shell.process import ShellProcess, ShellStart
 from toolgate.shell.result import SandboxReport
 from toolgate.shell.state import ShellState, for_git
 from toolgate.workspace.outputs import OwnOutputs
@@ -48,10 +48,10 @@ class Starter:
         self.layer = layer
         self._options = options
         self._bash = find_bash((root, *map(os.path.realpath, options.roots)), host.get("PATH"))
-        self.places = Places(root)
+        self.places = SessionDirectory(root)
         path = tuple(place for place in search_path(host) if not _can_be_filled(place, home))
         try:
-            self.views = Views(
+            self.views = ViewBuilder(
                 root,
                 self.places,
                 home=home,
@@ -166,7 +166,7 @@ class Starter:
             sealed = self._sealed(scripts)
             view = self.views.view(access, pipe.path, roots, git, sealed)
             try:
-                start = Start(
+                start = ShellStart(
                     layer=self.layer,
                     view=view,
                     environment=self._environment_in(view),

@@ -29,7 +29,7 @@ class StateView:
     """
 
 
-class Memory:
+class StateHistory:
     """The last known state, and for each access the last one that may be sourced there."""
 
     def __init__(self, first: ShellState, full: ShellState | None = None) -> None:

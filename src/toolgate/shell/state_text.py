@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 from toolgate.protocol.plan import Access
 from toolgate.shell.state import ShellState, Variable
-from toolgate.shell.state_history import Memory
+from toolgate.shell.state_history import StateHistory
 
 _PLACES = ("directory", "previous")
 _LARGEST = 1024 * 1024
@@ -24,7 +24,7 @@ _LARGEST = 1024 * 1024
 _TOO_LARGE = '{"too_large":true}'
 
 
-def write(memory: Memory, root: str) -> str | None:
+def write(memory: StateHistory, root: str) -> str | None:
     """The state after the last command; None if there is nothing to carry."""
     made = {access: memory.for_access(access) for access in get_args(Access)}
     if all(state == memory.first(access) for access, state in made.items()):
@@ -34,7 +34,7 @@ def write(memory: Memory, root: str) -> str | None:
     return text if len(text) <= _LARGEST else _TOO_LARGE
 
 
-def read(text: str, memory: Memory, root: str) -> bool:
+def read(text: str, memory: StateHistory, root: str) -> bool:
     """Go on from a state that was written elsewhere; whether it was small enough to be carried."""
     found = json.loads(text)
     for access in reversed(get_args(Access)):  # from the highest down: what is kept under one counts for those below

@@ -16,7 +16,7 @@ from toolgate.workspace.oserrors import from_os_error, quote
 from toolgate.workspace.pieces import Piece, Span, write_all
 from toolgate.workspace.regions import Replacement, apply, describe
 from toolgate.workspace.root import OpenedFile, Workspace
-from toolgate.workspace.seen_files import KnownFiles
+from toolgate.workspace.seen_files import SeenFiles
 from toolgate.workspace.target import state_of, target_of
 from toolgate.workspace.threads import Stop
 from toolgate.workspace.write import Change, conflict
@@ -58,7 +58,7 @@ class Edited:
     diff: Diff
 
 
-def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit], known: KnownFiles) -> Edited:
+def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit], known: SeenFiles) -> Edited:
     """Find everything that is to be replaced; `ToolError` if one edit cannot be made, and then none is."""
     for number, edit in enumerate(edits, 1):
         _check(edit, number, len(edits))

@@ -17,7 +17,7 @@ from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.ids import uuid7
-from toolgate.workspace.journal_entries import Entry, Key, Origin, Snapshot
+from toolgate.workspace.journal_entries import JournalEntry, Key, Origin, Snapshot
 from toolgate.workspace.oserrors import from_os_error
 from toolgate.workspace.pieces import write_all
 from toolgate.workspace.root import Workspace
@@ -133,7 +133,9 @@ class OpenJournal:
         When this returns, the record and the earlier content are whole and on the disk. When it raises, neither is
         there, and the write must not take place.
         """
-        entry = Entry(id=uuid7(), time=time.time(), origin=origin, path=path, before=before, after=after, made=made)
+        entry = JournalEntry(
+            id=uuid7(), time=time.time(), origin=origin, path=path, before=before, after=after, made=made
+        )
         if kept is not None:
             self._keep(entry.id, *kept)
         try:
@@ -142,18 +144,18 @@ class OpenJournal:
             self._forget_image(entry.id)
             raise
 
-    def record_undone(self, entry: Entry, restored: Snapshot | None) -> None:
+    def record_undone(self, entry: JournalEntry, restored: Snapshot | None) -> None:
         """Record that an entry was taken back; its image is no longer needed."""
         self._append({"undone": entry.id, "restored": restored.to_dict() if restored else None})
         self._forget_image(entry.id)
 
-    def image(self, entry: Entry) -> tuple[int, str]:
+    def image(self, entry: JournalEntry) -> tuple[int, str]:
         """The directory and name of the content that an entry replaced."""
         return self._images, entry.id
 
-    def entries(self) -> tuple[list[Entry], dict[Key, Key]]:
+    def entries(self) -> tuple[list[JournalEntry], dict[Key, Key]]:
         """All entries that were not taken back, oldest first; and restored copies with what they are a copy of."""
-        entries: dict[str, Entry] = {}
+        entries: dict[str, JournalEntry] = {}
         aliases: dict[Key, Key] = {}
         for document in self._documents():
             if "undone" in document:
@@ -163,7 +165,7 @@ class OpenJournal:
                     aliases[restored.key] = undone.before.key
             else:
                 try:
-                    entry = Entry.from_dict(document)
+                    entry = JournalEntry.from_dict(document)
                 except (KeyError, TypeError, ValueError) as error:
                     logger("workspace").warning("journal_entry_unreadable", error=type(error).__name__)
                     continue
@@ -247,9 +249,9 @@ class OpenJournal:
         os.rename(f"{_FILE}.new", _FILE, src_dir_fd=self._directory, dst_dir_fd=self._directory)
 
 
-def _newest(entries: list[Entry], most_entries: int, most_bytes: int) -> list[Entry]:
+def _newest(entries: list[JournalEntry], most_entries: int, most_bytes: int) -> list[JournalEntry]:
     """The newest entries within the limits, oldest first."""
-    kept: list[Entry] = []
+    kept: list[JournalEntry] = []
     size = 0
     for entry in reversed(entries[-most_entries:]):
         size += entry.before.size if entry.before else 0

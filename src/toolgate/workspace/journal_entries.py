@@ -61,7 +61,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class JournalEntry:
     """One write."""
 
     id: str
@@ -90,7 +90,7 @@ class Entry:
         }
 
     @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> "Entry":
+    def from_dict(cls, document: dict[str, Any]) -> "JournalEntry":
         """The reverse of `to_dict`."""
         after = Snapshot.from_dict(document["after"])
         if after is None or not re.fullmatch(r"[0-9a-f-]{36}", document["id"]):

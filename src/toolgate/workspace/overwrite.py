@@ -9,7 +9,7 @@ from toolgate.workspace.diff import Diff
 from toolgate.workspace.edit import LONGEST_DIFF
 from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, detect
 from toolgate.workspace.root import OpenedFile, Workspace
-from toolgate.workspace.seen_files import KnownFiles
+from toolgate.workspace.seen_files import SeenFiles
 from toolgate.workspace.target import state_of, target_of
 from toolgate.workspace.threads import Stop
 from toolgate.workspace.write import Change, conflict
@@ -33,7 +33,7 @@ class Overwrite:
     encoding: str
 
 
-def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, known: KnownFiles) -> Overwrite:
+def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, known: SeenFiles) -> Overwrite:
     """What writing `content` would change; a file keeps its encoding and byte order mark."""
     target = target_of(workspace, path)
     opened = target.open(workspace)

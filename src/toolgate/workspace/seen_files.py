@@ -20,7 +20,7 @@ class _Seen(NamedTuple):
     """The file was at rest when it was seen: an equal identity means an equal content."""
 
 
-class KnownFiles:
+class SeenFiles:
     """The files that one session has read or written, by their real place."""
 
     def __init__(self) -> None:
@@ -29,9 +29,9 @@ class KnownFiles:
         """Counts what was remembered: equal numbers mean equal knowledge."""
 
     @classmethod
-    def of(cls, shared: MutableMapping[str, Any]) -> "KnownFiles":
+    def of(cls, shared: MutableMapping[str, Any]) -> "SeenFiles":
         """The one of a session, kept in the state that its contexts share."""
-        known: KnownFiles = shared.setdefault("known_files", cls())
+        known: SeenFiles = shared.setdefault("known_files", cls())
         return known
 
     def remember(self, parts: tuple[str, ...], info: os.stat_result, digest: str | None) -> None:

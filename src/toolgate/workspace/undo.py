@@ -9,7 +9,7 @@ from typing import Literal
 from toolgate.errors import UndoRefused
 from toolgate.workspace.file_state import digest_file
 from toolgate.workspace.journal import DIRECTORY, OpenJournal, copy_file
-from toolgate.workspace.journal_entries import Entry, Key, Snapshot
+from toolgate.workspace.journal_entries import JournalEntry, Key, Snapshot
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.root import Workspace
 from toolgate.workspace.temporary import TEMPORARY
@@ -50,20 +50,20 @@ def undo(workspace: Workspace, last: Last = "call", *, session_id: str | None = 
         return undone
 
 
-def _stopped(entry: Entry, undone: list[Undone], error: OSError) -> UndoRefused:
+def _stopped(entry: JournalEntry, undone: list[Undone], error: OSError) -> UndoRefused:
     reason = os.strerror(error.errno) if error.errno else "input/output error"
     before = ", ".join(quote(path) for path in dict.fromkeys(one.path for one in undone))
     done = f"Taken back before that: {before}." if before else "Nothing was taken back before that."
     return UndoRefused(f"{quote(entry.path)} could not be taken back: {reason}. {done} Undo again when that is solved.")
 
 
-def _choose(entries: list[Entry], last: Last, session_id: str | None) -> list[Entry]:
+def _choose(entries: list[JournalEntry], last: Last, session_id: str | None) -> list[JournalEntry]:
     mine = [entry for entry in entries if session_id is None or entry.origin.session_id == session_id]
     if not mine:
         return []
     newest = mine[-1].origin
 
-    def same(entry: Entry) -> bool:
+    def same(entry: JournalEntry) -> bool:
         origin = entry.origin
         if origin.session_id != newest.session_id:
             return False
@@ -77,11 +77,11 @@ def _choose(entries: list[Entry], last: Last, session_id: str | None) -> list[En
 
 
 def _check(
-    workspace: Workspace, journal: OpenJournal, chosen: list[Entry], aliases: dict[Key, Key]
-) -> list[tuple[Entry, bool]]:
+    workspace: Workspace, journal: OpenJournal, chosen: list[JournalEntry], aliases: dict[Key, Key]
+) -> list[tuple[JournalEntry, bool]]:
     """The entries, newest first, with whether each took place; `UndoRefused` if one cannot be taken back safely."""
     expected: dict[str, Key | None] = {}
-    steps: list[tuple[Entry, bool]] = []
+    steps: list[tuple[JournalEntry, bool]] = []
     changed: list[str] = []
     for entry in chosen:
         if entry.path not in expected:
@@ -100,7 +100,7 @@ def _check(
     return steps
 
 
-def _current(workspace: Workspace, entry: Entry, aliases: dict[Key, Key]) -> Key | None:
+def _current(workspace: Workspace, entry: JournalEntry, aliases: dict[Key, Key]) -> Key | None:
     """What the file is now; a state that no entry has if its content is not what was recorded."""
     parts = tuple(entry.path.split("/"))
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -123,7 +123,7 @@ def _current(workspace: Workspace, entry: Entry, aliases: dict[Key, Key]) -> Key
         return (0, 0, 0, 0)
 
 
-def _is_back_already(workspace: Workspace, journal: OpenJournal, entry: Entry) -> bool:
+def _is_back_already(workspace: Workspace, journal: OpenJournal, entry: JournalEntry) -> bool:
     """Whether the file is a copy of its earlier content: an undo restored it and could not record that."""
     if entry.before is None:
         return False
@@ -151,7 +151,7 @@ def _same_bytes(one: int, other: int, size: int) -> bool:
     )
 
 
-def _image_is_whole(journal: OpenJournal, entry: Entry) -> bool:
+def _image_is_whole(journal: OpenJournal, entry: JournalEntry) -> bool:
     if entry.before is None:
         return True
     directory, name = journal.image(entry)
@@ -162,7 +162,7 @@ def _image_is_whole(journal: OpenJournal, entry: Entry) -> bool:
     return (info.st_size, info.st_mtime_ns) == (entry.before.size, entry.before.mtime_ns)
 
 
-def _take_back(workspace: Workspace, journal: OpenJournal, entry: Entry, *, applied: bool) -> Undone:
+def _take_back(workspace: Workspace, journal: OpenJournal, entry: JournalEntry, *, applied: bool) -> Undone:
     parts = tuple(entry.path.split("/"))
     restored: Snapshot | None = None
     action: Literal["restored", "removed", "unchanged"] = "unchanged"
@@ -181,7 +181,7 @@ def _take_back(workspace: Workspace, journal: OpenJournal, entry: Entry, *, appl
     return Undone(path=entry.path, action=action)
 
 
-def _restore(journal: OpenJournal, entry: Entry, directory: int, name: str) -> Snapshot:
+def _restore(journal: OpenJournal, entry: JournalEntry, directory: int, name: str) -> Snapshot:
     images, image = journal.image(entry)
     temporary = f"{TEMPORARY}{entry.id}"
     with suppress(FileNotFoundError):
@@ -208,7 +208,7 @@ def _own(directory: int, restored: str, name: str, mode: int) -> None:
         os.chmod(restored, mode, dir_fd=directory)
 
 
-def _remove_made(workspace: Workspace, entry: Entry) -> None:
+def _remove_made(workspace: Workspace, entry: JournalEntry) -> None:
     for path in reversed(entry.made):
         parts = tuple(path.split("/"))
         with suppress(OSError), workspace.directory(parts[:-1]) as directory:  # in use by others: it stays

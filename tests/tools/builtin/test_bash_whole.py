@@ -11,7 +11,7 @@ import pytest
 
 import toolgate
 from tests.support.toolbox import Toolbox
-from toolgate.sandbox.session_directory import Places
+from toolgate.sandbox.session_directory import SessionDirectory
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.session import ShellSession
 from toolgate.testing import violations
@@ -89,16 +89,16 @@ async def test_what_goes_beyond_the_cap_is_said(tools: Toolbox) -> None:
 async def test_output_without_room_in_the_temporary_directory_is_said_to_be_lost(
     tools: Toolbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    new_file = Places.new_file
+    new_file = SessionDirectory.new_file
 
-    def no_room(self: Places, kind: str) -> tuple[str, int]:
+    def no_room(self: SessionDirectory, kind: str) -> tuple[str, int]:
         if kind != "output":
             return new_file(self, kind)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     small(tools, kept_bytes=1000)
     await tools("Bash", command="true")
-    monkeypatch.setattr(Places, "new_file", no_room)
+    monkeypatch.setattr(SessionDirectory, "new_file", no_room)
     response = await tools("Bash", command="seq 1000")
 
     assert (response.status, "full_output" in response.data) == ("partial", False)

@@ -13,7 +13,7 @@ _SKIPPED = re.compile(r"(?:[ \t\r\n]+|[#;][^\n]*)*")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
 
 
-class Entry(NamedTuple):
+class ConfigEntry(NamedTuple):
     """One setting. Section and name are in lower case; a subsection is as it was written."""
 
     section: str
@@ -31,7 +31,7 @@ class UnreadableConfigurationError(Exception):
     """The text is not a configuration file that is surely read as git reads it."""
 
 
-def parse(text: bytes) -> list[Entry]:
+def parse(text: bytes) -> list[ConfigEntry]:
     """The entries of a configuration file, in their order."""
     try:
         reader = _Reader(text.decode("utf-8").removeprefix("\ufeff"))
@@ -47,8 +47,8 @@ class _Reader:
         self._text = text.replace("\r\n", "\n")
         self._at = 0
 
-    def entries(self) -> list[Entry]:
-        found: list[Entry] = []
+    def entries(self) -> list[ConfigEntry]:
+        found: list[ConfigEntry] = []
         section, subsection = "", ""
         while self._skip():
             if header := _HEADER.match(self._text, self._at):
@@ -61,7 +61,7 @@ class _Reader:
                 raise UnreadableConfigurationError("a line is neither a section nor a setting")
             self._at = name.end()
             value = self._value() if name.group(2) else self._implied()
-            found.append(Entry(section, subsection, name.group(1).lower(), value))
+            found.append(ConfigEntry(section, subsection, name.group(1).lower(), value))
         return found
 
     def _skip(self) -> bool:
@@ -146,14 +146,14 @@ _HARMLESS = re.compile(
 """Keys that cannot make git run anything, whatever their value."""
 
 
-def names_program(entry: Entry) -> bool:
+def names_program(entry: ConfigEntry) -> bool:
     """Whether the entry's value is a program, or a directory of programs."""
     if entry.section == "alias":
         return entry.value.startswith("!")
     return _PROGRAMS.fullmatch(entry.key.lower()) is not None
 
 
-def runs_code_during_writes(entry: Entry) -> bool:
+def runs_code_during_writes(entry: ConfigEntry) -> bool:
     """Whether git would run a program that may be the project's own while it writes the repository."""
     runs = _DURING_WRITES.fullmatch(entry.key.lower()) is not None and names_program(entry)
     return runs and entry.value != "" and _TRUSTED.fullmatch(entry.value) is None

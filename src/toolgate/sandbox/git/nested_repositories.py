@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from toolgate.sandbox.git.repository import GIT
-from toolgate.sandbox.root_directory import Beneath
+from toolgate.sandbox.root_directory import RootDirectory
 
 _RECENT = 50_000_000
 """Nanoseconds in which a second change may bear the same time stamp as the one that was seen."""
@@ -26,10 +26,10 @@ class _Directory(NamedTuple):
     """Whether its `.git` is a file or a link."""
 
 
-class Nested:
+class NestedRepositories:
     """The directories below a root, as they were seen last."""
 
-    def __init__(self, root: Beneath) -> None:
+    def __init__(self, root: RootDirectory) -> None:
         self._root = root
         self._known: dict[str, _Directory] = {}
 

@@ -8,10 +8,10 @@ import stat
 from collections.abc import Iterator
 
 from toolgate.sandbox.git.configuration import MOST_BYTES, is_harmless
-from toolgate.sandbox.git.nested_repositories import Nested
+from toolgate.sandbox.git.nested_repositories import NestedRepositories
 from toolgate.sandbox.git.quarantine import set_aside
-from toolgate.sandbox.git.write_intervals import Intervals
-from toolgate.sandbox.root_directory import Beneath
+from toolgate.sandbox.git.write_intervals import WriteIntervals
+from toolgate.sandbox.root_directory import RootDirectory
 
 _PATIENCE = 10.0
 _TODO = re.compile(rb"^[ \t]*(?:x|exec)[ \t]", re.MULTILINE)
@@ -21,13 +21,13 @@ Stamp = tuple[int, int, int]
 """Device, inode and change time: the same as long as nobody writes, renames or links it."""
 
 
-class Planted:
+class PlantedFiles:
     """Remembers what was there before commands could write, and judges the rest."""
 
-    def __init__(self, root: Beneath, intervals: Intervals) -> None:
+    def __init__(self, root: RootDirectory, intervals: WriteIntervals) -> None:
         self._root = root
         self._intervals = intervals
-        self._nested = Nested(root)
+        self._nested = NestedRepositories(root)
         self._trusted: set[Stamp] = set()
         """What was changed last when no command could write."""
         self._judged: set[Stamp] = set()

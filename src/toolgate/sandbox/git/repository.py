@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from toolgate.sandbox.git.configuration import (
     MOST_BYTES,
-    Entry,
+    ConfigEntry,
     UnreadableConfigurationError,
     names_program,
     parse,
@@ -17,7 +17,7 @@ from toolgate.sandbox.git.configuration import (
 )
 from toolgate.sandbox.git.index import MOST_BYTES as MOST_INDEX
 from toolgate.sandbox.git.index import UnreadableIndexError, gitlinks
-from toolgate.sandbox.root_directory import Beneath
+from toolgate.sandbox.root_directory import RootDirectory
 
 GIT = ".git"
 _MOST_FILES = 64
@@ -47,12 +47,12 @@ class Pin:
 class Repository:
     """Reads the root's repository as git would, again whenever one of its files has changed."""
 
-    def __init__(self, root: Beneath, home: str) -> None:
+    def __init__(self, root: RootDirectory, home: str) -> None:
         self._root = root
         self._outside = ("/etc/gitconfig", f"{home}/.gitconfig", f"{home}/.config/git/config")
         self._seen: tuple[object, ...] | None = None
         self._files: tuple[str, ...] = ()
-        self._entries: list[Entry] = []
+        self._entries: list[ConfigEntry] = []
         self._pins: tuple[Pin, ...] = ()
 
     def signature(self) -> tuple[object, ...]:
@@ -65,7 +65,7 @@ class Repository:
         self._refresh()
         return self._pins
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ConfigEntry]:
         """The settings of the repository and of the person, with everything that they include."""
         self._refresh()
         return self._entries
@@ -103,7 +103,7 @@ class Repository:
             yield self._path(f"{GIT}/{name}")
         yield self._path(GIT)
 
-    def _read(self) -> Iterator[Entry]:
+    def _read(self) -> Iterator[ConfigEntry]:
         waiting = list(self._first_files())[:-1]
         done: list[str] = []
         while waiting and len(done) < _MOST_FILES:
@@ -117,7 +117,7 @@ class Repository:
                     waiting.append(_joined(os.path.dirname(path), entry.value))
         self._files = tuple(done)
 
-    def _entries_of(self, path: str) -> list[Entry]:
+    def _entries_of(self, path: str) -> list[ConfigEntry]:
         inside = self._inside(path)
         try:
             text = self._root.read(inside, MOST_BYTES) if inside else _outside_text(path)
@@ -137,7 +137,7 @@ class Repository:
         for link in sorted(self.gitlinks()):
             yield from self._below_gitlink(link)
 
-    def _named(self, entry: Entry) -> Iterator[Pin]:
+    def _named(self, entry: ConfigEntry) -> Iterator[Pin]:
         if entry.key.lower() in ("core.hookspath", "init.templatedir"):
             if inside := self._inside(_joined(self._root.path, entry.value)):
                 yield Pin(inside, file=False)

@@ -7,7 +7,7 @@ import re
 
 from toolgate.sandbox.git.quarantine import SUFFIX, set_aside
 from toolgate.sandbox.git.repository import GIT
-from toolgate.sandbox.root_directory import Beneath
+from toolgate.sandbox.root_directory import RootDirectory
 
 _KNOWN = re.compile(
     r"(?:[A-Z_]*HEAD|index|packed-refs|objects|refs|logs|description|shallow|COMMIT_EDITMSG|TAG_EDITMSG|MERGE_[A-Z]+"
@@ -19,10 +19,10 @@ _KNOWN = re.compile(
 _TODO = {"rebase-merge", "rebase-apply", "sequencer"}
 
 
-class Written:
+class UnexpectedFiles:
     """The names in the repository before git commands, to be compared with those after."""
 
-    def __init__(self, root: Beneath, parts: frozenset[str]) -> None:
+    def __init__(self, root: RootDirectory, parts: frozenset[str]) -> None:
         self._root = root
         self._expected = parts
         self._before = frozenset(self._names())

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from toolgate.log import logger
 from toolgate.process.start import run_briefly
-from toolgate.sandbox.git.planted_files import Planted
+from toolgate.sandbox.git.planted_files import PlantedFiles
 from toolgate.sandbox.git.repository import GIT
-from toolgate.sandbox.git.unexpected_files import Written
-from toolgate.sandbox.git.write_intervals import Intervals
+from toolgate.sandbox.git.unexpected_files import UnexpectedFiles
+from toolgate.sandbox.git.write_intervals import WriteIntervals
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
     from toolgate.sandbox.git.git_list import GitList
     from toolgate.sandbox.git.repository import Repository
-    from toolgate.sandbox.root_directory import Beneath
+    from toolgate.sandbox.root_directory import RootDirectory
 
 _GIT_PROGRAM = "/usr/bin/git"
 _PATIENCE = 30.0
@@ -27,12 +27,12 @@ _PATIENCE = 30.0
 class RepositoryWatch:
     """One for each session. Commands with `write` access begin and end in it; those with `full` were approved."""
 
-    def __init__(self, root: Beneath, repository: Repository) -> None:
+    def __init__(self, root: RootDirectory, repository: Repository) -> None:
         self._root = root
         self._repository = repository
-        self._intervals = Intervals()
-        self._planted = Planted(root, self._intervals)
-        self._written: dict[Hashable, tuple[Written, frozenset[str]]] = {}
+        self._intervals = WriteIntervals()
+        self._planted = PlantedFiles(root, self._intervals)
+        self._written: dict[Hashable, tuple[UnexpectedFiles, frozenset[str]]] = {}
         self._shared: dict[Hashable, int] = {}
         """Locks which tell other sessions on the same root that a command can write here."""
         self._later: list[str] = []
@@ -43,7 +43,7 @@ class RepositoryWatch:
         if reads:
             return
         if git is not None:
-            self._written[key] = Written(self._root, git.parts), self._repository.gitlinks()
+            self._written[key] = UnexpectedFiles(self._root, git.parts), self._repository.gitlinks()
         elif (fd := self._lock(fcntl.LOCK_SH)) is not None:
             self._shared[key] = fd
         self._intervals.begin(key)

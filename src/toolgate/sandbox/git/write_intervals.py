@@ -10,7 +10,7 @@ _COARSE = 5  # CLOCK_REALTIME_COARSE, which the time module does not name
 _MOST = 4096
 
 
-class Intervals:
+class WriteIntervals:
     """Closed intervals of past commands, and the beginnings of those that still run."""
 
     def __init__(self) -> None:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from toolgate.shell.hints.ending import Ending
+from toolgate.shell.hints.command_end import CommandEnd
 from toolgate.shell.hints.limits import limit_hint
 from toolgate.shell.hints.network import network_hint
 from toolgate.shell.hints.paths import path_hint, repository_hint
 from toolgate.shell.hints.terminal import terminal_hint
 
-__all__ = ["Ending", "hint"]
+__all__ = ["CommandEnd", "hint"]
 
 
-def hint(ending: Ending) -> str:
+def hint(ending: CommandEnd) -> str:
     """A next step for a command that failed; empty if the sandbox had no part in it."""
     if ending.exit_code == 0:
         return network_hint(ending) or repository_hint(ending)
-    confined: tuple[Callable[[Ending], str], ...] = () if ending.layer == "off" else (network_hint, path_hint)
+    confined: tuple[Callable[[CommandEnd], str], ...] = () if ending.layer == "off" else (network_hint, path_hint)
     for look in (limit_hint, *confined, terminal_hint):
         found = look(ending)
         if found:

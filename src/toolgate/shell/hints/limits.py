@@ -2,7 +2,7 @@
 
 import re
 
-from toolgate.shell.hints.ending import Ending
+from toolgate.shell.hints.command_end import CommandEnd
 
 _FILE = re.compile(r"File size limit exceeded|[Ff]ile too large|\bEFBIG\b")
 _MEMORY = re.compile(
@@ -18,7 +18,7 @@ _PROCESSES = re.compile(
 _TOO_LARGE = 153  # 128 + SIGXFSZ
 
 
-def limit_hint(ending: Ending) -> str:
+def limit_hint(ending: CommandEnd) -> str:
     """Which limit the command hit."""
     killed = ending.exit_code == _TOO_LARGE and str(_TOO_LARGE) not in ending.command
     if killed or ending.says(_FILE):

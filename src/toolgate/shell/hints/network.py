@@ -2,7 +2,7 @@
 
 import re
 
-from toolgate.shell.hints.ending import Ending
+from toolgate.shell.hints.command_end import CommandEnd
 
 _MESSAGE = re.compile(
     r"[Nn]etwork (?:is )?unreachable|[Cc]ould not resolve|[Tt]emporary failure in name resolution"
@@ -26,7 +26,7 @@ _WAITING = {
 _HERE = re.compile(r"(?:\w+://)?(?:[^/@]*@)?(?:localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0)(?:[:/].*)?")
 
 
-def network_hint(ending: Ending) -> str:
+def network_hint(ending: CommandEnd) -> str:
     """Whether there would have been a network with full access."""
     if ending.access == "full" or (ending.exit_code == 0 and not _MESSAGE.search(ending.stderr)):
         return ""
@@ -46,11 +46,11 @@ def network_hint(ending: Ending) -> str:
     return ""
 
 
-def _none(ending: Ending) -> str:
+def _none(ending: CommandEnd) -> str:
     return f'There is no network with access="{ending.access}"; with access="full" a person is asked and it would work.'
 
 
-def _elsewhere(ending: Ending) -> str:
+def _elsewhere(ending: CommandEnd) -> str:
     """A server that is a background job has a loopback of its own, as every command has."""
     if not ending.jobs:
         return ""

@@ -3,7 +3,7 @@
 import posixpath
 import re
 
-from toolgate.shell.hints.ending import Ending
+from toolgate.shell.hints.command_end import CommandEnd
 
 _READ_ONLY = re.compile(r"[Rr]ead-only file system|\bEROFS\b|\[Errno 30\]")
 _BUSY = re.compile(r"[Dd]evice or resource busy|\bEBUSY\b|\[Errno 16\]")
@@ -19,12 +19,12 @@ _SYSTEM = frozenset("usr bin sbin lib lib32 lib64 libx32 etc opt nix gnu snap pr
 _LOCK = re.compile(r"Unable to create '[^']*\.git/[^']*\.lock': Read-only file system")
 
 
-def repository_hint(ending: Ending) -> str:
+def repository_hint(ending: CommandEnd) -> str:
     """What git was denied, although the last program of the command line ended well."""
     return path_hint(ending) if ending.access == "write" and ending.mounts and ending.says(_LOCK) else ""
 
 
-def path_hint(ending: Ending) -> str:
+def path_hint(ending: CommandEnd) -> str:
     """What the sandbox does with the path that the command failed on."""
     own = ending.command.lower()
     for line in ending.said.splitlines():
@@ -39,7 +39,7 @@ def path_hint(ending: Ending) -> str:
     return ""
 
 
-def _complaint(ending: Ending, line: str) -> tuple[str, str] | None:
+def _complaint(ending: CommandEnd, line: str) -> tuple[str, str] | None:
     """Whether a line is about writing or about seeing something, and its words for that."""
     if match := _READ_ONLY.search(line):
         return "write", match.group()
@@ -51,7 +51,7 @@ def _complaint(ending: Ending, line: str) -> tuple[str, str] | None:
     return None
 
 
-def _place(ending: Ending, path: str) -> str:
+def _place(ending: CommandEnd, path: str) -> str:
     if path.startswith("~"):
         return "home"
     full = posixpath.normpath(posixpath.join(ending.directory, path))
@@ -70,7 +70,7 @@ def _place(ending: Ending, path: str) -> str:
     return "outside"
 
 
-def _text(ending: Ending, kind: str, place: str, path: str) -> str:
+def _text(ending: CommandEnd, kind: str, place: str, path: str) -> str:
     if place == "runtime":
         return "'.toolgate' belongs to the runtime and is hidden from commands, whatever their access."
     if kind == "see":
@@ -102,7 +102,7 @@ def _unseen(place: str, path: str) -> str:
     return ""
 
 
-def _read_only(ending: Ending) -> str:
+def _read_only(ending: CommandEnd) -> str:
     if ending.access != "read":
         return ""
     with_which = 'it would work with access="write"'

@@ -1,6 +1,6 @@
 """Hints about programs that wait for a person at a terminal, where there is neither."""
 
-from toolgate.shell.hints.ending import Ending
+from toolgate.shell.hints.command_end import CommandEnd
 
 _WANTS = frozenset(
     """
@@ -10,7 +10,7 @@ _WANTS = frozenset(
 )
 
 
-def terminal_hint(ending: Ending) -> str:
+def terminal_hint(ending: CommandEnd) -> str:
     """Which program waited in vain; only for a command that ran to its deadline."""
     if ending.exit_code is not None:
         return ""

@@ -18,7 +18,7 @@ from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
 from toolgate.workspace.oserrors import quote
-from toolgate.workspace.seen_files import KnownFiles
+from toolgate.workspace.seen_files import SeenFiles
 
 if TYPE_CHECKING:
     from toolgate.workspace.edit import Edit, Edited
@@ -73,7 +73,7 @@ class FileEditTool(Tool[FileEditParams]):
         """Find what is to be replaced, and show it as a diff."""
         from toolgate.workspace.edit import plan_edit
 
-        known = KnownFiles.of(context.shared)
+        known = SeenFiles.of(context.shared)
         planned = await in_thread(plan_edit, context.require_workspace(), params.path, _edits(params), known)
         change = planned.change
         return Plan(
@@ -101,7 +101,7 @@ class FileEditTool(Tool[FileEditParams]):
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to make the change."
             return ToolResponse.partial(data, text, context=place)
         written = await in_thread(commit, context.require_workspace(), planned.change, origin_of(context, self.name))
-        known = KnownFiles.of(context.shared)
+        known = SeenFiles.of(context.shared)
         if known.has(written.parts):  # an edit shows a part: whoever had not read the file still has not
             known.remember(written.parts, written.stat, written.digest)
         text = f"Edited {quote(params.path)}: {_count(planned.replacements)}, now {written.stat.st_size} bytes."

@@ -19,7 +19,7 @@ from toolgate.workspace import Stop, Workspace, in_thread
 from toolgate.workspace.oserrors import quote
 
 if TYPE_CHECKING:
-    from toolgate.search.python_glob import Files
+    from toolgate.search.python_glob import GlobResult
 
 SECONDS = 8.0
 """How long one call may walk."""
@@ -75,7 +75,7 @@ class GlobTool(Tool[GlobParams]):
         )
 
 
-def _find(stop: Stop, workspace: Workspace, params: GlobParams, output_dir: str, ripgrep: str | None) -> Files:
+def _find(stop: Stop, workspace: Workspace, params: GlobParams, output_dir: str, ripgrep: str | None) -> GlobResult:
     from toolgate.process.streaming import Bounds
     from toolgate.search import glob_search as files
     from toolgate.search.globs import GlobError
@@ -114,7 +114,7 @@ def _bad(reason: str) -> ToolError:
     )
 
 
-def _text(params: GlobParams, relative: str, files: Files) -> str:
+def _text(params: GlobParams, relative: str, files: GlobResult) -> str:
     shown = len(files.paths)
     parts = [f"Found {files.total} {'file' if files.total == 1 else 'files'} for {quote(params.pattern)}"]
     parts[0] += f" in {quote(relative)}" if relative != "." else ""

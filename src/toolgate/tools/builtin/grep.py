@@ -63,11 +63,11 @@ class GrepTool(Tool[GrepParams]):
 
     async def execute(self, params: GrepParams, context: ToolContext) -> ToolResponse:
         """Search, with ripgrep or without."""
-        from toolgate.search.grep_search import Job, run
+        from toolgate.search.grep_search import GrepJob, run
 
         workspace = context.require_workspace()
         relative = workspace.relative(params.path)
-        job = Job(
+        job = GrepJob(
             **params.model_dump(),
             output_dir=context.settings.tool_output.dir,
             ripgrep=context.settings.shell.ripgrep,
