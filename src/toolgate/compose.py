@@ -146,10 +146,10 @@ async def assemble(
 
     settings = settings.checked() if settings is not None else Settings()
     if model is None:
-        from toolgate.models import model_of
+        from toolgate.models import model_from_settings
 
         settings = settings_with_model(settings)
-        model = model_of(settings.model)
+        model = model_from_settings(settings.model)
     async with contextlib.AsyncExitStack() as closing:
         workspace = Workspace(settings.workspace.root)
         closing.callback(workspace.close)
@@ -199,9 +199,9 @@ def _models(settings: Settings) -> Callable[[str], ModelClient]:
     """Finds the model that a sub-agent names."""
 
     def find(name: str) -> ModelClient:
-        from toolgate.models import model_of
+        from toolgate.models import model_from_settings
 
-        return model_of(settings_with_model(settings, name).model)
+        return model_from_settings(settings_with_model(settings, name).model)
 
     return find
 

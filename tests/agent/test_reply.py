@@ -12,7 +12,7 @@ from tests.models.conftest import Provider, provider
 from tests.models.test_openai import DONE, chunk
 from toolgate.agent import TextChunk, ToolCallInfo, ToolResultInfo, TurnDone, TurnFailed
 from toolgate.models import ModelItem, ModelRequest, OpenAIModel
-from toolgate.models.fragments import LARGEST_ARGUMENTS, MOST_CALLS
+from toolgate.models.tool_calls import MAX_ARGUMENTS_BYTES, MAX_CALLS
 
 __all__ = ["provider"]
 
@@ -70,21 +70,21 @@ async def test_calls_without_an_end_fail_the_turn() -> None:
 
 
 async def test_as_many_calls_as_are_allowed_are_all_run() -> None:
-    calls = [call("current_time", id=f"c{number}") for number in range(MOST_CALLS)]
+    calls = [call("current_time", id=f"c{number}") for number in range(MAX_CALLS)]
     stage = await Stage.set([calls, "Done."])
     events = await stage.say()
-    assert len([event for event in events if isinstance(event, ToolResultInfo)]) == MOST_CALLS
+    assert len([event for event in events if isinstance(event, ToolResultInfo)]) == MAX_CALLS
 
 
 @pytest.mark.usefixtures("everywhere")
-@pytest.mark.parametrize("size", [LARGEST_ARGUMENTS + 1, 20 * LARGEST_ARGUMENTS])
+@pytest.mark.parametrize("size", [MAX_ARGUMENTS_BYTES + 1, 20 * MAX_ARGUMENTS_BYTES])
 async def test_arguments_over_their_limit_are_refused_and_only_their_beginning_is_kept(size: int) -> None:
     big = call("current_time", '{"timezone": "' + "x" * size)
     stage = await Stage.set([[big, call("current_time", id="c2")], "Sorry."])
     events = await stage.say()
     refused, whole = [event for event in events if isinstance(event, ToolResultInfo)]
     assert (refused.result.response.error is not None, whole.result.is_error) == (True, False)
-    assert f"larger than {LARGEST_ARGUMENTS} bytes" in refused.result.output
+    assert f"larger than {MAX_ARGUMENTS_BYTES} bytes" in refused.result.output
     kept = [
         message.tool_calls[0].arguments for message in await stage.sessions.messages(stage.id) if message.tool_calls
     ]

@@ -18,7 +18,7 @@ from tests.models.conftest import Provider, _event
 from toolgate import ToolCall
 from toolgate.errors import ModelError
 from toolgate.models import AnthropicModel, ModelRequest, OpenAIModel
-from toolgate.models.fragments import LARGEST_ARGUMENTS, MOST_CALLS
+from toolgate.models.tool_calls import MAX_ARGUMENTS_BYTES, MAX_CALLS
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
 HELLO = ModelRequest([{"role": "user", "content": "Hello"}])
@@ -137,13 +137,13 @@ async def test_arguments_are_refused_as_soon_as_they_pass_their_limit(setting: S
     setting.sends(parts())
     calls = [item for item in await setting.answer() if isinstance(item, ToolCall)]
     assert [(call.id, call.name) for call in calls] == [("c0", "t")]
-    assert LARGEST_ARGUMENTS < len(calls[0].arguments) <= LARGEST_ARGUMENTS + 16_384
+    assert MAX_ARGUMENTS_BYTES < len(calls[0].arguments) <= MAX_ARGUMENTS_BYTES + 16_384
     await asyncio.wait_for(setting.provider.hung_up.wait(), 5)
     assert written < 1024  # sixteen megabytes, some of them on their way
 
 
 async def test_the_calls_before_one_that_is_refused_are_kept(setting: Setting) -> None:
-    big = setting.events.arguments(1, "x" * (LARGEST_ARGUMENTS + 1))
+    big = setting.events.arguments(1, "x" * (MAX_ARGUMENTS_BYTES + 1))
     setting.sends(
         [setting.events.call(0), setting.events.arguments(0, "{}"), setting.events.call(1), big, setting.events.call(2)]
     )
@@ -152,7 +152,7 @@ async def test_the_calls_before_one_that_is_refused_are_kept(setting: Setting) -
 
 
 async def test_arguments_of_just_one_mebibyte_are_whole(setting: Setting) -> None:
-    text = json.dumps({"a": "x" * (LARGEST_ARGUMENTS - 9)})
+    text = json.dumps({"a": "x" * (MAX_ARGUMENTS_BYTES - 9)})
     pieces = [text[at : at + 50_000] for at in range(0, len(text), 50_000)]
     setting.sends(
         [setting.events.call(0), *(setting.events.arguments(0, piece) for piece in pieces), setting.events.end()]
@@ -182,11 +182,11 @@ async def test_the_arguments_of_all_calls_are_bounded_together(setting: Setting)
 
 
 async def test_the_number_of_calls_is_bounded(setting: Setting) -> None:
-    setting.sends(setting.events.call(n) for n in range(10 * MOST_CALLS))
+    setting.sends(setting.events.call(n) for n in range(10 * MAX_CALLS))
     error = await setting.failure()
-    assert (error.code, str(MOST_CALLS) in error.message) == ("MODEL_PROTOCOL", True)
-    setting.sends([*(setting.events.call(n) for n in range(MOST_CALLS)), setting.events.end()])
-    assert len([item for item in await setting.answer() if isinstance(item, ToolCall)]) == MOST_CALLS
+    assert (error.code, str(MAX_CALLS) in error.message) == ("MODEL_PROTOCOL", True)
+    setting.sends([*(setting.events.call(n) for n in range(MAX_CALLS)), setting.events.end()])
+    assert len([item for item in await setting.answer() if isinstance(item, ToolCall)]) == MAX_CALLS
 
 
 @pytest.mark.parametrize("line", [b"data: ", b": ", b"", b"event: "], ids=["data", "comment", "nothing", "name"])

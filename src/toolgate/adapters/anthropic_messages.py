@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolgate.adapters.formats import Document, plain, result_of, text_of
-from toolgate.models.anthropic_form import input_object, provider_id
+from toolgate.models.anthropic_format import parse_arguments, valid_id
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.jsontext import encode
 
@@ -43,9 +43,9 @@ def to_calls(calls: Iterable[ToolCall], text: str = "") -> list[Document]:
     made = [
         {
             "type": "tool_use",
-            "id": provider_id(call.id),
+            "id": valid_id(call.id),
             "name": call.name or "unnamed",
-            "input": input_object(call.arguments),
+            "input": parse_arguments(call.arguments),
         }
         for call in calls
     ]
@@ -72,7 +72,7 @@ def to_results(results: Iterable[ToolResult]) -> list[Document]:
 def _block(result: ToolResult) -> Document:
     block: Document = {
         "type": "tool_result",
-        "tool_use_id": provider_id(result.tool_call_id),
+        "tool_use_id": valid_id(result.tool_call_id),
         "content": result.output or "(empty)",
     }
     return {**block, "is_error": True} if result.is_error else block

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolgate.adapters.formats import Document, plain, result_of, text_of
-from toolgate.models.fragments import Fragments
+from toolgate.models.tool_calls import ToolCallAssembler
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.jsontext import encode
 
@@ -73,7 +73,7 @@ class CallStream:
     """Puts the calls together that a stream of chunks brings in fragments."""
 
     def __init__(self) -> None:
-        self._fragments = Fragments()
+        self._fragments = ToolCallAssembler()
 
     def add(self, chunk: Any) -> None:
         """Take one chunk in; of more than one choice only the first counts."""

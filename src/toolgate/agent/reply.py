@@ -12,8 +12,8 @@ from typing import Any
 from toolgate.errors import ModelError
 from toolgate.log import logger
 from toolgate.models.base import ModelClient, ModelItem, ModelRequest, ModelStop, ModelUsage
-from toolgate.models.fragments import LARGEST_ARGUMENTS, MOST_CALLS, too_many_calls
-from toolgate.models.pace import FairShare
+from toolgate.models.deadlines import FairShare
+from toolgate.models.tool_calls import MAX_ARGUMENTS_BYTES, MAX_CALLS, too_many_calls
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import is_unicode, scrub
@@ -132,7 +132,7 @@ def _take(item: Any, reply: Reply, show: Callable[[str], None], most: int) -> No
     if isinstance(item, str):
         _add(item, reply, show, most)
     elif isinstance(item, ToolCall):
-        if len(reply.calls) == MOST_CALLS:
+        if len(reply.calls) == MAX_CALLS:
             raise too_many_calls()
         reply.calls.append(_usable(item))
     elif isinstance(item, ModelUsage):
@@ -163,13 +163,13 @@ def _add(piece: str, reply: Reply, show: Callable[[str], None], most: int) -> No
 def _usable(call: ToolCall) -> ToolCall:
     """A call with an id and a name of a usual length, in text that can be stored and sent back."""
     usual = 0 < len(call.id) <= _LONGEST_NAME and len(call.name) <= _LONGEST_NAME
-    short = len(call.arguments) <= LARGEST_ARGUMENTS + 1
+    short = len(call.arguments) <= MAX_ARGUMENTS_BYTES + 1
     if usual and short and is_unicode(call.id + call.name) and is_unicode(call.arguments):
         return call
     fields = {
         "id": call.id if 0 < len(call.id) <= _LONGEST_NAME else f"call_{uuid7()}",
         "name": call.name[:_LONGEST_NAME],
-        "arguments": call.arguments[: LARGEST_ARGUMENTS + 1],  # still too many: the call is refused
+        "arguments": call.arguments[: MAX_ARGUMENTS_BYTES + 1],  # still too many: the call is refused
     }
     return ToolCall(**scrub(fields))
 

@@ -1,11 +1,15 @@
-"""Model clients: OpenAI-compatible, Anthropic, and one that needs no model. No SDK is loaded before its first use."""
+"""Model clients: OpenAI-compatible servers, Anthropic, and `OfflineModel`, which needs no model.
+
+This room may open HTTP connections, through the providers' SDKs; each SDK is imported on first use.
+Start reading in `base.py` (what a client is), then `selection.py` (which client) and `sdk.py` (how a client streams).
+"""
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ModelError
 from toolgate.models.base import ModelClient, ModelItem, ModelRequest, ModelStop, ModelUsage
-from toolgate.models.choose import choose_model, model_of, model_settings
+from toolgate.models.selection import choose_model, model_from_settings, model_settings
 
 if TYPE_CHECKING:
     from toolgate.models.anthropic import AnthropicModel
@@ -23,15 +27,15 @@ __all__ = [
     "OfflineModel",
     "OpenAIModel",
     "choose_model",
-    "model_of",
+    "model_from_settings",
     "model_settings",
 ]
 
-_WHERE = {"AnthropicModel": "anthropic", "OfflineModel": "offline", "OpenAIModel": "openai"}
-"""The clients, each loaded when asked for."""
+_MODULES = {"AnthropicModel": "anthropic", "OfflineModel": "offline", "OpenAIModel": "openai"}
+"""The module of each client. It is imported when the client is first used."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from toolgate.models import failures
-from toolgate.models.anthropic_form import conversation, tool_form
+from toolgate.models import errors
+from toolgate.models.anthropic_format import conversation, tool_definition
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop, ModelUsage, StopReason
-from toolgate.models.fragments import Fragments
-from toolgate.models.on_demand import load
-from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of, object_of, parsed, text_of
+from toolgate.models.lazy_import import load
+from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of, object_of, parse_object, text_of
+from toolgate.models.tool_calls import ToolCallAssembler
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 _REASONS: dict[str, StopReason] = {"max_tokens": "length", "refusal": "refusal", "tool_use": "tool_calls"}
@@ -26,11 +26,11 @@ _STATUSES = {
     "api_error": 500,
     "overloaded_error": 529,
 }
-"""What an error in the middle of a stream stands for."""
+"""The HTTP status that corresponds to each error type in a stream."""
 
 
 class AnthropicModel(SdkModel):
-    """Streams from Anthropic or a compatible server (`base_url`). The SDK is loaded on first use and never retries."""
+    """Streams from Anthropic or a compatible server (`base_url`). The SDK never retries."""
 
     package = "anthropic"
     client = "AsyncAnthropic"
@@ -51,11 +51,11 @@ class AnthropicModel(SdkModel):
         self._limit = max_output_tokens
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
-        """Ask, and pass on the answer as it is written."""
-        calls, reason, kind = Fragments(), "", ""
+        """Send the request and yield the response as it arrives."""
+        calls, reason, kind = ToolCallAssembler(), "", ""
         spent = {"input_tokens": 0, "output_tokens": 0}
-        pace = self._pace()
-        async with contextlib.aclosing(self._events(self._arguments(request), pace)) as events:
+        deadlines = self._deadlines()
+        async with contextlib.aclosing(self._events(self._arguments(request), deadlines)) as events:
             async for event in events:
                 kind = text_of(event, "type")
                 if kind == "message_start":
@@ -66,47 +66,47 @@ class AnthropicModel(SdkModel):
                 elif kind in ("content_block_start", "content_block_delta"):
                     text = _content(event, calls)
                     if any(value for name, value in object_of(event, "delta").items() if name != "type"):
-                        pace.progressed()
+                        deadlines.content_arrived()
                     if calls.refused:
                         break
                     if text:
                         yield text
-                        pace.progressed()
+                        deadlines.content_arrived()
         if not kind:
-            raise failures.nonsense("nothing")
+            raise errors.invalid_response("nothing")
         if kind != END["type"] and not (reason or calls.refused):
-            raise failures.broken_off()
+            raise errors.incomplete_response()
         for call in calls.finished():
             yield call
         yield ModelUsage(**spent)
         yield ModelStop(reason=_REASONS.get(reason, "stop"))
 
-    async def _begin(self, connection: Any, arguments: dict[str, Any]) -> Any:
+    async def _send(self, connection: Any, arguments: dict[str, Any]) -> Any:
         sdk = load(self.package)
         try:
             return await connection.post(
                 "/v1/messages", cast_to=object, body=arguments, stream=True, stream_cls=sdk.AsyncStream[object]
             )
-        except (TypeError, self._errors(sdk)) as error:  # the SDK finds out late that there is no key
+        except (TypeError, self._sdk_error(sdk)) as error:  # the SDK notices a missing key only when it sends
             if hasattr(error, "request") or "auth" not in str(error).lower():
                 raise
-            raise failures.from_status(401, str(error), {}, key_name=self.key_name) from error
+            raise errors.from_status(401, str(error), {}, key_name=self.key_name) from error
 
-    def _event(self, name: str, data: str) -> dict[str, Any] | None:
+    def _parse_event(self, name: str, data: str) -> dict[str, Any] | None:
         if name != "error":
-            return parsed(data) if name not in ("", "ping") and data else None
-        error = object_of(parsed(data), "error")
+            return parse_object(data) if name not in ("", "ping") and data else None
+        error = object_of(parse_object(data), "error")
         said = text_of(error, "message") or data
         status = _STATUSES.get(text_of(error, "type"))
         if status is None:
-            raise failures.nonsense(f"an error in its stream: {said[:300]}")
-        raise failures.from_status(status, said, {}, key_name=self.key_name)
+            raise errors.invalid_response(f"an error in its stream: {said[:300]}")
+        raise errors.from_status(status, said, {}, key_name=self.key_name)
 
     def _is_end(self, name: str, data: str) -> bool:
         return name == "message_stop"
 
-    def _errors(self, sdk: Any) -> type[Exception]:
-        return sdk.AnthropicError  # type: ignore[no-any-return]  # the SDK is loaded by name
+    def _sdk_error(self, sdk: Any) -> type[Exception]:
+        return sdk.AnthropicError  # type: ignore[no-any-return]  # the SDK is imported by name
 
     def _arguments(self, request: ModelRequest) -> dict[str, Any]:
         system, messages = conversation(request.messages)
@@ -119,12 +119,12 @@ class AnthropicModel(SdkModel):
         if system:
             arguments["system"] = [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
         if request.tools:
-            arguments["tools"] = [tool_form(tool) for tool in request.tools]
+            arguments["tools"] = [tool_definition(tool) for tool in request.tools]
         return arguments
 
 
-def _content(event: dict[str, Any], calls: Fragments) -> str:
-    """The text in an event about a block of the answer; what it says about a call goes to `calls`."""
+def _content(event: dict[str, Any], calls: ToolCallAssembler) -> str:
+    """Return the text in a content event. Parts of a tool call are added to `calls`."""
     found = event.get("index")
     index = found if isinstance(found, int) else None
     block, delta = object_of(event, "content_block"), object_of(event, "delta")
@@ -138,7 +138,7 @@ def _content(event: dict[str, Any], calls: Fragments) -> str:
 
 
 def _count(spent: dict[str, int], usage: dict[str, Any]) -> None:
-    """Counts are running totals; what came from or went to the cache was read, too."""
+    """Add one usage report. Its numbers are running totals, and cached input counts as input."""
     if isinstance(usage.get("input_tokens"), int):
         read = [number_of(usage, f"{kind}input_tokens") for kind in ("", "cache_creation_", "cache_read_")]
         spent["input_tokens"] = max(spent["input_tokens"], sum(read))

@@ -1,4 +1,4 @@
-"""What a model client is: a request goes in, text and tool calls come out as they are written."""
+"""The interface of model clients: a request goes in; text and tool calls come out as they arrive."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from toolgate.protocol.calls import ToolCall
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """Everything that a model is told."""
+    """The input of one model request."""
 
     messages: Sequence[dict[str, Any]]
-    """The conversation in the form of OpenAI's chat API, the system prompt first."""
+    """The conversation in the format of OpenAI's chat API, system prompt first."""
     tools: Sequence[dict[str, Any]] = ()
     """`ToolRegistry.get_tools_schema(mode)`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUsage:
-    """Tokens of one request, as the provider counted them."""
+    """Token counts of one request, as the provider reported them."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -32,24 +32,25 @@ StopReason = Literal["stop", "tool_calls", "length", "refusal"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStop:
-    """Why the model stopped. `length`: its output limit was reached; `refusal`: it or a filter declined."""
+    """Why the model stopped. `length`: output limit reached. `refusal`: the model or a filter declined."""
 
     reason: StopReason
 
 
 ModelItem = str | ToolCall | ModelUsage | ModelStop
-"""A piece of text, a whole call, the tokens that were used, or why it stopped."""
+"""A piece of text, a complete tool call, the token counts, or the reason for stopping."""
 
 
 @runtime_checkable
 class ModelClient(Protocol):
     """A language model.
 
-    `stream` MUST yield text as soon as it comes and every tool call once, whole, with the arguments as they were
-    written, valid JSON or not. It MAY yield `ModelUsage` and `ModelStop`. It MUST raise `ModelError` for what goes
-    wrong, and let go of its connection when it is closed or cancelled. It MUST NOT retry, and MUST NOT run anything.
+    `stream` MUST yield text as soon as it arrives. It MUST yield every tool call once, complete, with the arguments
+    exactly as the model wrote them, even if they are invalid JSON. It MAY yield `ModelUsage` and `ModelStop`. It MUST
+    raise `ModelError` on failure, and release its connection when it is closed or cancelled. It MUST NOT retry and
+    MUST NOT run tools.
     """
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
-        """Ask, and pass on the answer as it is written."""
+        """Send the request and yield the response as it arrives."""
         ...

@@ -1,4 +1,4 @@
-"""The HTTP client of the SDKs, with a bound on the body of an error."""
+"""Limits how much of an error response the SDKs' HTTP client reads."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import Any, Final
 
 import httpx2
 
-LARGEST_ERROR: Final = 64 * 1024
-"""Bytes of an error's body that are read: the SDKs read all of it before they look at it."""
-LARGEST_ENCODED_ERROR: Final = 4 * 1024
-"""The same for a compressed body, which may become a thousand times as long."""
+MAX_ERROR_BYTES: Final = 64 * 1024
+"""Maximum bytes read of an error response; the SDKs read the whole body before they look at it."""
+MAX_ENCODED_ERROR_BYTES: Final = 4 * 1024
+"""The same limit for a compressed body, which can expand a thousandfold."""
 
 OPTIONS: Final[dict[str, Any]] = {"headers": {"accept-encoding": "identity"}}
-"""Answers come uncompressed: a few bytes that become very many would pass every bound on bytes."""
+"""Asks for uncompressed responses: a compressed one could expand past every limit."""
 
 
-async def cut_errors(response: httpx2.Response) -> None:
-    """A hook for responses: of an error no more is read than somebody would read."""
+async def limit_error_body(response: httpx2.Response) -> None:
+    """Response hook that limits the body of an error response."""
     if response.is_error and isinstance(response.stream, httpx2.AsyncByteStream):
         encoded = response.headers.get("content-encoding", "identity") != "identity"
-        response.stream = _Beginning(response.stream, LARGEST_ENCODED_ERROR if encoded else LARGEST_ERROR)
+        response.stream = _LimitedStream(response.stream, MAX_ENCODED_ERROR_BYTES if encoded else MAX_ERROR_BYTES)
 
 
-class _Beginning(httpx2.AsyncByteStream):
+class _LimitedStream(httpx2.AsyncByteStream):
     """The first bytes of a stream."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, most: int) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, limit: int) -> None:
         self._stream = stream
-        self._most = most
+        self._limit = limit
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = self._most
+        left = self._limit
         async for piece in self._stream:
             yield piece[:left]
             left -= len(piece)
@@ -39,5 +39,5 @@ class _Beginning(httpx2.AsyncByteStream):
                 return
 
     async def aclose(self) -> None:
-        """Let go of the connection."""
+        """Release the connection."""
         await self._stream.aclose()

@@ -1,4 +1,4 @@
-"""A model whose answers never have the runtime's own secrets in them, also where one comes in pieces."""
+"""Masks Toolgate's own secrets in the responses of a model, even if a secret is split over several pieces."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from toolgate.text.redaction import mask
 
 
 def masked(model: ModelClient, secrets: tuple[str, ...]) -> ModelClient:
-    """The same model; where there are no secrets, the very same."""
+    """Wrap the model, unless there are no secrets."""
     return MaskedModel(model, secrets) if secrets else model
 
 
 class MaskedModel:
-    """Passes a model's answer on, with every secret replaced."""
+    """Passes a model's response on with every secret replaced."""
 
     def __init__(self, model: ModelClient, secrets: tuple[str, ...]) -> None:
         self._model = model
@@ -24,7 +24,7 @@ class MaskedModel:
         self.name = str(getattr(model, "name", ""))
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
-        """The answer; a piece that may be the beginning of a secret waits for the next one."""
+        """Yield the response. Text that may be the start of a secret is held back until the next piece."""
         text = MaskedText(self._secrets)
         items = self._model.stream(request)
         try:
@@ -33,8 +33,8 @@ class MaskedModel:
                     if shown := text.feed(item):
                         yield shown
                     continue
-                # text goes on after a call, and both pieces become one message: what is held back stays held back
-                yield _without(item, self._secrets) if isinstance(item, ToolCall) else item
+                # Text can continue after a call and both pieces become one message, so held-back text stays held back.
+                yield _mask_call(item, self._secrets) if isinstance(item, ToolCall) else item
             if rest := text.rest():
                 yield rest
         finally:
@@ -43,6 +43,6 @@ class MaskedModel:
                 await close()
 
 
-def _without(call: ToolCall, secrets: tuple[str, ...]) -> ToolCall:
+def _mask_call(call: ToolCall, secrets: tuple[str, ...]) -> ToolCall:
     shown = {"name": mask(call.name, secrets), "arguments": mask(call.arguments, secrets)}
     return call if (call.name, call.arguments) == tuple(shown.values()) else call.model_copy(update=shown)

@@ -1,4 +1,4 @@
-"""`OfflineModel`: no key, no network. It says so, and runs the tool calls that a person types."""
+"""`OfflineModel`: needs no key and no network. It runs the tool calls that a person types."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from toolgate.tools.text import load_text
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _PAIR = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
-_LONGEST = 4_000
+_MAX_SHOWN = 4_000
 
 
 class OfflineModel:
-    """The embedded default. What a person types goes through the same loop and gates as what a model asks for."""
+    """The default model. What a person types passes the same loop and gates as the calls of a real model."""
 
     name = "offline"
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
-        """A tool call if the person typed one, its result if it has run, else how to set a model up."""
+        """Yield the tool call that the person typed, the result of a finished call, or how to set up a model."""
         last = request.messages[-1] if request.messages else {"role": "user", "content": ""}
         if last["role"] == "tool":
-            yield _shown(str(last.get("content") or ""))
+            yield _clip(str(last.get("content") or ""))
             return
         schemas = {tool["function"]["name"]: tool["function"].get("parameters", {}) for tool in request.tools}
         call = typed_call(str(last.get("content") or ""), schemas) if last["role"] == "user" else None
@@ -40,16 +40,16 @@ class OfflineModel:
         yield load_text(__file__).format(tools=names)
 
 
-def _shown(output: str) -> str:
-    if len(output) <= _LONGEST:
+def _clip(output: str) -> str:
+    if len(output) <= _MAX_SHOWN:
         return output
-    return f"{output[:_LONGEST]}\n… ({len(output) - _LONGEST} more characters)"
+    return f"{output[:_MAX_SHOWN]}\n… ({len(output) - _MAX_SHOWN} more characters)"
 
 
 def typed_call(text: str, schemas: dict[str, dict[str, Any]]) -> ToolCall | None:
-    """The call that a line stands for: `read_file path=README.md`, `Bash ls -l`, `grep {"pattern": "x"}`.
+    """Return the tool call in a line: `read_file path=README.md`, `Bash ls -l`, `grep {"pattern": "x"}`.
 
-    A name that is not known is called all the same where the rest can only be arguments: the gates answer then.
+    An unknown name becomes a call too if the rest can only be arguments. The pipeline then answers it.
     """
     name, _, rest = text.strip().partition(" ")
     rest = rest.strip()
@@ -60,12 +60,15 @@ def typed_call(text: str, schemas: dict[str, dict[str, Any]]) -> ToolCall | None
 
 
 def _arguments(rest: str, schema: dict[str, Any]) -> str:
-    """JSON as it is, pairs as an object, and anything else as the first argument that the tool must have."""
+    """Return the arguments as JSON.
+
+    JSON stays as typed, pairs become an object, and other text becomes the tool's first required parameter.
+    """
     if rest.startswith("{"):
         return rest
     properties: dict[str, Any] = schema.get("properties", {})
     words = _words(rest)
-    if words and all(_PAIR.match(word) for word in words) and _are_keys(words, properties):
+    if words and all(_PAIR.match(word) for word in words) and _is_parameter(words, properties):
         pairs = (word.partition("=") for word in words)
         return encode({key: _value(value, properties.get(key, {})) for key, _, value in pairs})
     if not rest:
@@ -77,17 +80,17 @@ def _arguments(rest: str, schema: dict[str, Any]) -> str:
 def _words(rest: str) -> list[str]:
     try:
         return shlex.split(rest)
-    except ValueError:  # an open quote: then it is no list of pairs
+    except ValueError:  # an open quote, so these are not pairs
         return []
 
 
-def _are_keys(words: list[str], properties: dict[str, Any]) -> bool:
-    """Whether the first pair is an argument: `Bash A=1` is a command."""
+def _is_parameter(words: list[str], properties: dict[str, Any]) -> bool:
+    """Whether the first pair names a parameter: `Bash A=1` is a command."""
     return not properties or words[0].partition("=")[0] in properties
 
 
 def _value(text: str, schema: dict[str, Any]) -> Any:
-    """The value in the type that the schema wants, or as it was typed: then the tool says what is wrong with it."""
+    """Convert the value to the schema's type. A value that does not convert stays text, and the tool reports it."""
     if schema.get("type") == "string":
         return text
     try:

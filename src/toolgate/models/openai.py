@@ -1,4 +1,4 @@
-"""`OpenAIModel`: any server that speaks OpenAI's chat API, through the official SDK."""
+"""`OpenAIModel`: any server with OpenAI's chat API, through the official SDK."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from toolgate.models import failures
+from toolgate.models import errors
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop, ModelUsage, StopReason
-from toolgate.models.fragments import Fragments
-from toolgate.models.on_demand import load
-from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of, object_of, parsed, text_of
+from toolgate.models.lazy_import import load
+from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of, object_of, parse_object, text_of
+from toolgate.models.tool_calls import ToolCallAssembler
 
 DEFAULT_MODEL = "gpt-5.5"
 _REASONS: dict[str, StopReason] = {"length": "length", "content_filter": "refusal", "tool_calls": "tool_calls"}
 
 
 class OpenAIModel(SdkModel):
-    """Streams from OpenAI or a compatible server (`base_url`). The SDK is loaded on first use and never retries."""
+    """Streams from OpenAI or a compatible server (`base_url`). The SDK never retries."""
 
     package = "openai"
     client = "AsyncOpenAI"
@@ -38,14 +38,14 @@ class OpenAIModel(SdkModel):
         self._limit = {} if max_output_tokens is None else {"max_completion_tokens": max_output_tokens}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
-        """Ask, and pass on the answer as it is written."""
-        calls, reason, spent = Fragments(), "", None
+        """Send the request and yield the response as it arrives."""
+        calls, reason, usage = ToolCallAssembler(), "", None
         answered = refused = whole = False
-        pace = self._pace()
-        async with contextlib.aclosing(self._events(self._arguments(request), pace)) as chunks:
+        deadlines = self._deadlines()
+        async with contextlib.aclosing(self._events(self._arguments(request), deadlines)) as chunks:
             async for chunk in chunks:
                 whole = whole or chunk is END
-                spent = object_of(chunk, "usage") or spent  # some servers count in every chunk: the last one is the sum
+                usage = object_of(chunk, "usage") or usage  # some servers send running totals: the last one counts
                 choice = _first(chunk, "choices")
                 if choice is None:
                     continue
@@ -53,52 +53,52 @@ class OpenAIModel(SdkModel):
                 reason = text_of(choice, "finish_reason") or reason
                 delta = object_of(choice, "delta")
                 if any(value for name, value in delta.items() if name != "role"):
-                    pace.progressed()
+                    deadlines.content_arrived()
                 _add(calls, delta.get("tool_calls"))
                 if calls.refused:
                     break
                 refused = refused or bool(delta.get("refusal"))
                 if text := text_of(delta, "content") or text_of(delta, "refusal"):
                     yield text
-                    pace.progressed()
+                    deadlines.content_arrived()
         if not answered:
-            raise failures.nonsense("no choice at all")
+            raise errors.invalid_response("no choice at all")
         if not (whole or reason or calls.refused):
-            raise failures.broken_off()
+            raise errors.incomplete_response()
         for call in calls.finished():
             yield call
-        if spent is not None:
+        if usage is not None:
             yield ModelUsage(
-                input_tokens=number_of(spent, "prompt_tokens"), output_tokens=number_of(spent, "completion_tokens")
+                input_tokens=number_of(usage, "prompt_tokens"), output_tokens=number_of(usage, "completion_tokens")
             )
         yield ModelStop(reason="refusal" if refused else _REASONS.get(reason, "stop"))
 
-    async def _begin(self, connection: Any, arguments: dict[str, Any]) -> Any:
-        """Ask with the client's own `post`: its typed methods look at every key of every message, twice, each time."""
+    async def _send(self, connection: Any, arguments: dict[str, Any]) -> Any:
+        """Send with the client's `post`: its typed methods inspect every key of every message twice per request."""
         sdk = load(self.package)
         return await connection.post(
             "/chat/completions", cast_to=object, body=arguments, stream=True, stream_cls=sdk.AsyncStream[object]
         )
 
-    def _event(self, name: str, data: str) -> dict[str, Any] | None:
+    def _parse_event(self, name: str, data: str) -> dict[str, Any] | None:
         if not data:
             return None
-        event = parsed(data)
+        event = parse_object(data)
         if error := event.get("error"):
             said = text_of(error, "message") if isinstance(error, dict) else str(error)
-            raise failures.nonsense(f"an error in its stream: {said[:300]}")
+            raise errors.invalid_response(f"an error in its stream: {said[:300]}")
         return event
 
     def _is_end(self, name: str, data: str) -> bool:
         return data.startswith("[DONE]")
 
-    def _errors(self, sdk: Any) -> type[Exception]:
-        return sdk.OpenAIError  # type: ignore[no-any-return]  # the SDK is loaded by name
+    def _sdk_error(self, sdk: Any) -> type[Exception]:
+        return sdk.OpenAIError  # type: ignore[no-any-return]  # the SDK is imported by name
 
     def _arguments(self, request: ModelRequest) -> dict[str, Any]:
         arguments = {
             "model": self.name,
-            "messages": [_sendable(message) for message in request.messages],
+            "messages": [_null_content(message) for message in request.messages],
             "stream": True,
             "stream_options": {"include_usage": True},
             **self._limit,
@@ -106,7 +106,7 @@ class OpenAIModel(SdkModel):
         return {**arguments, "tools": list(request.tools)} if request.tools else arguments
 
 
-def _add(calls: Fragments, parts: Any) -> None:
+def _add(calls: ToolCallAssembler, parts: Any) -> None:
     for part in parts if isinstance(parts, list) else ():
         if isinstance(part, dict):
             function = object_of(part, "function")
@@ -124,6 +124,6 @@ def _first(value: Any, key: str) -> dict[str, Any] | None:
     return found[0] if isinstance(found, list) and found and isinstance(found[0], dict) else None
 
 
-def _sendable(message: dict[str, Any]) -> dict[str, Any]:
-    """An assistant message that only calls says `null`, as the API documents it; an empty text is refused by some."""
+def _null_content(message: dict[str, Any]) -> dict[str, Any]:
+    """Set the content of a message with only calls to `null`, as the API documents; some servers reject empty text."""
     return {**message, "content": None} if message.get("tool_calls") and not message.get("content") else message

@@ -30,11 +30,11 @@ def converse(args: argparse.Namespace) -> int:
 
 async def _converse(args: argparse.Namespace) -> int:
     from toolgate.compose import assemble
-    from toolgate.models import model_of
+    from toolgate.models import model_from_settings
 
     settings = settings_for(args)
     approver = terminal_approver() or Headless(yes=False, policy_file=settings.policy_file)
-    async with assemble(settings, model=model_of(settings.model), approver=approver) as stack:
+    async with assemble(settings, model=model_from_settings(settings.model), approver=approver) as stack:
         conversation = await conversation_for(stack, args)
         return await PlainChat(conversation).talk(Lines(sys.stdin.fileno(), "> " if _person() else ""))
 

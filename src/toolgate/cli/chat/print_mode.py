@@ -28,11 +28,11 @@ def answer(args: argparse.Namespace, message: str) -> int:
 
 async def _answer(args: argparse.Namespace, message: str) -> int:
     from toolgate.compose import assemble
-    from toolgate.models import model_of
+    from toolgate.models import model_from_settings
     from toolgate.models.sdk import SdkModel
 
     settings = settings_for(args)
-    model = model_of(settings.model)
+    model = model_from_settings(settings.model)
     approver = Headless(yes=args.yes, policy_file=settings.policy_file)
     async with assemble(settings, model=model, approver=approver, live_output=args.json) as stack:
         if args.yes:

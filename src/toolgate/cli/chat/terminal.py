@@ -41,13 +41,13 @@ def converse(args: argparse.Namespace) -> int:
 
 async def _converse(args: argparse.Namespace) -> int:
     from toolgate.compose import assemble
-    from toolgate.models import model_of
+    from toolgate.models import model_from_settings
     from toolgate.models.sdk import SdkModel
 
     settings = settings_for(args)
     canvas = Canvas(sys.stdout)
     questions = Questions(canvas)
-    model = model_of(settings.model)
+    model = model_from_settings(settings.model)
     if isinstance(model, SdkModel):
         model.warm()  # nobody waits for it: the first message has yet to be written
     async with assemble(settings, model=model, approver=questions, live_output=True) as stack:

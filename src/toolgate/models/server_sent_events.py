@@ -1,4 +1,4 @@
-"""Decodes server-sent events from bytes. The cost is linear, and one event has a largest size."""
+"""Decodes server-sent events, in linear time and with a limit on the size of one event."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-LARGEST_EVENT: Final = 4 * 1024 * 1024
-"""Bytes of one event: four times the largest message, because JSON escapes make text longer."""
+MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
+"""Maximum bytes of one event: four times the largest message, because JSON escapes make text longer."""
 
 _LINE_COST: Final = 64
-"""Bytes that a line counts for beside its own: very many short lines take time, too."""
+"""Bytes added to the size of each line, because many short lines also take time."""
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class EventTooLarge(ValueError):
-    """One event, or one line of it, has more than `LARGEST_EVENT` bytes."""
+    """One event, or one line of it, has more than `MAX_EVENT_BYTES` bytes."""
 
 
 class EventDecoder:
-    """Takes the bytes of a stream in pieces of any size and gives the whole events in them."""
+    """Takes the bytes of a stream in pieces of any size and yields the events that are complete."""
 
-    def __init__(self, largest: int = LARGEST_EVENT) -> None:
+    def __init__(self, largest: int = MAX_EVENT_BYTES) -> None:
         self._largest = largest
         self._size = 0
-        """Bytes of the event that has not ended yet."""
+        """Bytes of the current event so far."""
         self._line = bytearray()
-        """The line that has not ended yet."""
+        """The current, incomplete line."""
         self._after_return = False
         self._at_start = True
         self._name = b""
         self._data: list[bytes] = []
 
     def feed(self, piece: bytes) -> Iterator[tuple[str, str]]:
-        """The name and the data of each event that ends in this piece.
+        """Yield the name and data of each event that ends in this piece.
 
         Raises `EventTooLarge`, and `UnicodeDecodeError` for bytes that are not UTF-8.
         """
@@ -73,7 +73,7 @@ class EventDecoder:
             self._name = value
 
     def _event(self) -> tuple[str, str] | None:
-        """The event that a blank line ends; None if there was nothing but comments."""
+        """Return the event that a blank line ends; None if there were only comments."""
         event = (self._name.decode(), b"\n".join(self._data).decode()) if self._name or self._data else None
         self._name, self._data, self._size = b"", [], 0
         return event

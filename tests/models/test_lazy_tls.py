@@ -11,7 +11,7 @@ from tests.models.conftest import Provider
 from tests.models.test_openai import DONE, HELLO, answer, chunk
 from toolgate.errors import ModelError
 from toolgate.models import ModelStop, OpenAIModel
-from toolgate.models.late_tls import LateContext, late_context
+from toolgate.models.lazy_tls import LazyTlsContext, lazy_tls_context
 
 LOCALHOST = Path(__file__).parent.parent / "data" / "localhost.pem"
 """A certificate for localhost that it has signed itself, with its key."""
@@ -77,11 +77,11 @@ async def test_an_encrypted_address_is_verified_from_the_beginning(encrypted: st
 
 
 def test_no_certificate_is_loaded_before_it_is_needed() -> None:
-    context = late_context()
+    context = lazy_tls_context()
 
-    assert isinstance(context, LateContext)
+    assert isinstance(context, LazyTlsContext)
     assert context.get_ca_certs() == []
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
     context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost")
-    assert context._real is not None
-    assert context._real.verify_mode is ssl.CERT_REQUIRED
+    assert context._context is not None
+    assert context._context.verify_mode is ssl.CERT_REQUIRED

@@ -1,4 +1,4 @@
-"""Which model: a name that was asked for, the settings, the keys that people already have, or none."""
+"""Selects the model: from a name, the settings, or the API keys in the environment."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from toolgate.models.base import ModelClient
 if TYPE_CHECKING:
     from toolgate.settings import ModelSettings
 
-_PREFIXES = ("openai", "anthropic", "offline")
+_PROVIDERS = ("openai", "anthropic", "offline")
 
 
 def model_settings(name: str | None, settings: ModelSettings, environ: Mapping[str, str]) -> ModelSettings:
-    """The settings completed with what was asked for (`--model`) and with the keys in the environment.
+    """Complete the settings with the requested model (`--model`) and the API keys in the environment.
 
-    `name` is `offline`, `openai:NAME`, `anthropic:NAME`, or a bare name: `claude…` is Anthropic's, all else goes to the
-    OpenAI-compatible server. Put the outcome into `Settings.model`: then its key is masked everywhere.
+    `name` is `offline`, `openai:NAME`, `anthropic:NAME` or a bare name. A bare name that starts with `claude` means
+    Anthropic; any other goes to the OpenAI-compatible server. Put the result into `Settings.model`, so that its key is
+    masked everywhere.
     """
-    provider, model = _wanted(name, settings, environ)
+    provider, model = _provider_and_model(name, settings, environ)
     if provider == "offline":
         return settings.model_copy(update={"provider": "offline", "name": None})
     variables = provider.upper()
@@ -28,10 +29,10 @@ def model_settings(name: str | None, settings: ModelSettings, environ: Mapping[s
     address = settings.base_url or environ.get(f"{variables}_BASE_URL") or None
     if key is None and address is None:
         where = f"{variables}_API_KEY or TOOLGATE_MODEL_API_KEY"
-        raise ModelError("MODEL_AUTH", f"The model {name or provider!r} needs a key: set {where}.")
+        raise ModelError("MODEL_AUTH", f"The model {name or provider!r} needs a key. Set {where}.")
     from pydantic import SecretStr
 
-    # a server of one's own wants no key, but the SDK does
+    # The SDK requires a key even if the server does not.
     secret = SecretStr(key or "none")
     return settings.model_copy(update={"provider": provider, "name": model, "base_url": address, "api_key": secret})
 
@@ -39,16 +40,16 @@ def model_settings(name: str | None, settings: ModelSettings, environ: Mapping[s
 def choose_model(
     name: str | None = None, *, settings: ModelSettings | None = None, environ: Mapping[str, str] | None = None
 ) -> ModelClient:
-    """The model client for a name, settings and an environment; each may be missing, and nothing else is read."""
+    """Create a model client from a name, settings and an environment. All are optional; nothing else is read."""
     if settings is None:
         from toolgate.settings import Settings
 
         settings = Settings.defaults().model
-    return model_of(model_settings(name, settings, environ or {}))
+    return model_from_settings(model_settings(name, settings, environ or {}))
 
 
-def model_of(settings: ModelSettings) -> ModelClient:
-    """The client that completed settings stand for."""
+def model_from_settings(settings: ModelSettings) -> ModelClient:
+    """Create the client for completed settings."""
     if settings.provider == "offline":
         from toolgate.models.offline import OfflineModel
 
@@ -71,11 +72,13 @@ def model_of(settings: ModelSettings) -> ModelClient:
     return OpenAIModel(**options)
 
 
-def _wanted(name: str | None, settings: ModelSettings, environ: Mapping[str, str]) -> tuple[str, str | None]:
-    """Provider and model."""
+def _provider_and_model(
+    name: str | None, settings: ModelSettings, environ: Mapping[str, str]
+) -> tuple[str, str | None]:
+    """Return the provider and the model name."""
     if name:
         provider, colon, model = name.partition(":")
-        if provider in _PREFIXES and (colon or provider == "offline"):
+        if provider in _PROVIDERS and (colon or provider == "offline"):
             return provider, model or None
         return ("anthropic" if name.startswith("claude") else "openai"), name
     if settings.provider != "offline":

@@ -1,4 +1,4 @@
-"""Conversations and tools in the form of Anthropic's API."""
+"""Converts conversations and tool definitions to the format of Anthropic's messages API."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-_NO_ID = re.compile(r"[^a-zA-Z0-9_-]")
+_INVALID_ID_CHARACTERS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def conversation(messages: Iterable[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
-    """The system prompt, and the messages: roles alternate, results stand together in the message after their calls."""
+    """Return the system prompt and the messages.
+
+    Roles alternate, and the results of tool calls share the message after the calls.
+    """
     system: list[str] = []
     turns: list[dict[str, Any]] = []
     for message in messages:
@@ -27,8 +30,8 @@ def conversation(messages: Iterable[dict[str, Any]]) -> tuple[str, list[dict[str
     return "\n\n".join(system), turns
 
 
-def tool_form(tool: dict[str, Any]) -> dict[str, Any]:
-    """A tool's definition."""
+def tool_definition(tool: dict[str, Any]) -> dict[str, Any]:
+    """Convert one tool definition."""
     function = tool["function"]
     return {
         "name": function["name"],
@@ -43,29 +46,32 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
         return [
             {
                 "type": "tool_result",
-                "tool_use_id": provider_id(message["tool_call_id"]),
+                "tool_use_id": valid_id(message["tool_call_id"]),
                 "content": content or "(empty)",
             }
         ]
-    text = [{"type": "text", "text": content}] if content.strip() else []  # blank text is refused
+    text = [{"type": "text", "text": content}] if content.strip() else []  # the API rejects blank text
     return text + [
         {
             "type": "tool_use",
-            "id": provider_id(call["id"]),
+            "id": valid_id(call["id"]),
             "name": call["function"]["name"] or "unnamed",
-            "input": input_object(call["function"]["arguments"]),
+            "input": parse_arguments(call["function"]["arguments"]),
         }
         for call in message.get("tool_calls") or ()
     ]
 
 
-def provider_id(identifier: str) -> str:
-    """An id that this provider accepts; those of another one may hold what it refuses."""
-    return _NO_ID.sub("_", identifier) or "_"
+def valid_id(identifier: str) -> str:
+    """Replace characters that Anthropic rejects; other providers may have used them in their ids."""
+    return _INVALID_ID_CHARACTERS.sub("_", identifier) or "_"
 
 
-def input_object(arguments: str) -> dict[str, Any]:
-    """The arguments as an object; what did not parse is shown as it was, for its result says what was wrong with it."""
+def parse_arguments(arguments: str) -> dict[str, Any]:
+    """Parse the arguments into an object.
+
+    Arguments that do not parse are sent unchanged under one key: the result of that call explains the error.
+    """
     try:
         value = json.loads(arguments or "{}")
     except (ValueError, RecursionError):

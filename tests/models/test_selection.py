@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from toolgate.errors import ModelError
 from toolgate.models import AnthropicModel, OfflineModel, OpenAIModel, choose_model
-from toolgate.models.choose import model_settings
+from toolgate.models.selection import model_settings
 from toolgate.settings import ModelSettings, Settings
 
 NONE = Settings.defaults().model

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-BEFORE = "import sys; from toolgate.models.on_demand import load\n"
+BEFORE = "import sys; from toolgate.models.lazy_import import load\n"
 
 
 def run(code: str, *, path: Path | None = None) -> str:

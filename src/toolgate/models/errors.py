@@ -1,4 +1,4 @@
-"""What went wrong at a provider, in our words: the one place where statuses become codes."""
+"""Errors of model providers as `ModelError`. Only this module maps HTTP statuses to error codes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from toolgate.errors import ModelError
 
-_LONGEST = 300
-_TOO_LONG = (
+_MAX_MESSAGE = 300
+_CONTEXT_LENGTH_PHRASES = (
     "context length",
     "context_length",
     "context window",
@@ -18,13 +18,13 @@ _TOO_LONG = (
 
 
 def from_status(status: int, message: str, headers: Mapping[str, str], *, key_name: str) -> ModelError:
-    """The error of an HTTP status."""
-    said = _shortened(message)
+    """Return the error for an HTTP status."""
+    said = _shorten(message)
     if status in (401, 403):
         return ModelError("MODEL_AUTH", f"The model's provider refused the key ({status}): {said} Check {key_name}.")
-    if status == 413 or (status in (400, 422) and any(words in message.lower() for words in _TOO_LONG)):
+    if status == 413 or (status in (400, 422) and any(words in message.lower() for words in _CONTEXT_LENGTH_PHRASES)):
         return ModelError("MODEL_CONTEXT", f"The conversation is too long for the model: {said}")
-    after = _seconds(headers)
+    after = _retry_after(headers)
     if status == 429:
         return ModelError(
             "MODEL_RATE_LIMIT", f"The model's provider limits the rate: {said}", retryable=True, retry_after=after
@@ -37,39 +37,39 @@ def from_status(status: int, message: str, headers: Mapping[str, str], *, key_na
 
 
 def unreachable(address: str, *, timed_out: bool) -> ModelError:
-    """No answer, or one that broke off."""
+    """The server did not respond, or the connection failed."""
     what = "did not answer in time" if timed_out else "cannot be reached, or the connection broke"
     return ModelError("MODEL_UNAVAILABLE", f"The model at {address} {what}.", retryable=True)
 
 
-def late(address: str, what: str) -> ModelError:
-    """An answer that takes too long though something is sent."""
-    return ModelError("MODEL_UNAVAILABLE", f"The answer of the model at {address} {what}.", retryable=True)
+def response_timeout(address: str, what: str) -> ModelError:
+    """The response takes too long although the server sends something."""
+    return ModelError("MODEL_UNAVAILABLE", f"The response of the model at {address} {what}.", retryable=True)
 
 
-def broken_off() -> ModelError:
-    """A stream without the event that ends an answer: nobody knows what is missing."""
-    return ModelError("MODEL_UNAVAILABLE", "The model's answer broke off before its end.", retryable=True)
+def incomplete_response() -> ModelError:
+    """The stream ended without its final event, so the response is incomplete."""
+    return ModelError("MODEL_UNAVAILABLE", "The model's response broke off before its end.", retryable=True)
 
 
-def too_long(most: int) -> ModelError:
-    """An answer that does not end."""
-    return ModelError("MODEL_PROTOCOL", f"The model's answer has more than {most} bytes; the rest was not read.")
+def response_too_large(limit: int) -> ModelError:
+    """The response exceeds the size limit."""
+    return ModelError("MODEL_PROTOCOL", f"The model's response has more than {limit} bytes; the rest was not read.")
 
 
-def nonsense(what: str) -> ModelError:
-    """An answer that no model gives; the next one may be better."""
+def invalid_response(what: str) -> ModelError:
+    """The response is not valid. A retry may help."""
     return ModelError("MODEL_PROTOCOL", f"The model's server answered with {what}.", retryable=True)
 
 
-def missing(package: str, extra: str) -> ModelError:
+def sdk_not_installed(package: str, extra: str) -> ModelError:
     """The SDK is not installed."""
     return ModelError(
         "MODEL_BAD_REQUEST", f"The package '{package}' is not installed: pip install 'toolgate[{extra}]'."
     )
 
 
-def _seconds(headers: Mapping[str, str]) -> float | None:
+def _retry_after(headers: Mapping[str, str]) -> float | None:
     try:
         seconds = float(headers.get("retry-after", ""))
     except ValueError:
@@ -77,7 +77,7 @@ def _seconds(headers: Mapping[str, str]) -> float | None:
     return seconds if 0 <= seconds < 3600 else None
 
 
-def _shortened(message: str) -> str:
+def _shorten(message: str) -> str:
     text = " ".join(message.split())
-    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    text = text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
