@@ -59,8 +59,8 @@ class Session:
         self.workspace.close()
 
 
-def out_of_descriptors() -> Callable[[], None]:
-    """Take every descriptor; what is returned gives them back."""
+def out_of_descriptors(left: int = 0) -> Callable[[], None]:
+    """Take every descriptor but a few; what is returned gives them back."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (200, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     taken = []
     while True:
@@ -68,12 +68,74 @@ def out_of_descriptors() -> Callable[[], None]:
             taken.append(os.dup(2))
         except OSError:
             break
+    for _ in range(left):
+        os.close(taken.pop())
 
     def give_back() -> None:
         for fd in taken:
             os.close(fd)
 
     return give_back
+
+
+EVERY_CALL: list[tuple[str, dict[str, Any]]] = [
+    *CALLS,
+    ("current_time", {}),
+    ("memory_search", {"query": "x"}),
+    ("memory_append", {"content": "x"}),
+    ("todo", {"items": []}),
+    ("task", {"agent": "explore", "prompt": "x"}),
+]
+WITHOUT_A_STORE = {"memory_search", "memory_append", "task"}
+
+
+def test_every_built_in_tool_is_among_the_calls() -> None:
+    assert {name for name, _ in EVERY_CALL} == set(toolgate.builtin_registry().names())
+
+
+@pytest.mark.parametrize("call", EVERY_CALL, ids=lambda call: call[0])
+def test_a_session_that_begins_without_descriptors_says_so_and_works_afterwards(
+    arena: Arena, call: tuple[str, dict[str, Any]]
+) -> None:
+    async def session() -> tuple[tuple[str, str], int, tuple[str, str]]:
+        used = Session(arena.root)
+        give_back = out_of_descriptors()
+        failed = await used.call(*call)
+        size = os.stat(arena.root / "f.txt").st_size
+        give_back()
+        worked = await used.call(*call)
+        await used.close()
+        return failed, size, worked
+
+    failed, size, worked = run_apart(arena.uid, lambda: asyncio.run(session()))
+
+    assert failed[0] == "EXECUTION_ERROR"
+    assert "this process has too many open files" in failed[1]
+    assert "raise the limit on open files" in failed[1]
+    assert size == len(CONTENT)
+    assert "open files" not in worked[1]
+    assert worked[0] == "success" or call[0] in WITHOUT_A_STORE, worked
+
+
+@pytest.mark.parametrize("left", range(1, 11, 3))
+def test_a_shortage_at_the_first_command_does_not_decide_which_layer_confines_the_next(arena: Arena, left: int) -> None:
+    """What works on a machine is found out once per process; a failure for want of descriptors is no finding."""
+
+    async def session(left: int) -> tuple[str, str, str]:
+        used = Session(arena.root)
+        give_back = out_of_descriptors(left)
+        status, failed = await used.call(*CALLS[6])
+        give_back()
+        shell = await used.toolset.handle(toolgate.ToolCall(id="2", name="Bash", arguments=json.dumps(CALLS[6][1])))
+        await used.close()
+        return status, failed, str(shell.response.data.get("sandbox"))
+
+    usual = run_apart(arena.uid, lambda: asyncio.run(session(150)))
+    status, failed, layer = run_apart(arena.uid, lambda: asyncio.run(session(left)))
+
+    assert (usual[0], status) == ("success", "EXECUTION_ERROR")
+    assert "this process has too many open files" in failed
+    assert layer == usual[2]
 
 
 def test_without_descriptors_every_tool_says_so_and_changes_nothing(arena: Arena) -> None:

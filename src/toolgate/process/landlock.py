@@ -12,6 +12,8 @@ import struct
 from collections.abc import Iterable
 from functools import cache
 
+from toolgate.workspace.oserrors import is_shortage
+
 _READ_FILE, _READ_DIR = 4, 8
 _SYS_CREATE_RULESET, _SYS_ADD_RULE, _SYS_RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _CREATE_VERSION = 1
@@ -48,7 +50,9 @@ def is_static(program: str) -> bool:
     """Whether a 64-bit ELF program needs no loader and no libraries; False for everything else."""
     try:
         fd = os.open(program, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    except OSError as error:
+        if is_shortage(error):
+            raise
         return False
     try:
         head = os.read(fd, 4096)

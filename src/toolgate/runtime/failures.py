@@ -1,9 +1,14 @@
 """What a raised exception means, decided in one place."""
 
-from toolgate.errors import ToolError
+import errno
+import os
+
+from toolgate.errors import PolicyError, ToolError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
+
+_NO_THREAD = "can't start new thread"
 
 
 def failure_of(error: BaseException, tool_name: str, path: object = None) -> ToolResponse:
@@ -12,6 +17,9 @@ def failure_of(error: BaseException, tool_name: str, path: object = None) -> Too
         return ToolResponse.failure(
             ErrorCode.TIMEOUT, f"Tool '{tool_name}' timed out.", next_step="Try a smaller step, or a longer timeout."
         )
+    if isinstance(error, PolicyError):
+        error, path = _why_no_policy(error), "the policy file"
+    error = _as_os_error(error)
     if isinstance(error, OSError):
         from toolgate.workspace.oserrors import from_os_error
 
@@ -22,6 +30,25 @@ def failure_of(error: BaseException, tool_name: str, path: object = None) -> Too
         return ToolResponse.failure(error.code, message, data=data, next_step=str(error.next_step))
     logger("pipeline").error("tool_failed", tool_name=tool_name, error=type(error).__name__, where=_where(error))
     return internal(tool_name, f"failed unexpectedly ({type(error).__name__})")
+
+
+def _as_os_error(error: BaseException) -> BaseException:
+    """What Python raises in its own words where the operating system refuses memory or a thread."""
+    if isinstance(error, MemoryError):
+        return OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+        return OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+    return error
+
+
+def _why_no_policy(error: PolicyError) -> BaseException:
+    """What kept a policy from being read; a policy that was read and is not valid has no cause."""
+    logger("pipeline").error("policy_unusable", reason=str(error))
+    return error.__cause__ or ToolError(
+        ErrorCode.EXECUTION_ERROR,
+        "The policy is not valid, so nothing is allowed.",
+        "Tell the user to check it with 'toolgate doctor'.",
+    )
 
 
 def internal(tool_name: str, what: str) -> ToolResponse:

@@ -56,7 +56,7 @@ def project_text(workspace: Workspace) -> str | None:
     except ToolError as error:
         if error.code is ErrorCode.NOT_FOUND:
             return None
-        raise PolicyError(f"{PROJECT_POLICY} cannot be read: {error.message}") from None
+        raise PolicyError(f"{PROJECT_POLICY} cannot be read: {error.message}") from error
     if len(content) > _LARGEST:
         raise PolicyError(f"{PROJECT_POLICY} is larger than {_LARGEST} bytes")
     try:

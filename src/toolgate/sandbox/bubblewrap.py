@@ -14,6 +14,7 @@ from toolgate.sandbox.layer import Wrapper, gaps, guarantees, memory_file, socke
 from toolgate.sandbox.socket_gate import socket_gate
 from toolgate.sandbox.supervisor.seccomp import can_filter, command_filter
 from toolgate.sandbox.view import SHARED_BYTES, SMALL_BYTES, Mount, View
+from toolgate.workspace.oserrors import is_shortage
 
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
 _FIXED = ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
@@ -113,6 +114,7 @@ def find_bubblewrap(writable: tuple[str, ...] = (), setting: str | None = None) 
 
 @cache
 def _try_bubblewrap(program: str, _user: int) -> Bubblewrap | None:
+    """The layer if it works. `OSError` where the system is short of something now: that is no answer to keep."""
     shell = find_bash((), "/usr/bin:/bin")
     descriptors = _binds_descriptors(program)
     for nested in (False, True):
@@ -121,7 +123,9 @@ def _try_bubblewrap(program: str, _user: int) -> Bubblewrap | None:
         trial = [*layer.start, "--unshare-net", *view, shell, "-c", ":"]
         try:
             done = run_briefly(trial, timeout=_PATIENCE)
-        except OSError:
+        except OSError as error:
+            if is_shortage(error):
+                raise
             return None
         if done.exit_code == 0:
             return layer
@@ -132,5 +136,7 @@ def _binds_descriptors(program: str) -> bool:
     """Whether this bwrap has the options; it closes the descriptors before the command runs."""
     try:
         return b"--ro-bind-fd" in run_briefly([program, "--help"], timeout=_PATIENCE).stdout
-    except OSError:
+    except OSError as error:
+        if is_shortage(error):
+            raise
         return False

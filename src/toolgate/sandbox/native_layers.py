@@ -18,6 +18,7 @@ from toolgate.sandbox.layer import Wrapper, gaps, guarantees, memory_file, socke
 from toolgate.sandbox.socket_gate import socket_gate
 from toolgate.sandbox.supervisor.seccomp import can_filter
 from toolgate.sandbox.view import SHARED_BYTES, SMALL_BYTES, View
+from toolgate.workspace.oserrors import is_shortage
 
 _PATIENCE = 10.0
 _LEAST_LANDLOCK = 3
@@ -159,15 +160,19 @@ def probe() -> Kernel:
 
 @cache
 def _probe(_user: int) -> Kernel:
-    reader, writer = os.pipe()
-    wrapper = _call({"mode": "probe"}, writer)
+    """What works. `OSError` where the system is short of something now: that is no answer to keep."""
+    fds = list(os.pipe())
     try:
-        done = run_briefly(wrapper.argv, timeout=_PATIENCE, pass_fds=(*wrapper.fds, writer))
+        wrapper = _call({"mode": "probe"}, fds[1])
+        fds += wrapper.fds
+        done = run_briefly(wrapper.argv, timeout=_PATIENCE, pass_fds=(*wrapper.fds, fds[1]))
         return Kernel(**json.loads(done.stdout))
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError) as error:
+        if is_shortage(error):
+            raise
         return Kernel(namespaces=False, landlock=0, seccomp=False)
     finally:
-        for fd in (reader, writer, *wrapper.fds):
+        for fd in fds:
             os.close(fd)
 
 

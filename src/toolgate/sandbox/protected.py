@@ -14,6 +14,7 @@ from toolgate.sandbox.root_directory import RootDirectory
 from toolgate.sandbox.session_directory import SessionDirectory
 from toolgate.sandbox.stubs import Stubs
 from toolgate.sandbox.view import Mount
+from toolgate.workspace.oserrors import is_shortage
 from toolgate.workspace.outputs import OwnOutputs
 
 RUNTIME = ".toolgate"
@@ -196,6 +197,8 @@ class Protected:
         try:
             fd = self._root.look(relative)
         except OSError as error:
+            if is_shortage(error):
+                raise
             raise _refusal(relative, "was replaced") from error
         return Mount("ro" if kind == "ro" else "rw", target or path, path, fd)
 

@@ -7,6 +7,7 @@ import stat
 from typing import Literal
 
 from toolgate.workspace.confine import choose_opener
+from toolgate.workspace.oserrors import is_shortage
 
 Kind = Literal["absent", "file", "directory", "other"]
 _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -51,7 +52,9 @@ class RootDirectory:
         """What is there; a link on the way to it, or at its end, is `other`."""
         try:
             info = self.stat(relative)
-        except OSError:
+        except OSError as error:
+            if is_shortage(error):
+                raise
             return "other"
         if info is None:
             return "absent"
@@ -66,7 +69,9 @@ class RootDirectory:
         """The content of a regular file; None if there is none, or if it has more than `most` bytes."""
         try:
             fd = self.open(relative, os.O_RDONLY | os.O_NONBLOCK)
-        except OSError:
+        except OSError as error:
+            if is_shortage(error):
+                raise
             return None
         try:
             info = os.fstat(fd)

@@ -23,6 +23,7 @@ from toolgate.process.start import Process, start_process
 from toolgate.sandbox.supervisor.call_numbers import call_number
 from toolgate.sandbox.supervisor.kernel import LIBC, PR_SET_NO_NEW_PRIVS, prctl, syscall
 from toolgate.sandbox.supervisor.seccomp import AF_UNIX, can_filter, gate_filter
+from toolgate.workspace.oserrors import is_shortage
 
 _NEW_LISTENER, _WAIT_KILLABLE = 1 << 3, 1 << 5
 _RECEIVE, _SEND, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
@@ -44,10 +45,13 @@ class SocketGate:
         self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]] = queue.SimpleQueue()
         self._ready = threading.Event()
         self._listener = -1
+        self._shortage: OSError | None = None
         self._private: set[Identity] = set()
         self._room = threading.Semaphore(_MOST_AT_ONCE)
         threading.Thread(target=self._start_processes, name="toolgate-gate-start", daemon=True).start()
         self._ready.wait()
+        if self._shortage is not None:
+            raise self._shortage
         if self.works:
             threading.Thread(target=self._answer, name="toolgate-gate", daemon=True).start()
 
@@ -84,8 +88,9 @@ class SocketGate:
         """Body of the thread that is filtered itself; what it starts inherits the filter."""
         try:
             self._listener = _install()
-        except OSError:  # an old kernel, or somebody else already listens: `works` says so
+        except OSError as error:  # an old kernel, or somebody else already listens: `works` says so
             self._listener = -1
+            self._shortage = error if is_shortage(error) else None
         self._ready.set()
         while self.works:
             job, answer = self._jobs.get()

@@ -72,6 +72,8 @@ class ShellProcess:
         self._is_checked = False
         self.refusal = ""
         """Why the shell was ended before it got a command; empty while it was not."""
+        self.is_starved = False
+        """Whether there was no memory to take in what it printed; then it was ended."""
         self._order: bytes | None = None
         """The command, until the shell is up."""
         self._empty: asyncio.Future[None] | None = None
@@ -179,11 +181,14 @@ class ShellProcess:
     def _gulp(self, fd: int, capture: Capture) -> bool:
         try:
             chunk = os.read(fd, _GULP)
+            if chunk:
+                capture.feed(chunk)
+                return True
         except BlockingIOError:
             return False
-        if chunk:
-            capture.feed(chunk)
-            return True
+        except MemoryError:  # nobody can take in what it prints: it would wait for ever
+            self.is_starved = True
+            self.kill()
         self._loop.remove_reader(fd)
         return False
 

@@ -269,6 +269,9 @@ class ShellSession:
         if run.process.refusal:
             await self._stop(run)
             raise _not_run(run.process.refusal)
+        if run.process.is_starved:
+            await self._stop(run)
+            raise _starved()
         notes = [*self._keep_state(run, access), *await starter.ended(run.process)]
         result = self._result(run, access, timed_out=not in_time, notes=notes)
         loop = asyncio.get_running_loop()
@@ -351,6 +354,14 @@ def _memory(root: str, starter: Starter) -> StateHistory:
     lower, full = starter.environment("write"), starter.environment("full")
     first = initial(root, lower)
     return StateHistory(first, first if full == lower else initial(root, full))
+
+
+def _starved() -> ToolError:
+    return ToolError(
+        ErrorCode.EXECUTION_ERROR,
+        "There is not enough memory to take in what the command printed. It was ended, perhaps halfway.",
+        "Look at what it did, and let it print less, or into a file.",
+    )
 
 
 def _not_run(why: str) -> ToolError:

@@ -47,6 +47,26 @@ _TABLE: dict[int, tuple[ErrorCode, str, str]] = {
         "{path} would become larger than the system allows; nothing was changed.",
         "Write less.",
     ),
+    errno.EMFILE: (
+        ErrorCode.EXECUTION_ERROR,
+        "{path} could not be used: this process has too many open files.",
+        "Make the call again when others have ended. If this repeats, ask the user to raise the limit on open files.",
+    ),
+    errno.ENFILE: (
+        ErrorCode.EXECUTION_ERROR,
+        "{path} could not be used: the machine has too many open files.",
+        "Make the call again later. If this repeats, ask the user to close other programs.",
+    ),
+    errno.ENOMEM: (
+        ErrorCode.EXECUTION_ERROR,
+        "{path} could not be used: there is not enough memory.",
+        "Ask for less: a part of a file, fewer results or a narrower path.",
+    ),
+    errno.EAGAIN: (
+        ErrorCode.EXECUTION_ERROR,
+        "{path} could not be used: the system has no room for another thread or process.",
+        "Make the call again when other calls have ended. If this repeats, tell the user.",
+    ),
     errno.EROFS: (
         ErrorCode.PERMISSION_DENIED,
         "{path} is on a read-only file system.",
@@ -55,6 +75,7 @@ _TABLE: dict[int, tuple[ErrorCode, str, str]] = {
 }
 _TABLE[errno.EPERM] = _TABLE[errno.EACCES]
 
+_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 _LONGEST = 200
 
 
@@ -63,6 +84,11 @@ def quote(path: str) -> str:
     shown = path if len(path) <= _LONGEST else f"{path[:_LONGEST]}… ({len(path)} characters)"
     plain = shown.encode("utf-8", "backslashreplace").decode("utf-8")
     return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in plain) + "'"
+
+
+def is_shortage(error: BaseException) -> bool:
+    """Whether the system was only short of something: what was tried says nothing, and may work the next time."""
+    return isinstance(error, OSError) and error.errno in _SHORTAGES
 
 
 def from_os_error(error: OSError, path_as_typed: str) -> ToolError:

@@ -35,7 +35,7 @@ def read_user_file(path: Path) -> Document:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise PolicyError(
             f"{path}: cannot be read: {reason}. Make it a readable TOML file, or remove it to have no rules."
-        ) from None
+        ) from (error if isinstance(error, OSError) else None)
     return Document() if text is None else parse_policy(text, str(path))
 
 

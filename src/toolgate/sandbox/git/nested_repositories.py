@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from toolgate.sandbox.git.repository import GIT
 from toolgate.sandbox.root_directory import RootDirectory
+from toolgate.workspace.oserrors import is_shortage
 
 _RECENT = 50_000_000
 """Nanoseconds in which a second change may bear the same time stamp as the one that was seen."""
@@ -85,7 +86,9 @@ class NestedRepositories:
     def _read(self, path: str) -> _Directory | None:
         try:
             fd = self._root.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError:
+        except OSError as error:
+            if is_shortage(error):
+                raise
             return None
         try:
             changed = os.fstat(fd).st_ctime_ns

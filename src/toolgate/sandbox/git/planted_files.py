@@ -12,6 +12,7 @@ from toolgate.sandbox.git.nested_repositories import NestedRepositories
 from toolgate.sandbox.git.quarantine import set_aside
 from toolgate.sandbox.git.write_intervals import WriteIntervals
 from toolgate.sandbox.root_directory import RootDirectory
+from toolgate.workspace.oserrors import is_shortage
 
 _PATIENCE = 10.0
 _TODO = re.compile(rb"^[ \t]*(?:x|exec)[ \t]", re.MULTILINE)
@@ -76,7 +77,9 @@ class PlantedFiles:
     def _names(self, path: str) -> list[str]:
         try:
             fd = self._root.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError:
+        except OSError as error:
+            if is_shortage(error):
+                raise
             return []
         try:
             return sorted(os.listdir(fd))
@@ -133,7 +136,9 @@ class PlantedFiles:
     def _move(self, path: str) -> bool:
         try:
             parent, name = self._root.parent(path)
-        except OSError:
+        except OSError as error:
+            if is_shortage(error):
+                raise
             return False
         try:
             return set_aside(parent, name)
@@ -143,7 +148,9 @@ class PlantedFiles:
     def _stat(self, path: str) -> os.stat_result | None:
         try:
             return self._root.stat(path)
-        except OSError:
+        except OSError as error:
+            if is_shortage(error):
+                raise
             return None
 
 

@@ -8,6 +8,7 @@ import re
 from toolgate.sandbox.git.quarantine import SUFFIX, set_aside
 from toolgate.sandbox.git.repository import GIT
 from toolgate.sandbox.root_directory import RootDirectory
+from toolgate.workspace.oserrors import is_shortage
 
 _KNOWN = re.compile(
     r"(?:[A-Z_]*HEAD|index|packed-refs|objects|refs|logs|description|shallow|COMMIT_EDITMSG|TAG_EDITMSG|MERGE_[A-Z]+"
@@ -44,7 +45,9 @@ class UnexpectedFiles:
     def _names(self) -> list[str]:
         try:
             fd = self._root.open(GIT, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError:
+        except OSError as error:
+            if is_shortage(error):
+                raise
             return []
         try:
             return os.listdir(fd)

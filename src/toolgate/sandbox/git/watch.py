@@ -13,6 +13,7 @@ from toolgate.sandbox.git.planted_files import PlantedFiles
 from toolgate.sandbox.git.repository import GIT
 from toolgate.sandbox.git.unexpected_files import UnexpectedFiles
 from toolgate.sandbox.git.write_intervals import WriteIntervals
+from toolgate.workspace.oserrors import is_shortage
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
@@ -115,7 +116,9 @@ class RepositoryWatch:
     def _lock(self, kind: int) -> int | None:
         try:
             fd = self._root.open(GIT, os.O_RDONLY)
-        except OSError:
+        except OSError as error:
+            if is_shortage(error):
+                raise
             return None
         try:
             fcntl.flock(fd, kind | fcntl.LOCK_NB)

@@ -6,8 +6,7 @@ neither forks with Python code in between nor adopts anybody's orphans.
 
 import re
 from functools import cache
-from importlib import import_module
-from inspect import getsource
+from pkgutil import get_data
 
 _MODULES = ("kernel", "call_numbers", "landlock", "seccomp", "mounts", "supervise", "main")
 _FROM_US = re.compile(rf"^from {re.escape(__name__)}\.\w+ import (?:\([^)]*\)|[^(\n]*)$", re.MULTILINE)
@@ -16,5 +15,5 @@ _FROM_US = re.compile(rf"^from {re.escape(__name__)}\.\w+ import (?:\([^)]*\)|[^
 @cache
 def source() -> bytes:
     """The helper as one script."""
-    texts = (getsource(import_module(f"{__name__}.{name}")) for name in _MODULES)
+    texts = ((get_data(__name__, f"{name}.py") or b"").decode() for name in _MODULES)
     return ("\n".join(_FROM_US.sub("", text) for text in texts) + "\nmain()\n").encode()
