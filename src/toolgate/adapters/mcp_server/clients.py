@@ -14,6 +14,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from toolgate.adapters.mcp_server.roots import client_roots, narrowed
 from toolgate.adapters.mcp_server.storage import CallLog
 from toolgate.log import logger
+from toolgate.protocol.ids import uuid7
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.policy_source import policy_of
 from toolgate.runtime.registry import ToolRegistry
@@ -160,7 +161,7 @@ class Desk:
         logger("mcp").info("client_root", root=str((narrow or self.workspace).root))
 
     def _plain(self, workspace: Workspace) -> ToolContext:
-        return ToolContext(workspace=workspace, mode=self.mode, settings=self.settings)
+        return ToolContext(workspace=workspace, mode=self.mode, session_id=uuid7(), settings=self.settings)
 
 
 def _key(ctx: ServerRequestContext[Any, Any]) -> str:
