@@ -127,6 +127,8 @@ class Incoming:
         self._lines: deque[bytes | LineTooLong] = deque()
         self._arrived = asyncio.Event()
         self._listens = False
+        self._reads_soon = False
+        """Whether a file, which cannot be listened to, is about to be read."""
         self._ended = False
         answers.on_broken = self._arrived.set
 
@@ -188,7 +190,14 @@ class Incoming:
         try:
             asyncio.get_running_loop().add_reader(self._fd, self._read)
             self._listens = True
-        except PermissionError:  # a file: there is nothing to wait for
+        except PermissionError:  # a file: there is nothing to wait for, but signals have their turn
+            if not self._reads_soon:
+                self._reads_soon = True
+                asyncio.get_running_loop().call_soon(self._read_file)
+
+    def _read_file(self) -> None:
+        self._reads_soon = False
+        if not self._ended:
             self._read()
 
     def _read(self) -> None:

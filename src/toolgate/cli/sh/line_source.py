@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _HEREDOC = re.compile(r"(?<!<)<<(-?)[ \t]*(['\"]?)([A-Za-z_]\w*)\2(?!<)")
 _CHUNK = 1 << 16
+_LONGEST_LINE = 4 << 20
 AGENT_COMMANDS = ("bash", "read", "write", "edit", "todo", "task", "memory", "jobs", "tools")
 
 
@@ -106,6 +107,8 @@ class Plain:
             data = await self._read()
             self._over = not data
             self._text += self._decoder.decode(data, final=self._over)
+            if len(self._text) > _LONGEST_LINE and "\n" not in self._text:
+                raise UsageError(f"a line of stdin is longer than {_LONGEST_LINE:,} characters")
         if not self._text:
             return None
         line, _, self._text = self._text.partition("\n")
@@ -124,7 +127,8 @@ class Plain:
         ready: asyncio.Future[None] = loop.create_future()
         try:
             loop.add_reader(self._fd, lambda: None if ready.done() else ready.set_result(None))
-        except PermissionError:  # a file or /dev/null: there is nothing to wait for
+        except PermissionError:  # a file or /dev/null: there is nothing to wait for, but signals have their turn
+            await asyncio.sleep(0)
             return
         try:
             await ready
