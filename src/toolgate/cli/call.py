@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolgate.cli.guard import UsageError
 from toolgate.cli.parser import add_json, add_mode, add_root
+from toolgate.cli.stdin import read_stdin
 from toolgate.cli.style import Style
 from toolgate.cli.visible import visible
 
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Call, show, and say by the exit code how it went."""
-    arguments = _from_stdin() if args.arguments == "-" else args.arguments
+    arguments = read_stdin() if args.arguments == "-" else args.arguments
     result = asyncio.run(_call(args.name, arguments, args.mode, args.root))
     if args.json:
         sys.stdout.write(result.response.to_json() + "\n")
@@ -69,13 +69,6 @@ async def _call(name: str, arguments: str, mode: str, root: Path | None) -> "Too
         settings=settings,
     ) as toolset:
         return await toolset.handle(call)
-
-
-def _from_stdin() -> str:
-    try:
-        return sys.stdin.buffer.read().decode()
-    except UnicodeDecodeError as error:
-        raise UsageError(f"stdin is not UTF-8 (byte {error.start})") from None
 
 
 def _show(result: "ToolResult") -> None:

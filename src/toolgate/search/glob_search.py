@@ -10,6 +10,9 @@ from toolgate.search.search_root import SearchRoot, open_search_root
 from toolgate.search.walk import is_own
 from toolgate.workspace.root import Workspace
 
+_NEVER_SHOWN = (".toolgate", ".git/", ".git\0")
+"""Text that only paths have which no search shows; ripgrep is not told to leave out every `.git`."""
+
 
 class _Paths:
     """Takes in paths with a NUL behind each."""
@@ -31,7 +34,7 @@ class _Paths:
         # every path begins with './' and has a NUL behind it: as one text they are taken apart twice as fast
         text = f"\0{whole.decode('utf-8', 'surrogateescape')}\0".replace("\0./", f"\0{self._prefix}")
         paths = text[1:-1].split("\0")
-        if ".toolgate" in text:
+        if any(name in text for name in _NEVER_SHOWN):
             paths = [path for path in paths if not is_own(path)]
         elif self._pattern.covers(text, len(paths)):
             self._first.add(paths)

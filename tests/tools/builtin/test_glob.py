@@ -337,3 +337,13 @@ def test_what_is_found_is_what_pathlib_finds(
         response = asyncio.run(call(GLOB, root, ripgrep=engine, pattern=joined))
 
     assert (response.status, response.data["paths"]) == ("success", expected)
+
+
+@both_engines
+@pytest.mark.parametrize("git", ["a/b/.git/info/exclude", "a/b/.git"], ids=["directory", "file"])
+async def test_a_repository_that_lies_deep_is_not_listed(tmp_path: Path, engine: str | None, git: str) -> None:
+    plant(tmp_path, {"a/b/kept.py": "", "a/b/.gitattributes": "", git: "x\n"})
+
+    response = await call(GLOB, tmp_path, ripgrep=engine, pattern="**")
+
+    assert response.data["paths"] == ["a/b/.gitattributes", "a/b/kept.py"]

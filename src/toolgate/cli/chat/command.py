@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.cli.guard import UsageError
 from toolgate.cli.parser import add_root
+from toolgate.cli.stdin import read_stdin
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -91,12 +92,7 @@ def settings_for(args: argparse.Namespace) -> Settings:
 
 
 def _message(given: str) -> str:
-    text = given
-    if given == "-":
-        try:
-            text = sys.stdin.buffer.read().decode()
-        except UnicodeDecodeError as error:
-            raise UsageError(f"stdin is not UTF-8 (byte {error.start})") from None
+    text = read_stdin() if given == "-" else given
     if not text.strip():
         raise UsageError("the message is empty")
     return text
