@@ -2,16 +2,10 @@
 
 import pytest
 
-from toolgate import ToolDefinition, ToolResponse, ToolResult
+from toolgate import ToolDefinition, ToolResponse
 from toolgate.agent_commands import Usage, list_tools
 from toolgate.agent_commands.answer import to_bash_response, usage_response
 from toolgate.protocol.codes import ErrorCode
-
-
-def result(response: ToolResponse, output: str = "") -> ToolResult:
-    return ToolResult(
-        tool_call_id="1", is_error=response.error is not None, output=output, message=response.text, response=response
-    )
 
 
 def test_content_goes_to_stdout_and_the_tools_data_is_kept() -> None:
@@ -37,7 +31,7 @@ def test_text_goes_to_stdout_where_there_is_no_content() -> None:
 
 def test_lists_are_shown_as_the_tool_renders_them() -> None:
     response = ToolResponse.success({"items": []}, "The list has 1 items.")
-    assert to_bash_response(result(response, "The list\n[ ] a"), "todo").data["stdout"] == "The list\n[ ] a\n"
+    assert to_bash_response(response, "todo", lambda _: "The list\n[ ] a").data["stdout"] == "The list\n[ ] a\n"
 
 
 def test_a_failed_command_is_partial_with_exit_code_1() -> None:

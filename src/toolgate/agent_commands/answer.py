@@ -1,10 +1,10 @@
 """The answer of an agent command in the shape that Bash's answers have."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from toolgate.agent_commands.outcome import RoutedCall, Usage
-from toolgate.protocol.calls import ToolResult
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import Status, ToolResponse
 from toolgate.workspace.oserrors import quote
@@ -32,28 +32,29 @@ def _as_offset(start_line: re.Match[str]) -> str:
     return f"--offset {int(start_line[1]) - 1}"
 
 
-def as_typed(result: ToolResult, routed: RoutedCall, arguments: dict[str, Any]) -> ToolResult:
-    """The result with a path in its error as it was typed, not as the shell's directory made it."""
-    response, typed, path = result.response, routed.arguments.get("path"), arguments.get("path")
+def as_typed(response: ToolResponse, routed: RoutedCall, arguments: dict[str, Any]) -> ToolResponse:
+    """The response with the path in its error as it was typed, not as the shell's directory made it."""
+    typed, path = routed.arguments.get("path"), arguments.get("path")
     if response.error is None or not typed or not path or typed == path:
-        return result
+        return response
     before, after = quote(path), quote(typed)
     error = response.error.model_copy(update={"message": response.error.message.replace(before, after)})
-    changed = response.model_copy(update={"error": error, "text": response.text.replace(before, after)})
-    return result.model_copy(update={"response": changed, "message": result.message.replace(before, after)})
+    return response.model_copy(update={"error": error, "text": response.text.replace(before, after)})
 
 
-def to_bash_response(result: ToolResult | ToolResponse, command: str) -> ToolResponse:
+def to_bash_response(
+    response: ToolResponse, command: str, render: Callable[[ToolResponse], str] | None = None
+) -> ToolResponse:
     """Bash's shape of the answer to the agent command `command`: `stdout`, `stderr`, `exit_code`, `routed`.
 
-    A command that failed is `partial` with exit code 1; a denial stays an error and keeps its code.
+    A command that failed is `partial` with exit code 1; a denial stays an error and keeps its code. `render` is the
+    tool's own.
     """
-    response = result if isinstance(result, ToolResponse) else result.response
     if command == "read":
         response = response.model_copy(update={"text": _START_LINE.sub(_as_offset, response.text)})
     error = response.error
     data: dict[str, Any] = {
-        "stdout": "" if error is not None else _stdout(result, response, command),
+        "stdout": "" if error is not None else _stdout(response, command, render),
         "stderr": _stderr(response),
         "exit_code": 0 if error is None else 1,
         "truncated": response.data.get("truncated") is True,
@@ -78,12 +79,12 @@ def usage_response(usage: Usage) -> ToolResponse:
     return ToolResponse.partial({**data, "stderr": usage.text}, text)
 
 
-def _stdout(result: ToolResult | ToolResponse, response: ToolResponse, command: str) -> str:
+def _stdout(response: ToolResponse, command: str, render: Callable[[ToolResponse], str] | None) -> str:
     content = response.data.get("content")
     if isinstance(content, str):
         return content
-    if command in _SHOWN_AS_RENDERED and isinstance(result, ToolResult):
-        return _line(result.output)
+    if command in _SHOWN_AS_RENDERED and render is not None:
+        return _line(render(response))
     return _line(response.text)
 
 

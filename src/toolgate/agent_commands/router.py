@@ -16,6 +16,7 @@ from toolgate.agent_commands.bash import SYNOPSIS, help_text
 from toolgate.command.line import Line, first_word, read_line
 from toolgate.errors import ToolError
 from toolgate.protocol.calls import ToolCall, ToolResult
+from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.ids import uuid7
 
 if TYPE_CHECKING:
@@ -182,7 +183,9 @@ class CommandRouter:
     async def _call(self, routed: RoutedCall) -> CommandResult:
         arguments = from_root(routed)
         call = ToolCall(id=uuid7(), name=routed.tool_name, arguments=json.dumps(arguments))
-        return _result(as_typed(await self._dispatch(call), routed, arguments), routed.command)
+        result = await self._dispatch(call)
+        response = as_typed(result.response, routed, arguments)
+        return _shell_result(to_bash_response(response, routed.command, lambda _: result.output))
 
     async def _session_command(self, command: SessionCommand, command_line: str) -> CommandResult:
         jobs = getattr(self._session, "jobs", None)
@@ -192,7 +195,9 @@ class CommandRouter:
             except ToolError as error:
                 return _make("", f"{error.message} {error.next_step}".strip() + "\n", 1)
         arguments = json.dumps({"command": command_line})
-        return _result(await self._dispatch(ToolCall(id=uuid7(), name="Bash", arguments=arguments)), "")
+        result = await self._dispatch(ToolCall(id=uuid7(), name="Bash", arguments=arguments))
+        response = result.response
+        return _shell_result(response if "exit_code" in response.data else to_bash_response(response, ""))
 
 
 def from_root(routed: RoutedCall) -> dict[str, Any]:
@@ -203,12 +208,9 @@ def from_root(routed: RoutedCall) -> dict[str, Any]:
     return {**routed.arguments, "path": posixpath.join(routed.cwd, path)}
 
 
-def _result(result: ToolResult, command: str) -> CommandResult:
-    data = result.response.data
-    if not command and "exit_code" in data:
-        return _make(str(data.get("stdout", "")), str(data.get("stderr", "")), data["exit_code"])
-    data = to_bash_response(result, command).data
-    return _make(data["stdout"], data["stderr"], data["exit_code"])
+def _shell_result(response: ToolResponse) -> CommandResult:
+    data = response.data
+    return _make(str(data.get("stdout", "")), str(data.get("stderr", "")), data["exit_code"])
 
 
 def _usage(usage: Usage) -> CommandResult:

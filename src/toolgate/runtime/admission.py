@@ -12,13 +12,12 @@ from toolgate.runtime import denials
 from toolgate.runtime.arguments import SURELY_SMALL, ArgumentsError, parse_arguments
 from toolgate.runtime.breaker import Breaker
 from toolgate.runtime.failures import failure_of
-from toolgate.runtime.flat import given_of
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.repair import example_of, problems_of, repair_message, unknown_keys
 from toolgate.runtime.run import Entry, Run
 from toolgate.tools.context import ToolContext
 from toolgate.tools.declaration import declaration_of
-from toolgate.tools.foreign import given
+from toolgate.tools.foreign import given as foreign_params
 
 
 class Admission:
@@ -34,9 +33,8 @@ class Admission:
 
     def admit(self, run: Run) -> ToolResponse | None:
         """The refusal, or None: then the run has its entry, its arguments and its parameters."""
-        call = run.call
         try:
-            entry = run.entry = self._entries.get(call.name)
+            entry = run.entry = self._entries.get(run.name)
             if (
                 entry is None
                 or entry.passed_at != self._changes.count
@@ -47,31 +45,28 @@ class Admission:
                 if refusal is not None:
                     return refusal
                 entry = run.found
-            text: str = run.arguments
-            if entry.flat is not None and len(text) <= SURELY_SMALL:
-                try:
-                    values, _, names = entry.flat(text, strict=True)
-                    if len(names) == text.count(":"):
-                        run.values = values
-                        run.arguments = values if len(names) == len(values) else given_of(values, names)
+            given: str | dict[str, Any] = run.arguments
+            if isinstance(given, str):
+                if entry.scalars is not None and len(given) <= SURELY_SMALL:
+                    scalars = entry.scalars.read(given)
+                    if scalars is not None:
+                        run.arguments, run.values = scalars
                         return None
-                except ValidationError:
-                    pass  # the exact way has the words for it
-            arguments = run.arguments = parse_arguments(text)
-            if entry.foreign is None and (entry.keys is None or arguments.keys() <= entry.keys):
-                run.params = entry.validate(text if arguments else "{}", strict=True)
+                run.arguments = parse_arguments(given)
+            if entry.foreign is None and (entry.keys is None or run.arguments.keys() <= entry.keys):
+                run.params = entry.read(given if run.arguments else "{}")
                 return None
-            return _doubtful(run, entry)
+            return _doubtful(run, entry, given)
         except (ArgumentsError, ValidationError) as error:
             return _unreadable(run, run.found, error)
         except Exception as error:  # noqa: BLE001 - a parameter model may raise anything; it is a part of the tool
-            return run.refuse("arguments", failure_of(error, call.name))
+            return run.refuse("arguments", failure_of(error, run.name))
 
     def _look_up(self, run: Run) -> ToolResponse | None:
         """Resolve and the gates; that a tool passed is remembered until something moves that it depends on."""
-        entry = run.entry = self.resolve(run.call.name)
+        entry = run.entry = self.resolve(run.name)
         if entry is None:
-            return run.refuse("resolve", denials.unknown_tool(run.call.name, self.available()))
+            return run.refuse("resolve", denials.unknown_tool(run.name, self.available()))
         entry.passed_at = -1
         refusal = self.gates(run, entry)
         if refusal is None and self._steady and not entry.rests:
@@ -84,7 +79,7 @@ class Admission:
         if not self._allows(entry):
             denial = denials.denied(
                 name,
-                run.call.id,
+                run.call_id,
                 self._context.mode,
                 self._registry.get_effective_modes(name),
                 coding_enabled=self._context.settings.session.coding_enabled,
@@ -130,13 +125,13 @@ class Admission:
         return entry.ungated or self._registry.check_mode(entry.name, self._context.mode)
 
 
-def _doubtful(run: Run, entry: Entry) -> ToolResponse | None:
+def _doubtful(run: Run, entry: Entry, given: str | dict[str, Any]) -> ToolResponse | None:
     """What is wrong with the arguments of a foreign tool, or with keys that the parameter model itself would take."""
-    problems = _problems(run, entry)
+    problems = _problems(run, entry, given)
     if problems:
         return _invalid(run, entry, problems)
     if entry.prepares:
-        run.params = given(run.arguments)
+        run.params = foreign_params(run.arguments)
     return None
 
 
@@ -149,7 +144,7 @@ def _unreadable(run: Run, entry: Entry, error: ArgumentsError | ValidationError)
 
 
 def _invalid(run: Run, entry: Entry, problems: dict[str, str]) -> ToolResponse:
-    name = run.call.name
+    name = run.name
     if entry.example is None:
         entry.example = example_of(entry.parameters)
     run.extras = {"failureCategory": "invalid_usage", "toolName": name}
@@ -157,7 +152,7 @@ def _invalid(run: Run, entry: Entry, problems: dict[str, str]) -> ToolResponse:
     return run.refuse("arguments", ToolResponse.failure(ErrorCode.INVALID_PARAM, message))
 
 
-def _problems(run: Run, entry: Entry) -> dict[str, str]:
+def _problems(run: Run, entry: Entry, given: str | dict[str, Any]) -> dict[str, str]:
     """Every offending key of a foreign tool's arguments, or of a native one that has unknown ones."""
     arguments: dict[str, Any] = run.arguments
     problems: dict[str, str] = {}
@@ -169,7 +164,7 @@ def _problems(run: Run, entry: Entry) -> dict[str, str]:
     assert entry.keys is not None
     problems = unknown_keys(sorted(arguments.keys() - entry.keys), entry.parameters)
     try:
-        entry.validate(run.call.arguments, strict=True)
+        entry.read(given)
     except ValidationError as error:
         problems |= problems_of(error, entry.parameters)
     return problems

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import inspect
-import types
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.codes import ErrorCode
@@ -35,7 +34,8 @@ def invoker(tool: Tool[Any], declaration: Declaration) -> Invoke:
         function = tool.function
 
         def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
-            return function(**run.params.__dict__)  # type: ignore[no-any-return]  # what a coroutine function returns
+            values = run.values
+            return function(**(run.params.__dict__ if values is None else values))  # type: ignore[no-any-return]  # what a coroutine function returns
     elif isinstance(tool, FunctionTool) and tool.blocks and type(tool).execute is FunctionTool.execute:
 
         def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
@@ -45,7 +45,7 @@ def invoker(tool: Tool[Any], declaration: Declaration) -> Invoke:
     elif declaration.needs:
 
         def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
-            return tool.execute(run.params, run.context.derive(call_id=run.call.id))
+            return tool.execute(run.params, run.context.derive(call_id=run.call_id))
     else:
 
         def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
@@ -61,29 +61,6 @@ def responder(tool: Tool[Any], name: str) -> Callable[[Any], ToolResponse]:
     if isinstance(tool, FunctionTool):
         return lambda value: result_in_envelope(value, tool.said)
     return lambda value: internal(name, f"returned {type(value).__name__} instead of a ToolResponse")
-
-
-@types.coroutine
-def begun(work: Coroutine[Any, Any, Any], waited: Any) -> Generator[Any, None, Any]:
-    """Go on with work whose first step has been taken and that waits for something."""
-    while True:
-        try:
-            yield waited
-        except GeneratorExit:
-            work.close()
-            raise
-        except BaseException as error:  # noqa: BLE001 - what it waits for has failed: its own to handle
-            try:
-                waited = work.throw(error)
-            except StopIteration as stop:
-                return stop.value
-        else:
-            return (yield from work)
-
-
-async def awaited(work: Awaitable[Any]) -> Any:
-    """Any awaitable as a coroutine."""
-    return await work
 
 
 def _foreign(tool: ForeignTool) -> Invoke:

@@ -72,6 +72,6 @@ class OutputLimits:
         keep, keep_data = (run.declaration.keep, run.declaration.keep_data) if run.entry is not None else ("head", ())
 
         def cut(stop: Stop) -> tuple[ToolResponse, str]:
-            return truncator.cut(run.call.name, keep, response, output, stop, keep_data=keep_data)
+            return truncator.cut(run.name, keep, response, output, stop, keep_data=keep_data)
 
         return await in_thread(cut)

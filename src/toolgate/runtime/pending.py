@@ -18,8 +18,8 @@ from toolgate.runtime.relay import needs_relay, relayed
 class Work(Protocol):
     """What a pending result drives."""
 
-    def run(self, call: ToolCall, pending: PendingResult) -> ToolResult | Coroutine[Any, Any, ToolResult]:
-        """Handle the call, or return what is left to do if it waits; MUST let `CancelledError` through."""
+    def run(self, call: ToolCall, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
+        """Handle the call. MUST let `CancelledError` through."""
         ...
 
     def cancelled(self, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
@@ -131,9 +131,7 @@ class PendingResult:
         if not self._cancelled:
             try:
                 work = self._work.run(self.call, self)
-                if not isinstance(work, ToolResult):
-                    return work, work.send(None)
-                self._result = work  # nobody can have begun to wait for it
+                return work, work.send(None)
             except StopIteration as stop:
                 self._result = stop.value
             except CancelledError:  # raised by the tool: nobody was cancelled

@@ -65,7 +65,7 @@ async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
     request = ApprovalRequest(
         id=uuid7(),
         tool_name=name,
-        call_id=run.call.id,
+        call_id=run.call_id,
         session_id=run.context.session_id,
         agent=run.context.agent,
         summary=_shown(run, plan.summary),

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Coroutine
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.codes import ErrorCode
-from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.jsontext import encode
+from toolgate.protocol.completion import NEVER_VALIDATED
+from toolgate.protocol.envelope import ToolResponse, is_sound
 from toolgate.protocol.plan import Plan
 from toolgate.protocol.record import Decision
 from toolgate.runtime import denials
@@ -23,7 +23,7 @@ from toolgate.runtime.admission import Admission
 from toolgate.runtime.breaker import Breaker
 from toolgate.runtime.executor import Executor
 from toolgate.runtime.failures import failure_of, internal
-from toolgate.runtime.finish import rendered, result_of
+from toolgate.runtime.finish import extras_of, plain_result, rendered, result_of
 from toolgate.runtime.limits import OutputLimits
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.permission import authorise, weigh
@@ -31,7 +31,7 @@ from toolgate.runtime.policy_source import check_policy, policy_of
 from toolgate.runtime.recording import Recording
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.run import Entry, Run
-from toolgate.runtime.tracing import traced
+from toolgate.runtime.tracing import tracing_of
 from toolgate.runtime.unfinished import cut_short, unfinished_of
 from toolgate.text.masking import OnOutput, masked_output
 from toolgate.tools.base import Reroute
@@ -55,65 +55,58 @@ class Pipeline:
         self._recording = None
         if context.recorder is not None:
             self._recording = Recording(context.recorder, context.session_id, self._limits.secrets)
-        plain = 0 if self._limits.secrets else self._limits.surely_fits
-        self._executor = Executor(context, self._breaker, self._recording, plain)
-        if (with_spans := traced(self.run, context.session_id)) is not None:
-            vars(self)["run"] = with_spans  # in place of the method, so that without a tracer nothing is asked a call
+        self._executor = Executor(context, self._breaker, self._recording)
+        self._plain = 0 if self._limits.secrets or self._recording is not None else self._limits.surely_fits
+        """The plain value of a function needs nothing but its envelope if it has at most so many characters."""
+        self._tracing = tracing_of(context.session_id)
 
     @functools.cached_property
     def _policy(self) -> Policy:
         return policy_of(self._context)
 
-    def run(self, call: ToolCall, pending: PendingResult) -> ToolResult | Coroutine[Any, Any, ToolResult]:
-        """Handle one call; raises nothing but cancellation. What waits for nothing is over when this returns."""
-        run = pending.state = Run(call, self._context, pending.started_at)
+    def run(self, call: ToolCall, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
+        """Handle one call. Raises nothing but cancellation."""
+        work = self._run(call, pending)
+        return work if self._tracing is None else self._tracing.traced(call, work)
+
+    async def _run(self, call: ToolCall, pending: PendingResult) -> ToolResult:
+        run = pending.state = Run(call.id, call.name, call.arguments, self._context, pending.started_at)
         response = self._admission.admit(run)
-        entry = run.entry
         if response is None and self._workspace is not None and self._workspace.closed:
             response = denials.closed()
         elif response is None and self._unfinished:
             response = self._unfinished.refusal(run)
-        if response is not None:
-            return self._ended(run, response)
-        assert entry is not None
-        if (
-            not entry.direct
-            or self._recording is not None
-            or not self._breaker.quiet
-            or self._policy.concerns(entry.name)
-        ):
-            return self._handle(run, entry, pending)
-        answer = self._executor.attempt(run, entry, pending)
-        if isinstance(answer, ToolResult):
-            return answer
-        return self._ended(run, answer) if isinstance(answer, ToolResponse) else self._go_on(run, answer)
-
-    async def _handle(self, run: Run, entry: Entry, pending: PendingResult) -> ToolResult:
-        """A call that something may have to be looked up, asked or recorded for."""
-        response = None
-        if entry.reroutes:
-            response = await self._route(run, entry, pending)
-        if response is None and (entry.careful or self._policy.concerns(run.call.name)):
-            response = await self._permit(run, entry)
         if response is None:
-            response = await self._executor.execute(run, entry, pending)
+            entry = run.entry
+            assert entry is not None
+            if entry.reroutes:
+                response = await self._route(run, entry, pending)
+            if response is None and (entry.careful or self._policy.concerns(entry.name)):
+                response = await self._permit(run, entry)
+            if response is None:
+                value = await self._executor.execute(run, entry, pending)
+                if entry.said is not None and self._plain and not isinstance(value, ToolResponse) and not run.began:
+                    result = plain_result(run, entry.said, value, self._plain)
+                    if result is not None:
+                        return result
+                response = entry.response_of(value)
         return await self._end(run, response)
 
-    async def _go_on(self, run: Run, work: Awaitable[ToolResponse]) -> ToolResult:
-        return await self._end(run, await work)
-
-    def _ended(self, run: Run, response: ToolResponse) -> ToolResult | Coroutine[Any, Any, ToolResult]:
-        """The result, or what has to be written first."""
-        response, output = self._rendered(run, response)
-        if response.error is not None or run.began:
-            self._tell_breaker(run, response)
-        if len(output) > self._limits.surely_fits or self._recording is not None:
-            return self._cut_and_record(run, response, output)
-        return result_of(run, response, output)
-
     async def _end(self, run: Run, response: ToolResponse) -> ToolResult:
-        ended = self._ended(run, response)
-        return ended if isinstance(ended, ToolResult) else await ended
+        """Complete, render, mask, cut and record: the same for every call."""
+        if "truncation" in response.data or "full_output" in response.data:
+            response = self._limits.owned(response)
+        response, output = rendered(run, response)
+        if self._limits.secrets:
+            response, output = self._limits.masked(response, output)
+        ran = run.inner or run
+        if response.error is not None or ran.began:
+            self._tell_breaker(ran, response)
+        if len(output) > self._limits.surely_fits:
+            response, output = await self._limits.cut(run, response, output)
+        if self._recording is not None:
+            await self._recording.finish(ran, response)
+        return result_of(run, response, output)
 
     async def cancelled(self, pending: PendingResult) -> ToolResult:
         """The result of a call that was taken back."""
@@ -136,20 +129,21 @@ class Pipeline:
         return await self._given_up(pending, failure_of(error, pending.call.name))
 
     async def _given_up(self, pending: PendingResult, response: ToolResponse) -> ToolResult:
-        run = pending.state or Run(pending.call, self._context, pending.started_at or perf_counter())
+        call, started = pending.call, pending.started_at or perf_counter()
+        run = pending.state or Run(call.id, call.name, call.arguments, self._context, started)
         run.read_quietly()
         return await self._end(run, response)
 
     async def explain(self, call: ToolCall) -> Decision:
         """What would be decided about a call, executing and asking nothing."""
-        run = Run(call, self._context, perf_counter())
+        run = Run(call.id, call.name, call.arguments, self._context, perf_counter())
         refusal = self._admission.admit(run)
-        if refusal is None:
-            found = self._stands_for(run)
-            if isinstance(found, ToolResponse):
-                refusal = found
-            elif found is not None:
-                run = found[1]
+        if refusal is None and run.found.reroutes:
+            routed = self._rerouted(run)
+            if isinstance(routed, ToolResponse):
+                refusal = routed
+            elif routed is not None:
+                run = self._inner(run, routed)
                 refusal = self._admission.admit(run)
         refusal = refusal or await self._prepare(run)
         if refusal is None:
@@ -169,40 +163,40 @@ class Pipeline:
 
     async def _route(self, run: Run, entry: Entry, pending: PendingResult) -> ToolResponse | None:
         """Handle the call that this one stands for, if it does: same id, every gate, one permission, one record."""
-        found = self._stands_for(run)
-        if found is None or isinstance(found, ToolResponse):
-            return found
-        routed, inner = found
-        run.inner = inner
+        routed = self._rerouted(run)
+        if routed is None or isinstance(routed, ToolResponse):
+            return routed
+        inner = run.inner = self._inner(run, routed)
+        run.answer = routed.answer
         response = self._admission.admit(inner)
         if response is None:
-            assert inner.entry is not None
-            response = await self._permit(inner, inner.entry)
-            if response is None and (response := self._admission.gates_again(run, entry)) is not None:
-                inner.refused = run.refused
-            if response is None:
-                response = await self._executor.execute(inner, inner.entry, pending)
-        result = result_of(inner, *self._rendered(inner, response))
-        self._tell_breaker(inner, result.response)
-        run.extras = result.extras
-        return routed.answer(result)
-
-    def _stands_for(self, run: Run) -> tuple[Reroute, Run] | ToolResponse | None:
-        """The call that this one stands for; None if it stands for itself."""
-        tool = run.tool
+            response = await self._permit(inner, inner.found)
+        if response is None and (response := self._admission.gates_again(run, entry)) is not None:
+            inner.refused = run.refused
+        if response is None:
+            response = inner.found.response_of(await self._executor.execute(inner, inner.found, pending))
+        if not is_sound(response):
+            response = internal(inner.name, NEVER_VALIDATED)
+        run.extras = extras_of(inner, response)
         try:
-            routed = tool.reroute(run.params, run.context) if run.entry is not None and run.entry.reroutes else None
+            return routed.answer(self._limits.owned(response), inner.tool.render if inner.entry is not None else str)
+        except Exception as error:  # noqa: BLE001 - the answer is made with the tool's own `render`
+            return routed.answer(failure_of(error, inner.name), str)
+
+    def _rerouted(self, run: Run) -> Reroute | ToolResponse | None:
+        """The call that this one stands for; None if it stands for itself."""
+        try:
+            return run.tool.reroute(run.params, run.context)
         except Exception as error:  # noqa: BLE001 - whatever a tool does, the runtime lives and the call is answered
-            return run.refuse("prepare", failure_of(error, run.found.name))
-        if routed is None:
-            return None
-        call = ToolCall(id=run.call.id, name=routed.tool_name, arguments=encode(routed.arguments))
-        return routed, Run(call, self._context, run.started)
+            return run.refuse("prepare", failure_of(error, run.name))
+
+    def _inner(self, run: Run, routed: Reroute) -> Run:
+        return Run(run.call_id, routed.tool_name, routed.arguments, self._context, run.started)
 
     def _tell_breaker(self, run: Run, response: ToolResponse) -> None:
         broken = run.is_broken(response)
         if run.began or run.executed or broken:
-            self._breaker.end(run.call.name, broken=broken)
+            self._breaker.end(run.name, broken=broken)
 
     async def _permit(self, run: Run, entry: Entry) -> ToolResponse | None:
         """Plan, decide, ask, and look at the gates again: a person may have thought for a long time."""
@@ -220,7 +214,7 @@ class Pipeline:
     async def _prepare(self, run: Run) -> ToolResponse | None:
         if not run.prepares:
             return None
-        run.context = run.context.derive(call_id=run.call.id, visible_tools=self.visible, on_output=self._on_output())
+        run.context = run.context.derive(call_id=run.call_id, visible_tools=self.visible, on_output=self._on_output())
         try:
             plan: object = await run.tool.prepare(run.params, run.context)
         except (asyncio.CancelledError, GeneratorExit):
@@ -238,16 +232,3 @@ class Pipeline:
         """Whoever is told what a command prints, told it without secrets."""
         shows, secrets = self._context.on_output, self._limits.secrets
         return masked_output(shows, secrets) if shows is not None and secrets else shows
-
-    def _rendered(self, run: Run, response: ToolResponse) -> tuple[ToolResponse, str]:
-        if "truncation" in response.data or "full_output" in response.data:
-            response = self._limits.owned(response)
-        response, output = rendered(run, response)
-        return self._limits.masked(response, output) if self._limits.secrets else (response, output)
-
-    async def _cut_and_record(self, run: Run, response: ToolResponse, output: str) -> ToolResult:
-        if len(output) > self._limits.surely_fits:
-            response, output = await self._limits.cut(run, response, output)
-        if self._recording is not None:
-            await self._recording.finish(run.inner or run, response)
-        return result_of(run, response, output)

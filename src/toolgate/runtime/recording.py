@@ -54,6 +54,6 @@ class Recording:
         if self._secrets:
             payload = mask(payload, self._secrets)
         record = CallRecord(
-            kind=kind, session_id=self._session_id, call_id=run.call.id, tool_name=run.call.name, payload=payload
+            kind=kind, session_id=self._session_id, call_id=run.call_id, tool_name=run.name, payload=payload
         )
         await self._recorder.record(record)

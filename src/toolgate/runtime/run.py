@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel
 
-from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolMode
@@ -17,8 +16,8 @@ from toolgate.protocol.plan import Plan
 from toolgate.protocol.record import Decision, Gate
 from toolgate.runtime.arguments import ArgumentsError, parse_arguments
 from toolgate.runtime.execution import invoker, responder
-from toolgate.runtime.flat import flat_validator
-from toolgate.tools.base import Tool
+from toolgate.runtime.scalar_arguments import scalar_arguments
+from toolgate.tools.base import Answer, Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.declaration import Declaration
 from toolgate.tools.foreign import ForeignTool
@@ -48,30 +47,41 @@ class Entry:
         self.writes = not declaration.read_only and declaration.exclusive
         self.invoke = invoker(tool, declaration)
         self.respond = responder(tool, self.name)
+        self.scalars = scalar_arguments(tool, declaration)
         self.said = tool.said if self.plain_render and isinstance(tool, FunctionTool) else None
-        """The text of the envelope of a plain value, where such a value is an answer."""
-        self.flat = flat_validator(tool, declaration)
-        self.function: Any = tool.function if self.flat is not None and isinstance(tool, FunctionTool) else None
-        """What is called with the values that `flat` reads."""
+        """The text of the envelope around a plain value that a function returns."""
         self.passed_at = -1
         """The registry's count of changes when the tool last passed the mode gate; -1: it has to be asked."""
         self.passed_in: ToolMode | None = None
         """The mode that this was about."""
         self.example: str | None = None
         """Arguments that fit, once someone needed to see them."""
-        self.validate: Any = None
         self.keys: frozenset[str] | None = None
         """The only keys there are, where the parameter model itself would take others."""
         params = declaration.params
-        if params is not None:
-            self.validate = params.__pydantic_validator__.validate_json
-            if params.model_config.get("extra") not in ("allow", "forbid"):
-                self.keys = _keys(params, self.parameters)
+        if params is not None and params.model_config.get("extra") not in ("allow", "forbid"):
+            self.keys = _keys(params, self.parameters)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """JSON Schema of the arguments."""
         return self.declaration.definition.parameters
+
+    def response_of(self, value: object) -> ToolResponse:
+        """The envelope of what the tool returned."""
+        return value if isinstance(value, ToolResponse) else self.respond(value)
+
+    def read(self, arguments: str | dict[str, Any]) -> BaseModel:
+        """The parameters of a call: from the JSON of a model, or from the values of an agent command.
+
+        JSON is read strictly. The values of an agent command are not: a parameter may be a `Path` where the command
+        has a text.
+        """
+        params = self.declaration.params
+        assert params is not None
+        if isinstance(arguments, str):
+            return params.model_validate_json(arguments, strict=True)
+        return params.model_validate(arguments)
 
 
 def _keys(params: type[BaseModel], schema: dict[str, Any]) -> frozenset[str]:
@@ -100,6 +110,8 @@ class Run:
     """The breaker let it run and waits to hear of it."""
     inner: Run | None = None
     """The call that this one stands for."""
+    answer: Answer | None = None
+    """Makes the answer of this call out of the answer of `inner`."""
     executed = False
     still_running: Callable[[], bool] | None = None
     """Whether what the tool has begun goes on; None where only the tool itself knows."""
@@ -107,17 +119,20 @@ class Run:
     """The call is answered, and nobody knows what it has done: its tool could not be stopped."""
     extras: dict[str, Any] | None = None
 
-    def __init__(self, call: ToolCall, context: ToolContext, started: float) -> None:
-        self.call = call
+    def __init__(
+        self, call_id: str, name: str, arguments: str | dict[str, Any], context: ToolContext, started: float
+    ) -> None:
+        self.call_id = call_id
+        self.name = name
         self.context = context
         self.started = started
-        self.arguments: Any = call.arguments
+        self.arguments: Any = arguments
         """The parsed object, or the string where it does not parse."""
 
     @cached_property
     def params(self) -> Any:
         """The parameters as their model; None if they were not read."""
-        return None if self.values is None else self.found.validate(self.call.arguments, strict=True)
+        return None if self.values is None else self.found.read(self.arguments)
 
     @property
     def found(self) -> Entry:
@@ -149,9 +164,9 @@ class Run:
 
     def read_quietly(self) -> None:
         """Have the arguments as an object, if they are one, for a call that ends before they were needed."""
-        if self.arguments is self.call.arguments:
+        if isinstance(self.arguments, str):
             with contextlib.suppress(ArgumentsError):
-                self.arguments = parse_arguments(self.call.arguments)
+                self.arguments = parse_arguments(self.arguments)
 
     def refuse(self, gate: Gate, response: ToolResponse) -> ToolResponse:
         """Note which gate refused; the response is handed back."""

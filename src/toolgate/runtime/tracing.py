@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolgate.protocol.calls import ToolCall, ToolResult
-    from toolgate.runtime.pending import PendingResult
-
-Run = Callable[["ToolCall", "PendingResult"], "ToolResult | Coroutine[Any, Any, ToolResult]"]
 
 
 def tracer() -> Any:
@@ -23,31 +20,35 @@ def tracer() -> Any:
     return trace.get_tracer("toolgate")
 
 
-def traced(run: Run, session_id: str | None) -> Run | None:
-    """A pipeline's `run`, with a span for every call; None where there is no tracer."""
-    found = tracer()
-    if found is None:
-        return None
+class CallTracing:
+    """Makes one span per call."""
 
-    async def run_traced(call: ToolCall, pending: PendingResult) -> ToolResult:
+    def __init__(self, tracer: Any, session_id: str | None) -> None:
+        self._tracer = tracer
+        self._session = {} if session_id is None else {"gen_ai.conversation.id": session_id}
+
+    async def traced(self, call: ToolCall, work: Awaitable[ToolResult]) -> ToolResult:
+        """Do the work of one call within its span."""
         attributes = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": call.name,
             "gen_ai.tool.type": "function",
             "gen_ai.tool.call.id": call.id,
-            **({} if session_id is None else {"gen_ai.conversation.id": session_id}),
+            **self._session,
         }
-        with found.start_as_current_span(
-            f"execute_tool {call.name}", attributes=attributes, record_exception=False
-        ) as span:
-            work = run(call, pending)
-            result = await work if isinstance(work, Coroutine) else work
+        name = f"execute_tool {call.name}"
+        with self._tracer.start_as_current_span(name, attributes=attributes, record_exception=False) as span:
+            result = await work
             span.set_attribute("toolgate.status", result.response.status.value)
             if result.response.error is not None:
                 _failed(span, result.response.error.code.value)
             return result
 
-    return run_traced
+
+def tracing_of(session_id: str | None) -> CallTracing | None:
+    """What makes the spans of a session's calls; None if the application has configured no tracer."""
+    found = tracer()
+    return None if found is None else CallTracing(found, session_id)
 
 
 class Span:

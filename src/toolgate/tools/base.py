@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 
 from pydantic import BaseModel
 
-from toolgate.protocol.calls import ToolDefinition, ToolResult
+from toolgate.protocol.calls import ToolDefinition
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan
@@ -39,13 +39,16 @@ class CallableTool(Protocol):
         ...
 
 
+Answer = Callable[[ToolResponse, Callable[[ToolResponse], str]], ToolResponse]
+"""Makes the answer of a call out of the response of the call that it stands for and that tool's `render`."""
+
+
 class Reroute(NamedTuple):
     """Another call that a call stands for."""
 
     tool_name: str
     arguments: dict[str, Any]
-    answer: Callable[[ToolResult], ToolResponse]
-    """Makes the answer of the call that was made out of the answer to the one that it stands for."""
+    answer: Answer
 
 
 class Tool(ABC, Generic[P]):

@@ -28,8 +28,9 @@ from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolgate.agent_commands import Native, RoutedCall
-    from toolgate.protocol.calls import ToolResult
 
 
 class BashParams(BaseModel):
@@ -141,8 +142,8 @@ def _rerouted(routed: RoutedCall, cwd: str) -> Reroute:
     from toolgate.agent_commands.answer import as_typed, to_bash_response
     from toolgate.agent_commands.router import from_root
 
-    def answer(result: ToolResult) -> ToolResponse:
-        response = to_bash_response(as_typed(result, routed, arguments), routed.command)
+    def answer(response: ToolResponse, render: Callable[[ToolResponse], str]) -> ToolResponse:
+        response = to_bash_response(as_typed(response, routed, arguments), routed.command, render)
         return response.model_copy(update={"context": {**response.context, "cwd": shown_directory(cwd)}})
 
     arguments = from_root(routed)

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 import toolgate
 from tests.kit import BOTH, call, code_of, toolset_of
 from toolgate import ToolResult, Workspace
-from toolgate.runtime.flat import flat_validator
+from toolgate.runtime.scalar_arguments import scalar_arguments
 from toolgate.tools.declaration import declaration_of
 
 
@@ -74,7 +74,7 @@ def test_which_functions_are_read_so() -> None:
         """Block."""
 
     tools = (probe, described, bounded, changed, nested, hurried, renamed, threaded, exact)
-    assert [tool for tool in tools if flat_validator(tool, declaration_of(tool)) is not None] == [probe, described]
+    assert [tool for tool in tools if scalar_arguments(tool, declaration_of(tool)) is not None] == [probe, described]
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_which_functions_are_read_so() -> None:
     ],
 )
 async def test_what_is_wrong_is_refused_as_everywhere(arguments: str) -> None:
-    flat, other = await answer(arguments), await answer(arguments, exact)
-    assert code_of(flat) == "INVALID_PARAM"
-    assert seen(flat) == seen(other)
+    single, ordinary = await answer(arguments), await answer(arguments, exact)
+    assert code_of(single) == "INVALID_PARAM"
+    assert seen(single) == seen(ordinary)
 
 
 @pytest.mark.parametrize("arguments", ["", "  ", "{}", "null", '{"a": 1}'])
@@ -126,8 +126,8 @@ VALUES: st.SearchStrategy[Any] = (
 @given(st.lists(st.tuples(KEYS, VALUES), max_size=4), st.booleans())
 async def test_both_ways_say_the_same(pairs: list[tuple[str, Any]], ascii_only: bool) -> None:
     text = ", ".join(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=ascii_only)}" for key, value in pairs)
-    flat, other = await answer(f"{{{text}}}"), await answer(f"{{{text}}}", exact)
-    assert seen(flat) == seen(other)
+    single, ordinary = await answer(f"{{{text}}}"), await answer(f"{{{text}}}", exact)
+    assert seen(single) == seen(ordinary)
 
 
 async def test_a_rule_sees_the_values_of_arguments_that_were_left_out(tmp_path: Path) -> None:

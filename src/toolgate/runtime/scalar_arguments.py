@@ -1,10 +1,11 @@
-"""Arguments that are one level of strings, whole numbers and booleans: read and validated in a single pass."""
+"""Arguments that are strings, whole numbers and booleans: read and validated in a single pass."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, PydanticUndefined, SchemaValidator, core_schema
 
@@ -21,17 +22,31 @@ _SCHEMAS: dict[Any, CoreSchema] = {
 Validate = Callable[..., tuple[dict[str, Any], None, set[str]]]
 
 
-def given_of(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
-    """What the call gave of the values that the function gets."""
-    return {name: value for name, value in values.items() if name in names}
+class ScalarArguments:
+    """Reads and validates the arguments of one function in a single pass."""
+
+    def __init__(self, validate: Validate) -> None:
+        self._validate = validate
+
+    def read(self, text: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """The arguments as the call gives them and with the defaults; None if anything is unusual about them.
+
+        The single pass does not see a key that stands twice. Every key brings a colon, so unless there are exactly as
+        many colons as names, the caller has to read the text in the ordinary way. That also finds the words for
+        whatever is wrong. (Measured: without the single pass a call costs one floor more of `bench_dispatch`.)
+        """
+        try:
+            values, _, names = self._validate(text, strict=True)
+        except ValidationError:
+            return None
+        if len(names) != text.count(":"):
+            return None
+        given = values if len(names) == len(values) else {name: values[name] for name in values if name in names}
+        return given, values
 
 
-def flat_validator(tool: object, declaration: Declaration) -> Validate | None:
-    """What reads the arguments of a function whose parameters are all of these types and nothing more; else None.
-
-    It returns the values by name, nothing, and the names that were given, or raises a `ValidationError`. A key that
-    stands twice it does not see: every key brings a colon, so there must be as many colons as names.
-    """
+def scalar_arguments(tool: object, declaration: Declaration) -> ScalarArguments | None:
+    """For a plain async function whose parameters are all strings, whole numbers or booleans; else None."""
     params = declaration.params
     if type(tool) is not FunctionTool or not tool.is_plain or declaration.timeout is not None or params is None:
         return None
@@ -41,8 +56,7 @@ def flat_validator(tool: object, declaration: Declaration) -> Validate | None:
         return None
     fields = {name: core_schema.model_field(schema) for name, schema in known.items()}
     validator = SchemaValidator(core_schema.model_fields_schema(fields, extra_behavior="forbid"))
-    validate: Validate = validator.validate_json
-    return validate
+    return ScalarArguments(validator.validate_json)
 
 
 def _schema(field: FieldInfo) -> CoreSchema | None:

@@ -1,0 +1,59 @@
+"""An envelope as it leaves the runtime: with every field filled in, and certain to be valid JSON and Unicode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolgate.protocol.envelope import ErrorInfo, ToolResponse, is_sound
+from toolgate.protocol.fast import trusted
+from toolgate.protocol.jsontext import encode, is_unicode, scrub
+
+NEVER_VALIDATED = "returned an envelope that was never validated and contradicts itself"
+
+
+class UnusableResponseError(Exception):
+    """The envelope cannot be sent; the text says what the tool did wrong, after the tool's name."""
+
+
+def complete(
+    response: ToolResponse, *, arguments: Any, milliseconds: float, data_is_shown: bool
+) -> tuple[ToolResponse, str]:
+    """The envelope with `time_ms`, `cwd` and `params_input`, and its data as JSON.
+
+    Unless `data_is_shown`, the JSON only proves that the data can be written: plain texts in it are left out.
+    """
+    if not is_sound(response):
+        raise UnusableResponseError(NEVER_VALIDATED)
+    fields = response.__dict__
+    data, stats, context = fields["data"], fields["stats"], fields["context"]
+    try:
+        data_text = encode(data if data_is_shown else _without_plain_texts(data)) if data else ""
+        beside = encode([stats, context]) if stats or context else ""
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UnusableResponseError(f"returned what JSON cannot say ({type(error).__name__})") from None
+    completed = trusted(
+        ToolResponse,
+        {
+            **fields,
+            "stats": {**stats, "time_ms": milliseconds},
+            "context": {"cwd": ".", **context, "params_input": arguments},
+        },
+    )
+    texts = [data_text, beside, fields["text"], arguments if type(arguments) is str else ""]
+    if fields["error"] is not None:
+        texts.append(fields["error"].message)
+    if all(text.isascii() or is_unicode(text) for text in texts):
+        return completed, data_text
+    return _scrubbed(completed), scrub(data_text)
+
+
+def _without_plain_texts(data: dict[str, Any]) -> dict[str, Any]:
+    return {key: "" if type(item) is str and item.isascii() else item for key, item in data.items()}
+
+
+def _scrubbed(response: ToolResponse) -> ToolResponse:
+    fields = {name: scrub(value) for name, value in response.__dict__.items() if name not in ("status", "error")}
+    error = response.error
+    if error is not None:
+        error = trusted(ErrorInfo, {"code": error.code, "message": scrub(error.message)})
+    return trusted(ToolResponse, {**fields, "status": response.status, "error": error})
