@@ -248,7 +248,7 @@ WRONG: list[dict[str, Any]] = [
     {"tool_output": {"max_line": 3}},
     {"tool_output": {"max_lines": "many"}},
     {"tool_output": ToolOutputSettings.model_construct(max_lines="many")},  # type: ignore[arg-type]
-    {"shell": ShellSettings.model_construct(sandbox="none")},  # type: ignore[arg-type]
+    {"shell": ShellSettings.model_construct(sandbox="none")},
     {"session": {"default_mode": "coding"}},
 ]
 

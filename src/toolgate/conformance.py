@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from toolgate.protocol.calls import ToolResult
+from toolgate.protocol.choices import TRUNCATIONS
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import Status, ToolResponse
 from toolgate.protocol.jsontext import encode
@@ -180,7 +181,7 @@ def _truncation(data: dict[str, Any]) -> Iterator[str]:
     if not _has(block, **_TRUNCATION):
         yield f"data.truncation needs {', '.join(_TRUNCATION)}"
         return
-    if block["direction"] not in ("head", "tail", "head_tail"):
+    if block["direction"] not in TRUNCATIONS:
         yield f"data.truncation.direction is {block['direction']!r}"
     for unit in ("lines", "bytes"):
         if not block[f"kept_{unit}"] <= block[f"original_{unit}"]:

@@ -296,7 +296,7 @@ def test_landlock_alone_enforces_reading(uid: int) -> None:
 
 def test_without_a_sandbox_commands_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolgate.sandbox.bubblewrap.find_bubblewrap", lambda *_: None)
-    monkeypatch.setattr("toolgate.sandbox.native_layers.find_native", lambda: None)
+    monkeypatch.setattr("toolgate.sandbox.native_layers.find_native", lambda *_: None)
     with pytest.raises(ToolError, match="so commands are not run"):
         choose_layer("auto")
 

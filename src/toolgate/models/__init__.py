@@ -4,12 +4,12 @@ This room may open HTTP connections, through the providers' SDKs; each SDK is im
 Start reading in `base.py` (what a client is), then `selection.py` (which client) and `sdk.py` (how a client streams).
 """
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ModelError
 from toolgate.models.base import ModelClient, ModelItem, ModelRequest, ModelStop, ModelUsage
 from toolgate.models.selection import choose_model, model_from_settings, model_settings
+from toolgate.protocol.choices import PROVIDERS, load
 
 if TYPE_CHECKING:
     from toolgate.models.anthropic import AnthropicModel
@@ -31,11 +31,11 @@ __all__ = [
     "model_settings",
 ]
 
-_MODULES = {"AnthropicModel": "anthropic", "OfflineModel": "offline", "OpenAIModel": "openai"}
-"""The module of each client. It is imported when the client is first used."""
+_CLIENTS = {provider.client.partition(":")[2]: provider.client for provider in PROVIDERS.values()}
+"""The providers' clients by name, each loaded when asked for."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in _CLIENTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return load(_CLIENTS[name])

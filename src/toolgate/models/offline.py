@@ -10,6 +10,7 @@ from typing import Any
 
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop
 from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.choices import PROVIDERS
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import encode
 from toolgate.tools.text import load_text
@@ -37,7 +38,14 @@ class OfflineModel:
             yield ModelStop(reason="tool_calls")
             return
         names = ", ".join(schemas) or "none"
-        yield load_text(__file__).format(tools=names)
+        yield load_text(__file__).format(tools=names, keys=_keys())
+
+
+def _keys() -> str:
+    """The variables that set a model up."""
+    providers = [provider for provider in PROVIDERS.values() if provider.key]
+    servers = " (with {} for any compatible server)"
+    return " or ".join(one.key + servers.format(one.address) * one.compatible for one in providers)
 
 
 def _clip(output: str) -> str:

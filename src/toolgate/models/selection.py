@@ -7,34 +7,36 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ModelError
 from toolgate.models.base import ModelClient
+from toolgate.protocol.choices import PROVIDERS, Provider, load
 
 if TYPE_CHECKING:
     from toolgate.settings import ModelSettings
 
-_PROVIDERS = ("openai", "anthropic", "offline")
+_OFFLINE = "offline"
+"""The provider that is taken where nothing says otherwise."""
 
 
 def model_settings(name: str | None, settings: ModelSettings, environ: Mapping[str, str]) -> ModelSettings:
     """Complete the settings with the requested model (`--model`) and the API keys in the environment.
 
-    `name` is `offline`, `openai:NAME`, `anthropic:NAME` or a bare name. A bare name that starts with `claude` means
-    Anthropic; any other goes to the OpenAI-compatible server. Put the result into `Settings.model`, so that its key is
-    masked everywhere.
+    `name` is a provider without key (`offline`), `PROVIDER:NAME` or a bare name. A bare name goes to the provider that
+    claims it (`claude…` is Anthropic's), else to the OpenAI-compatible server. Put the result into `Settings.model`, so
+    that its key is masked everywhere.
     """
-    provider, model = _provider_and_model(name, settings, environ)
-    if provider == "offline":
-        return settings.model_copy(update={"provider": "offline", "name": None})
-    variables = provider.upper()
-    key = settings.api_key.get_secret_value() if settings.api_key else environ.get(f"{variables}_API_KEY") or None
-    address = settings.base_url or environ.get(f"{variables}_BASE_URL") or None
+    chosen, model = _provider_and_model(name, settings, environ)
+    provider = PROVIDERS[chosen]
+    if not provider.key:
+        return settings.model_copy(update={"provider": chosen, "name": None})
+    key = settings.api_key.get_secret_value() if settings.api_key else environ.get(provider.key) or None
+    address = settings.base_url or environ.get(provider.address) or None
     if key is None and address is None:
-        where = f"{variables}_API_KEY or TOOLGATE_MODEL_API_KEY"
-        raise ModelError("MODEL_AUTH", f"The model {name or provider!r} needs a key. Set {where}.")
+        where = f"{provider.key} or TOOLGATE_MODEL_API_KEY"
+        raise ModelError("MODEL_AUTH", f"The model {name or chosen!r} needs a key. Set {where}.")
     from pydantic import SecretStr
 
     # The SDK requires a key even if the server does not.
     secret = SecretStr(key or "none")
-    return settings.model_copy(update={"provider": provider, "name": model, "base_url": address, "api_key": secret})
+    return settings.model_copy(update={"provider": chosen, "name": model, "base_url": address, "api_key": secret})
 
 
 def choose_model(
@@ -50,10 +52,13 @@ def choose_model(
 
 def model_from_settings(settings: ModelSettings) -> ModelClient:
     """Create the client for completed settings."""
-    if settings.provider == "offline":
-        from toolgate.models.offline import OfflineModel
+    provider = PROVIDERS[settings.provider]
+    client: type[ModelClient] = load(provider.client)
+    return client(**_options(settings)) if provider.key else client()
 
-        return OfflineModel()
+
+def _options(settings: ModelSettings) -> dict[str, Any]:
+    """The arguments of a client."""
     options: dict[str, Any] = {
         "base_url": settings.base_url,
         "timeout": settings.timeout,
@@ -63,13 +68,7 @@ def model_from_settings(settings: ModelSettings) -> ModelClient:
         options["api_key"] = settings.api_key.get_secret_value()
     if settings.name:
         options["model"] = settings.name
-    if settings.provider == "anthropic":
-        from toolgate.models.anthropic import AnthropicModel
-
-        return AnthropicModel(**options)
-    from toolgate.models.openai import OpenAIModel
-
-    return OpenAIModel(**options)
+    return options
 
 
 def _provider_and_model(
@@ -78,13 +77,23 @@ def _provider_and_model(
     """Return the provider and the model name."""
     if name:
         provider, colon, model = name.partition(":")
-        if provider in _PROVIDERS and (colon or provider == "offline"):
+        if provider in PROVIDERS and (colon or not PROVIDERS[provider].key):
             return provider, model or None
-        return ("anthropic" if name.startswith("claude") else "openai"), name
-    if settings.provider != "offline":
+        return _provider_of(name), name
+    if settings.provider != _OFFLINE:
         return settings.provider, settings.name
-    if environ.get("OPENAI_API_KEY") or environ.get("OPENAI_BASE_URL"):
-        return "openai", settings.name
-    if environ.get("ANTHROPIC_API_KEY"):
-        return "anthropic", settings.name
-    return "offline", None
+    found = next((one for one, provider in PROVIDERS.items() if _is_set_up(provider, environ)), None)
+    return (found, settings.name) if found is not None else (_OFFLINE, None)
+
+
+def _provider_of(model: str) -> str:
+    """Whose model this is: the provider that claims the name, else the one that other servers are compatible with."""
+    claimed = (name for name, provider in PROVIDERS.items() if provider.models and model.startswith(provider.models))
+    others = (name for name, provider in PROVIDERS.items() if provider.compatible)
+    return next(claimed, None) or next(others)
+
+
+def _is_set_up(provider: Provider, environ: Mapping[str, str]) -> bool:
+    """Whether the environment says how to reach the provider."""
+    variables = (provider.key, provider.address) if provider.compatible else (provider.key,)
+    return any(environ.get(variable) for variable in variables if variable)

@@ -6,14 +6,15 @@ Where a line ends with `\\r\\n`, both characters are shown or neither is.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
-Direction = Literal["head", "tail", "head_tail"]
+from toolgate.protocol.choices import TRUNCATIONS, load
 
 ELISION = "[… "
 """How a line begins that stands for others."""
+_WITHOUT_MARKERS = ("head", "tail")
+"""Directions whose previews hold nothing but a part of the text."""
 _WORDS = (
     "error",
     "exception",
@@ -69,13 +70,22 @@ def count_bytes(text: str, start: int = 0, end: int | None = None) -> int:
     return sum(len(text[place : min(end, place + _SLICE)].encode()) for place in range(start, end, _SLICE))
 
 
-def cut(text: str, direction: Direction, limits: Limits) -> tuple[Direction, str]:
-    """The preview, and the direction in which it was cut: limits too small for two ends keep the last one."""
-    if direction == "head":
-        return direction, head(text, limits)
-    if direction == "tail" or limits.lines < 5 or limits.bytes < 10 * _MARKER:
-        return "tail", tail(text, limits)
-    return direction, head_tail(text, limits)
+def cut(text: str, direction: str, limits: Limits) -> tuple[str, str]:
+    """The direction in which the text was cut, and the preview: limits too small for markers keep the end."""
+    if direction not in _WITHOUT_MARKERS and (limits.lines < 5 or limits.bytes < 10 * _MARKER):
+        direction = "tail"
+    function: Callable[[str, Limits], str] = load(TRUNCATIONS[direction].cut)
+    return direction, function(text, limits)
+
+
+def first_hidden(direction: str, shown: str, output: str) -> tuple[int, int]:
+    """Line and character of the output, counted from 1, at which a reader goes on."""
+    start = shown if direction in _WITHOUT_MARKERS else shown.partition(f"\n{ELISION}")[0]
+    if direction == "tail" or not output.startswith(start):
+        return 1, 1
+    if output.startswith(("\n", "\r\n"), len(start)):
+        return count_lines(start) + 1, 1
+    return start.count("\n") + 1, len(start) - start.rfind("\n")
 
 
 def head(text: str, limits: Limits) -> str:

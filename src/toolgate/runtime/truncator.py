@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from toolgate.errors import ToolError
 from toolgate.log import logger
+from toolgate.protocol.choices import TRUNCATIONS
 from toolgate.protocol.envelope import ErrorInfo, Status, ToolResponse
 from toolgate.runtime import preview, spill
-from toolgate.runtime.preview import Direction, Limits, count_bytes, count_lines
+from toolgate.runtime.preview import Limits, count_bytes, count_lines
 from toolgate.workspace.threads import Stop
 
 if TYPE_CHECKING:
@@ -78,8 +79,7 @@ class Truncator:
         """
         output = _encodable(output)
         limits = self._limits_for(response)
-        wanted = cast("Direction", self._settings.direction or direction)
-        used, shown = preview.cut(output, wanted, limits)
+        used, shown = preview.cut(output, self._settings.direction or direction, limits)
         path, layout, problem = self._keep(tool_name, response, output, stop or Stop())
         truncation: dict[str, Any] = {
             "direction": used,
@@ -91,7 +91,7 @@ class Truncator:
             "kept_bytes": count_bytes(shown),
             "full_output_path": path,
         }
-        start = layout.line_of(*_first_hidden(used, shown, output))
+        start = layout.line_of(*preview.first_hidden(used, shown, output))
         sentences = [
             _what_happened(tool_name, truncation),
             *_where(path, layout, problem, whole="full_output" not in keep_data or "full_output" not in response.data),
@@ -160,7 +160,7 @@ def _own_text(response: ToolResponse, shown: str) -> str:
 
 
 def _what_happened(tool_name: str, truncation: dict[str, Any]) -> str:
-    part = {"head": "beginning", "tail": "end", "head_tail": "beginning and end"}[truncation["direction"]]
+    part = TRUNCATIONS[truncation["direction"]].kept
     return (
         f"Output of {tool_name[:100]} truncated to its {part}: "
         f"{truncation['kept_lines']} of {truncation['original_lines']} lines, "
@@ -178,17 +178,6 @@ def _where(path: str | None, layout: spill.Layout, problem: str, *, whole: bool)
     if not layout.pieces:
         return [where]
     return [where, f"Lines too long for read_file are there again, in pieces, from line {layout.pieces_at} on."]
-
-
-def _first_hidden(direction: Direction, shown: str, output: str) -> tuple[int, int]:
-    """Line and character of the output, counted from 1, at which a reader goes on."""
-    if direction == "tail":
-        return 1, 1
-    if direction == "head_tail":
-        shown = shown.partition(f"\n{preview.ELISION}")[0]
-    if output.startswith(("\n", "\r\n"), len(shown)):
-        return count_lines(shown) + 1, 1
-    return shown.count("\n") + 1, len(shown) - shown.rfind("\n")
 
 
 def _envelope(response: ToolResponse, data: dict[str, Any], text: str, limits: Limits) -> ToolResponse:

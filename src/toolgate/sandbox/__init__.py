@@ -8,6 +8,7 @@ Start reading: `layer.py` (what a layer promises), then `view_builder.py` (what 
 from __future__ import annotations
 
 from toolgate.errors import ToolError
+from toolgate.protocol.choices import LAYERS, load
 from toolgate.protocol.codes import ErrorCode
 from toolgate.sandbox.layer import Layer
 
@@ -17,19 +18,14 @@ def choose_layer(wanted: str, writable: tuple[str, ...] = (), bubblewrap: str | 
 
     No program is taken from the directories that commands can write; `bubblewrap` names the one to use.
     """
-    from toolgate.sandbox.bubblewrap import find_bubblewrap
-    from toolgate.sandbox.native_layers import NativeLayer, find_native
-
-    if wanted == "off":
-        return NativeLayer("off")
-    found: Layer | None = find_bubblewrap(writable, bubblewrap) if wanted in ("auto", "bwrap") else None
-    if found is None and wanted in ("auto", "landlock"):
-        found = find_native()
-    if found is not None:
-        return found
-    what = {"auto": "No sandbox works", "bwrap": "bubblewrap does not work", "landlock": "Landlock does not work"}
+    chosen = [layer for layer in LAYERS.values() if layer.automatic] if wanted == "auto" else [LAYERS[wanted]]
+    for layer in chosen:
+        found: Layer | None = load(layer.find)(writable, bubblewrap)
+        if found is not None:
+            return found
+    what = "No sandbox works" if wanted == "auto" else f"{LAYERS[wanted].title} does not work"
     raise ToolError(
         ErrorCode.EXECUTION_ERROR,
-        f"{what.get(wanted, what['auto'])} on this machine, so commands are not run.",
+        f"{what} on this machine, so commands are not run.",
         "Ask the operator to install bubblewrap, or to set TOOLGATE_SHELL_SANDBOX=off and run commands unconfined.",
     )

@@ -176,7 +176,12 @@ def _probe(_user: int) -> Kernel:
             os.close(fd)
 
 
-def find_native() -> NativeLayer | None:
+def unconfined(_writable: tuple[str, ...] = (), _bubblewrap: str | None = None) -> NativeLayer:
+    """No sandbox: commands run with all rights of the runtime's user."""
+    return NativeLayer("off")
+
+
+def find_native(_writable: tuple[str, ...] = (), _bubblewrap: str | None = None) -> NativeLayer | None:
     """The best of these layers that works."""
     found = probe()
     if found.namespaces:

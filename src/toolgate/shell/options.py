@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
-
-Layer = Literal["auto", "bwrap", "landlock", "off"]
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
@@ -19,7 +17,8 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 class ShellOptions:
     """Limits and choices of a session's shell."""
 
-    sandbox: Layer = "auto"
+    sandbox: str = "auto"
+    """A layer of `toolgate.protocol.choices.LAYERS`, or `auto` for the best that works."""
     bubblewrap: str | None = None
     """The `bwrap` to run; None: the system's own, else the one from the wheel."""
     timeout: float = 120.0

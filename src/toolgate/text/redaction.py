@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from toolgate.protocol.choices import PROVIDERS
+
 if TYPE_CHECKING:
     from toolgate.settings import Settings
 
@@ -21,7 +23,6 @@ _LONGEST_KEY = 200
 _SHORTEST = 6
 """Characters of a secret that is masked: a shorter one would be found in everything."""
 
-_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 _SECRET_KEY = re.compile(
     r"pass(word|wd|phrase)|secret|token|api[_-]?key|authorization|credential|private[_-]?key", re.IGNORECASE
 )
@@ -64,7 +65,8 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
         fields = area.__dict__.values() if isinstance(area, BaseModel) else (area,)
         found.extend(value.get_secret_value() for value in fields if isinstance(value, SecretStr))
     found.extend(settings.gateway.tokens_by_user().values())
-    found.extend(os.environ[name] for name in _KEYS if name in os.environ)
+    keys = (provider.key for provider in PROVIDERS.values())
+    found.extend(os.environ[name] for name in keys if name in os.environ)
     return tuple(secret for secret in found if len(secret) >= _SHORTEST)
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from toolgate.errors import DeclarationError
 from toolgate.protocol.calls import ToolDefinition
+from toolgate.protocol.choices import TRUNCATIONS
 from toolgate.protocol.fast import trusted
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.tools.base import Tool
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=StrEnum)
 
 _FLAGS = ("requires_permission", "read_only", "exclusive", "idempotent")
-_ENDS = ("head", "tail", "head_tail")
 _COLLECTIONS = (frozenset, set, list, tuple)
 _MODES = "a set of ToolMode, for example {ToolMode.coding}"
 _DEEPEST = 100
@@ -147,9 +147,9 @@ def _words(name: str, attribute: str, value: object) -> tuple[str, ...]:
 
 
 def _end(name: str, value: object) -> str:
-    if isinstance(value, str) and value in _ENDS:
+    if isinstance(value, str) and value in TRUNCATIONS:
         return str.__str__(value)
-    raise DeclarationError(f"tool {name!r}: keep must be one of {', '.join(_ENDS)}, not {_shown(value)}")
+    raise DeclarationError(f"tool {name!r}: keep must be one of {', '.join(TRUNCATIONS)}, not {_shown(value)}")
 
 
 def _params(tool: Tool[Any], name: str) -> type[BaseModel] | None:

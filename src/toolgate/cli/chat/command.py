@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolgate.cli.guard import UsageError
-from toolgate.cli.parser import add_root
+from toolgate.cli.parser import add_model, add_root
 from toolgate.cli.stdin import read_stdin
 
 if TYPE_CHECKING:
@@ -27,9 +27,7 @@ LATEST = ""
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("--coding", action="store_true", help="new sessions may use files and commands (coding mode)")
-    parser.add_argument(
-        "--model", metavar="NAME", help="offline, openai:NAME, anthropic:NAME, or a name (claude… is Anthropic's)"
-    )
+    add_model(parser)
     add_root(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(

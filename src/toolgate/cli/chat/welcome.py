@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from toolgate.cli.chat.markdown import drawn
 from toolgate.cli.visible import prose, visible
 from toolgate.errors import ToolError
+from toolgate.protocol.choices import PROVIDERS
 from toolgate.protocol.modes import ToolMode
 
 if TYPE_CHECKING:
@@ -61,17 +62,23 @@ def _without_model(canvas: Canvas, mode: ToolMode) -> list[str]:
             ("No language model is configured", "bold"),
             ", so nobody answers in words yet. To talk to one, leave and set",
         ),
-        canvas.line(
-            "  ",
-            ("OPENAI_API_KEY", "cyan"),
-            "       (and OPENAI_BASE_URL for any compatible server, a local one too), or",
-        ),
-        canvas.line("  ", ("ANTHROPIC_API_KEY", "cyan"), "    or name one: toolgate chat --model NAME"),
+        *_keys(canvas),
         canvas.line("Meanwhile call the tools yourself, through the same gates as a model. Try:"),
     ]
     lines += [canvas.line("  ", (example, "green")) for example in _TRY[mode]]
     if mode is ToolMode.chat_safe:
         lines.append(canvas.line(("Files and commands need coding mode: toolgate chat --coding", "dim")))
+    return lines
+
+
+def _keys(canvas: Canvas) -> list[str]:
+    """One line per variable that sets a model up."""
+    providers = [provider for provider in PROVIDERS.values() if provider.key]
+    lines = []
+    for provider in providers:
+        servers = f"(and {provider.address} for any compatible server, a local one too), " * provider.compatible
+        more = "or name one: toolgate chat --model NAME" if provider is providers[-1] else "or"
+        lines.append(canvas.line("  ", (provider.key, "cyan"), " " * (21 - len(provider.key)), servers + more))
     return lines
 
 

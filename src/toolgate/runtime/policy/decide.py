@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.runtime.policy import memory
 from toolgate.runtime.policy.builtin import builtin_rules
+from toolgate.runtime.policy.kinds import Command, RuleKind
 from toolgate.runtime.policy.load import PROJECT_FILE, Document, parse_policy, read_user_file
-from toolgate.runtime.policy.matching import Call, matches
+from toolgate.runtime.policy.matching import Call
 from toolgate.runtime.policy.rules import SHELL, Choice, Layer, Rule
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ class _Placed:
     rule: Rule
     layer: Layer
     number: int
+    kind: RuleKind
+    value: Any
+
+    def matches(self, call: Call, command: Command) -> bool:
+        return self.kind.matches(self.value, call, command, allows=self.rule.decision == "allow")
 
     def verdict(self) -> Verdict:
         rule = self.rule
@@ -74,7 +80,8 @@ class Policy:
         """Rules without effect: a project may not allow anything."""
         for layer, document in layers.items():
             for number, rule in enumerate(document.rules, start=1):
-                self._place(_Placed(rule=rule, layer=layer, number=number))
+                kind, value = rule.kind()
+                self._place(_Placed(rule=rule, layer=layer, number=number, kind=kind, value=value))
             for tool, decision in document.unmatched.items():
                 self._place_unmatched(tool, decision, layer)
 
@@ -189,7 +196,7 @@ class Policy:
         commands = _commands(tool_name, plan)
         harmless = frozenset(plan.harmless) if plan is not None else frozenset()
         for command in commands:
-            verdict = _strictest([placed.verdict() for placed in rules if matches(placed.rule, call, command)])
+            verdict = _strictest([placed.verdict() for placed in rules if placed.matches(call, command)])
             if verdict is not None or plan is None or command not in harmless:
                 yield verdict or unmatched
         # what is beside the commands, or asks whatever they are, no rule about words can allow
@@ -201,7 +208,7 @@ class Policy:
         rules = self._rules.get(tool_name, ())
         for placed in rules:
             if placed.layer == "project" and any(
-                matches(placed.rule, call, command) for command in _commands(tool_name, plan)
+                placed.matches(call, command) for command in _commands(tool_name, plan)
             ):
                 yield placed.verdict()
         if plan is not None and tool_name == SHELL:
@@ -210,19 +217,18 @@ class Policy:
             yield _FULL
         if plan is not None and plan.unconfined:
             yield replace(_UNCONFINED, reason=plan.reason or _UNCONFINED.reason)
-        if plan is None and any(placed.rule.words is not None for placed in rules):
+        if plan is None and any(placed.kind.needs_analysis for placed in rules):
             yield _UNREAD
 
 
 def _suspected(rules: Iterable[_Placed], suspects: Iterable[tuple[str, ...]]) -> Iterator[Verdict]:
     """Questions about programs that are not known and that may run what a rule denies or asks about."""
     for placed in rules:
-        words = placed.rule.words
-        if words is None or placed.rule.decision == "allow":
+        if placed.rule.decision == "allow":
             continue
         for program, *rest in suspects:
-            if any(tuple(rest[at : at + len(words)]) == words for at in range(len(rest))):
-                reason = f"'{program}' is not a known program, and may run '{' '.join(words)}', which a rule is about"
+            if found := placed.kind.suspected(placed.value, tuple(rest)):
+                reason = f"'{program}' is not a known program, and may run '{found}', which a rule is about"
                 yield dataclasses.replace(placed.verdict(), decision="ask", reason=reason)
 
 

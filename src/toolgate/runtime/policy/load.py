@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from toolgate.errors import PolicyError
-from toolgate.runtime.policy.rules import Choice, Rule
+from toolgate.runtime.policy.rules import Choice, Rule, rule_keys
 
 PROJECT_FILE = ".toolgate/policy.toml"
 """The project's policy, relative to the root."""
@@ -71,7 +71,7 @@ def _problem(item: Any) -> str:
     """One finding of pydantic in the words of a policy's author."""
     name = str(item["loc"][0]) if item["loc"] else ""
     if item["type"] == "extra_forbidden":
-        known = list(Rule.model_fields)
+        known = rule_keys()
         return f"unknown key {name!r}{_meant(name, known)} (known: {', '.join(known)})"
     if item["type"] == "missing":
         example = {"tool": 'tool = "Bash"', "decision": 'decision = "ask"'}[name]

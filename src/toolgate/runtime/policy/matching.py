@@ -1,16 +1,14 @@
-"""Whether a rule is about a call. In doubt a rule that asks or denies is, and a rule that allows is not."""
+"""The call that rules look at, and whether the value of an argument fits a pattern."""
 
 import functools
 import json
-import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ToolError
 from toolgate.runtime.policy.globs import PathGlob, TextGlob, is_path_name, normal_path
 
 if TYPE_CHECKING:
-    from toolgate.runtime.policy.rules import Rule
     from toolgate.workspace import Workspace
 
 
@@ -32,32 +30,15 @@ class Call:
         return self._places[path]
 
 
-def matches(rule: "Rule", call: Call, command: tuple[str, ...]) -> bool:
-    """Whether the rule is about the call, and for a rule with words about this command of it."""
-    if rule.words is not None:
-        return _starts_with(command, rule.words, by_name=rule.decision != "allow")
-    quantifier = all if rule.decision == "allow" else any
-    return all(
-        name in call.arguments and _fits(name, pattern, call.arguments[name], call, quantifier)
-        for name, pattern in (rule.args or {}).items()
-    )
-
-
-def _starts_with(command: tuple[str, ...], words: tuple[str, ...], *, by_name: bool) -> bool:
-    """Whole words only. `by_name`: `/bin/rm` counts as `rm`, which would allow too much in a rule that allows."""
-    if len(command) < len(words) or command[1 : len(words)] != words[1:]:
-        return False
-    program = command[0]
-    return program == words[0] or (by_name and "/" in program and posixpath.basename(program) == words[0])
-
-
-def _fits(name: str, pattern: Any, value: Any, call: Call, quantifier: Callable[[Any], bool]) -> bool:
+def fits(name: str, pattern: Any, value: Any, call: Call, *, every: bool) -> bool:
+    """Whether the value of an argument fits a pattern. Of several texts or paths, `every` one must fit, or any one."""
     if not isinstance(pattern, str):
         return _canonical(pattern) == _canonical(value)
     given = value if isinstance(value, list) else [value]
     texts = [text for text in given if isinstance(text, str)]
-    if not texts or (quantifier is all and len(texts) < len(given)):
+    if not texts or (every and len(texts) < len(given)):
         return False
+    quantifier = all if every else any
     if not is_path_name(name):
         return quantifier(_text_glob(pattern).matches(text) for text in texts)
     return quantifier(_path_glob(pattern).matches(place) for text in texts for place in call.places(text))

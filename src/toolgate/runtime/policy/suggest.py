@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from toolgate.runtime.policy.rules import SHELL, Rule
+from toolgate.runtime.policy.kinds import KINDS, SHELL, toml_text
+from toolgate.runtime.policy.rules import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,15 +55,8 @@ def _candidates(tool_name: str, arguments: dict[str, Any], plan: Plan | None) ->
 
 
 def _toml(rule: Rule) -> str:
-    lines = ["[[rule]]", f"tool = {_text(rule.tool)}"]
-    if rule.words is not None:
-        lines.append(f"words = [{', '.join(map(_text, rule.words))}]")
-    if rule.args is not None:
-        pairs = ", ".join(f"{name} = {_text(value)}" for name, value in rule.args.items())
-        lines.append(f"args = {{ {pairs} }}")
-    return "\n".join([*lines, f"decision = {_text(rule.decision)}"])
-
-
-def _text(value: str) -> str:
-    """A TOML string; JSON's escapes are TOML's, but for the one character that JSON leaves as it is."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    lines = ["[[rule]]", f"tool = {toml_text(rule.tool)}"]
+    key, value = rule.condition()
+    if key:
+        lines.append(f"{key} = {KINDS[key].toml(value)}")
+    return "\n".join([*lines, f"decision = {toml_text(rule.decision)}"])

@@ -1,0 +1,112 @@
+"""What an operator chooses by name: the model's provider, the sandbox layer, the part of a long output that is kept.
+
+One table per choice. Settings, the command line, `toolgate doctor` and the rooms that implement the choices read these
+tables and name nothing themselves. An implementation is written `module:name`, and is imported when it is chosen.
+`docs/extending.md` shows how to add to each table.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """A provider of language models. A provider without `key` needs no account and no address."""
+
+    client: str
+    """Its `ModelClient`, called with `model`, `api_key`, `base_url`, `timeout` and `total_timeout`, as far as they are
+    known. The client of a provider without `key` is called without arguments."""
+    title: str = ""
+    """Its name as people write it."""
+    key: str = ""
+    """The environment variable that holds its key; it is masked in everything that is shown or stored."""
+    address: str = ""
+    """The environment variable that holds the address of another server with the same protocol."""
+    models: tuple[str, ...] = ()
+    """How the names of its models begin, for names without a provider (`--model claude-…`)."""
+    compatible: bool = False
+    """Whether many servers speak its protocol. Such a provider is chosen by its address alone, too, and gets the names
+    of models that no provider claims."""
+
+
+PROVIDERS: dict[str, Provider] = {
+    "offline": Provider(client="toolgate.models.offline:OfflineModel"),
+    "openai": Provider(
+        client="toolgate.models.openai:OpenAIModel",
+        title="OpenAI",
+        key="OPENAI_API_KEY",
+        address="OPENAI_BASE_URL",
+        compatible=True,
+    ),
+    "anthropic": Provider(
+        client="toolgate.models.anthropic:AnthropicModel",
+        title="Anthropic",
+        key="ANTHROPIC_API_KEY",
+        address="ANTHROPIC_BASE_URL",
+        models=("claude",),
+    ),
+}
+"""Value of `TOOLGATE_MODEL_PROVIDER` → provider. Where nothing was asked for, the first one whose variables are set is
+taken; the extra that installs a provider's SDK has the provider's name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxLayer:
+    """A layer that confines commands."""
+
+    title: str
+    """Its name as people write it."""
+    find: str
+    """Function `(writable, bubblewrap)` that returns the `Layer`, or None if it does not work on this machine."""
+    examine: str = ""
+    """Function `(root, bubblewrap)` that yields a `Requirement` for each thing that the layer needs."""
+    automatic: bool = True
+    """Whether `auto` may choose it."""
+
+
+LAYERS: dict[str, SandboxLayer] = {
+    "bwrap": SandboxLayer(
+        title="bubblewrap",
+        find="toolgate.sandbox.bubblewrap:find_bubblewrap",
+        examine="toolgate.sandbox.probe:bubblewrap",
+    ),
+    "landlock": SandboxLayer(
+        title="Landlock",
+        find="toolgate.sandbox.native_layers:find_native",
+        examine="toolgate.sandbox.probe:native",
+    ),
+    "off": SandboxLayer(
+        title="no sandbox",
+        find="toolgate.sandbox.native_layers:unconfined",
+        automatic=False,
+    ),
+}
+"""Value of `TOOLGATE_SHELL_SANDBOX` → layer. `auto` tries them in this order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truncation:
+    """A way to cut an output that is too long for a model."""
+
+    kept: str
+    """The part that is kept, in words: "Output of grep truncated to its …"."""
+    cut: str
+    """Function `(text, limits)` that returns what is kept, within the limits. Where it leaves something out before the
+    end, it says so in a line that begins with `toolgate.runtime.preview.ELISION`."""
+
+
+TRUNCATIONS: dict[str, Truncation] = {
+    "head": Truncation(kept="beginning", cut="toolgate.runtime.preview:head"),
+    "tail": Truncation(kept="end", cut="toolgate.runtime.preview:tail"),
+    "head_tail": Truncation(kept="beginning and end", cut="toolgate.runtime.preview:head_tail"),
+}
+"""Value of `TOOL_OUTPUT_DIRECTION` and of a tool's `keep` → truncation."""
+
+
+def load(implementation: str) -> Any:
+    """The object that `module:name` stands for."""
+    module, _, name = implementation.partition(":")
+    return getattr(importlib.import_module(module), name)
