@@ -5,7 +5,7 @@ import re
 from toolgate.command.analysis.approval_text import request_detail, request_summary
 from toolgate.command.analysis.plan import Assignment, CommandPlan, Kind, Redirection, Surroundings
 from toolgate.command.analysis.scope import FULL, QUICK, Findings, Limits, Scope
-from toolgate.command.analysis.simple import run
+from toolgate.command.analysis.simple_command import run
 from toolgate.command.analysis.walk import sequence, walk
 from toolgate.command.words import UNRESOLVED
 

@@ -19,6 +19,10 @@ MAX_SCRIPT = 1 << 18
 """Characters of a script that is looked into."""
 
 
+STDIN_FILES = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+"""Names under which a program opens its standard input as a file."""
+
+
 class Limits(NamedTuple):
     """How much work one analysis may take. What is beyond a limit is not looked at, and asks."""
 

@@ -4,8 +4,8 @@ import functools
 import re
 from collections.abc import Sequence
 
-from toolgate.command.analysis.known import WELL_KNOWN
 from toolgate.command.analysis.plan import Assignment
+from toolgate.command.analysis.program import program
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import UNRESOLVED, Word
 
@@ -61,7 +61,7 @@ def _path(scope: Scope, value: Word, words: Sequence[Word] | None) -> None:
         return
     if words is None or not words or words[0].text in ("export", "declare", "typeset", "local", "readonly"):
         scope.path_changed = True
-    elif words[0].text in WELL_KNOWN:
+    elif program(words[0].text).well_known:
         scope.found.danger(f"'PATH' is changed for '{words[0].text}', which may then be another program", sure=False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from toolgate.command.analysis.resolve import is_code, resolve, resolve_parts
+from toolgate.command.analysis.expansion import is_code, resolve, resolve_parts
 from toolgate.command.analysis.scope import Scope, Stdin
 from toolgate.command.analysis.variables import assign
 from toolgate.command.syntax import (

@@ -4,18 +4,20 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from toolgate.command.analysis.known import names
+from toolgate.command.analysis.options import option_values
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import Word
 
-DANGEROUS = names(
+DANGEROUS = frozenset(
     """
     rm rmdir unlink shred srm rimraf truncate dropdb pkill killall ssh scp sftp sudo doas pkexec runuser mkfs
     shutdown reboot poweroff halt systemctl
-    """
+    """.split()
 )
 """Words that are dangerous as a command and have no other common meaning."""
 _SEPARATORS = re.compile(r"[\s;|&()<>`'\"={},]+")
+_WRITES = frozenset({"-o", "--output", "--out", "--outfile", "--output-file"})
+"""Common names of options whose value is a file to write."""
 _MOST = 256
 """Words that are compared with rules; a program with more of them is not known well enough."""
 
@@ -42,3 +44,10 @@ def _pieces(words: Sequence[Word]) -> list[str]:
             if piece:
                 found.append(posixpath.basename(piece) if piece.startswith("/") else piece)
     return found
+
+
+def writes_of_unknown(scope: Scope, words: Sequence[Word]) -> None:
+    """Note files that exist and that common options name as output."""
+    for target in option_values(words, _WRITES):
+        if any(scope.around.kind(path) == "file" for path in scope.place(target.text).paths):
+            scope.write(target)

@@ -4,26 +4,22 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from toolgate.command.analysis.files import has, operands
-from toolgate.command.analysis.known import names
+from toolgate.command.analysis.options import has, operands
 from toolgate.command.analysis.paths import Where
+from toolgate.command.analysis.program import REASONS, program
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import UNRESOLVED, Word
 
 _TARGET = re.compile(r"(?:--target-directory=|-[a-su-zA-Z]*t)(.+)", re.DOTALL)
-_VALUED = names("-t --target-directory -S --suffix -m --mode -o --owner -g --group --backup")
-_RSYNC_VALUED = names(
-    "-e --rsh --exclude --include --filter -f --exclude-from --include-from --files-from --chmod -T -M"
-)
+_REMOTE = re.compile(r"[\w.@-]+:")
 
 
 def copy(scope: Scope, words: Sequence[Word]) -> None:
     """`cp`, `mv`, `install`: what exists at the target is lost, and so is what is moved out of the project."""
-    scope.found.changes = True
-    given = operands(words, _VALUED)
+    given = operands(words, program("cp").values)
     target = target_directory(words)
     if target is None:
-        if words[0].text == "install" and has(words, "d", "--directory"):
+        if words[0].text == "install" and has(words, "-d", "--directory"):
             return
         if len(given) < 2:
             _from_one_word(scope, given)
@@ -34,8 +30,8 @@ def copy(scope: Scope, words: Sequence[Word]) -> None:
     name = words[0].text
     if name == "mv":
         _moves(scope, given, target)
-    keeps = name in ("cp", "mv") and has(words, "n", "--no-clobber")
-    if keeps and not (name == "mv" and has(words, "f", "--force")):
+    keeps = name in ("cp", "mv") and has(words, "-n", "--no-clobber")
+    if keeps and not (name == "mv" and has(words, "-f", "--force")):
         return
     for source in given:
         _replaces(scope, source, target)
@@ -49,10 +45,11 @@ def _from_one_word(scope: Scope, given: Sequence[Word]) -> None:
 
 
 def rsync(scope: Scope, words: Sequence[Word]) -> None:
-    """`rsync` between places of this machine."""
-    scope.found.changes = True
-    given = operands(words, _RSYNC_VALUED)
-    if has(words, "n", "--dry-run", "--ignore-existing", "--list-only"):
+    """`rsync`: what exists at the target is lost; with a host the target is another machine's."""
+    if any(_REMOTE.match(word.text) for word in operands(words)):
+        scope.found.danger(f"'rsync': {REASONS['remote']}")
+    given = operands(words, program("rsync").values)
+    if has(words, "-n", "--dry-run", "--ignore-existing", "--list-only"):
         return
     for source in given[:-1]:
         _replaces(scope, source, given[-1])
@@ -77,7 +74,7 @@ def _moves(scope: Scope, sources: Sequence[Word], target: Word) -> None:
     place = scope.place(target.text)
     if place.where is not Where.inside:
         for source in sources:
-            if _may_be_inside(scope, source):
+            if may_be_inside(scope, source):
                 scope.found.danger(f"it moves '{source.raw or source.text}' out of the project")
         return
     if not scope.repeated or not target.known or target.text.endswith("/"):
@@ -87,7 +84,7 @@ def _moves(scope: Scope, sources: Sequence[Word], target: Word) -> None:
         scope.found.danger(f"it may move several files to '{target.text}', where only the last one remains")
 
 
-def _may_be_inside(scope: Scope, source: Word) -> bool:
+def may_be_inside(scope: Scope, source: Word) -> bool:
     """Whether something of the project, existing now, may be what the word names."""
     place = scope.place(source.text)
     if place.where is not Where.inside:
@@ -138,17 +135,16 @@ def _names_of(scope: Scope, source: Word) -> list[str]:
 
 def link(scope: Scope, words: Sequence[Word]) -> None:
     """`ln`: what a symbolic link names is resolved from where the link is."""
-    scope.found.changes = True
-    if has(words, "f", "--force"):
+    if has(words, "-f", "--force"):
         copy(scope, words)
-    given = [word.text for word in operands(words, _VALUED)]
+    given = [word.text for word in operands(words, program("cp").values)]
     target = target_directory(words)
     if target is not None:
         given.append(target.text.rstrip("/") or "/")
     for text in given[-1:]:
         scope.path(text)
     base = given[-1] if len(given) > 1 else "."
-    symbolic = has(words, "s", "--symbolic")
+    symbolic = has(words, "-s", "--symbolic")
     for path in scope.place(base).paths:
         into = path == "." or scope.around.kind(path) == "directory"
         directory = path if into else posixpath.dirname(path) or "."
@@ -159,13 +155,3 @@ def link(scope: Scope, words: Sequence[Word]) -> None:
 
 def _rooted(scope: Scope, relative: str) -> str:
     return posixpath.normpath(posixpath.join(scope.around.root, relative))
-
-
-def compress(scope: Scope, words: Sequence[Word]) -> None:
-    """`gzip` and its kin: the file is replaced by a compressed one."""
-    scope.found.changes = True
-    if has(words, "kcltdV", "--keep", "--stdout", "--to-stdout", "--list", "--test", "--decompress", "--uncompress"):
-        return
-    for word in operands(words, names("-S --suffix -b -p --processes -T --threads")):
-        if _may_be_inside(scope, word):
-            scope.found.danger(f"it replaces '{word.raw or word.text}' by a compressed file")

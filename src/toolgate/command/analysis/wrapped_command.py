@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from toolgate.command.analysis.program import Program
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.analysis.variables import assign
-from toolgate.command.analysis.wrappers import Wrapper
 from toolgate.command.words import UNRESOLVED, Word
 
 _MOST_MARKS = 8
@@ -17,29 +17,29 @@ _TEMPLATE = re.compile(r"\{(?:[-+]?\d*(?://|/\.|/|\.)?|#|%|=.*?=)\}")
 _VALUE = "$parallel_value"
 
 
-def unwrap(scope: Scope, words: Sequence[Word], shape: Wrapper) -> None:
+def unwrap(scope: Scope, words: Sequence[Word], known: Program) -> None:
     """Look at the command that `words` wrap, in every place where it may begin."""
     words = list(words)
     if words[0].text == "command" and len(words) > 1 and words[1].text in ("-v", "-V"):
         return
-    if shape.after:
-        at = next((i for i, word in enumerate(words) if word.text in shape.after), len(words))
+    if known.after:
+        at = next((i for i, word in enumerate(words) if word.text in known.after), len(words))
         scope.run(words[at + 1 :])
         return
-    if shape.verb:
-        at = next((i for i, word in enumerate(words[1:], 1) if word.text in shape.verb), len(words))
+    if known.verbs:
+        at = next((i for i, word in enumerate(words[1:], 1) if word.text in known.verbs), len(words))
         if at < len(words) and all(_may_precede(words[i], words[i - 1]) for i in range(1, at)):
             words = words[at:]
-        elif not shape.may_omit_verb:
+        elif not known.optional_verb:
             return
-    for start in _starts(scope, words, shape):
+    for start in _starts(scope, words, known):
         inner = words[start:]
         if not inner and words[0].text == "parallel":
             scope.found.unclear("'parallel' runs the commands that it reads")
-        if shape.joins and inner:
-            _joined(scope, words[0].text, inner)
+        if known.joins and inner:
+            run_code(scope, words[0].text, inner)
         else:
-            _inner(scope, words, inner, shape)
+            _inner(scope, words, inner, known)
 
 
 def _may_precede(word: Word, before: Word) -> bool:
@@ -47,20 +47,20 @@ def _may_precede(word: Word, before: Word) -> bool:
     return word.text.startswith("-") or before.text.startswith("-")
 
 
-def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], shape: Wrapper) -> None:
+def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], known: Program) -> None:
     options = words[: len(words) - len(inner)]
     if words[0].text in _RUN_BY_A_SHELL and inner:
         _templates(scope, options, inner)
         return
-    marks = _replaced(options) if shape.appends else []
+    marks = _replaced(options) if known.appends else []
     if len(marks) > _MOST_MARKS:
         scope.found.unclear(f"'{words[0].text}' replaces too many marks to follow")
         return
     for mark in marks:
         inner = [w._replace(text=w.text.replace(mark, UNRESOLVED), known=w.known and mark not in w.text) for w in inner]
-    if shape.appends and inner and not marks:
+    if known.appends and inner and not marks:
         inner = [*inner, Word(UNRESOLVED, False)]
-    if shape.appends:
+    if known.appends:
         scope.repeat(inner)
     else:
         scope.run(inner)
@@ -68,9 +68,8 @@ def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], shape: Wrappe
 
 def _templates(scope: Scope, options: Sequence[Word], inner: Sequence[Word]) -> None:
     """`parallel`: its words, joined, are code; the values that it puts in are quoted for the shell."""
-    name = options[0].text
     if not all(word.known for word in inner):
-        scope.found.unclear(f"part of what '{name}' runs is only known when it runs")
+        scope.found.unclear(f"part of what '{options[0].text}' runs is only known when it runs")
     code = " ".join(word.text for word in inner)
     replaced = _TEMPLATE.sub(_VALUE, code)
     for mark in _replaced(options):
@@ -96,15 +95,16 @@ def _replaced(options: Sequence[Word]) -> list[str]:
     return list(dict.fromkeys(mark for mark in marks if mark))
 
 
-def _joined(scope: Scope, name: str, inner: Sequence[Word]) -> None:
+def run_code(scope: Scope, name: str, inner: Sequence[Word]) -> None:
+    """Look at words that `name` runs as shell code."""
     if not all(word.known for word in inner):
         scope.found.unclear(f"part of what '{name}' runs is only known when it runs")
     scope.code(" ".join(word.text for word in inner))
 
 
-def _starts(scope: Scope, words: Sequence[Word], shape: Wrapper) -> Iterator[int]:
+def _starts(scope: Scope, words: Sequence[Word], known: Program) -> Iterator[int]:
     """Where the wrapped command may begin; an unknown option may or may not have a value."""
-    at, skip = 1, shape.skip
+    at, skip = 1, known.skip
     guesses: set[int] = set()
     while at < len(words):
         word = words[at]
@@ -113,18 +113,18 @@ def _starts(scope: Scope, words: Sequence[Word], shape: Wrapper) -> Iterator[int
             at += 1
             break
         name, equals, value = text.partition("=")
-        attached = value if equals and name in shape.code else _attached(text, shape)
+        attached = value if equals and name in known.code else _attached(text, known)
         if attached is not None:
             code = word._replace(text=attached) if attached else words[at + 1] if at + 1 < len(words) else Word("")
-            _joined(scope, words[0].text, [code])
+            run_code(scope, words[0].text, [code])
             at += 1 if attached else 2
-        elif shape.sets and equals and name.removesuffix("+").isidentifier():
+        elif known.sets and equals and name.removesuffix("+").isidentifier():
             assign(scope, name.removesuffix("+"), word._replace(text=value), words[at + 1 :])
             at += 1
-        elif text in shape.valued:
+        elif text in known.values:
             at += 2
-        elif (text.startswith("-") and len(text) > 1) or text in shape.flags:
-            values = _values(text, shape)
+        elif (text.startswith("-") and len(text) > 1) or text in known.flags:
+            values = _values(text, known)
             if values is None and not equals:
                 guesses.add(at + 2)
             at += 1 + (values or 0)
@@ -133,35 +133,35 @@ def _starts(scope: Scope, words: Sequence[Word], shape: Wrapper) -> Iterator[int
             at += 1
         else:
             break
-    yield at + skip if skip and shape.skip < 9 and at < len(words) else at
-    later = {*guesses, *(guess + shape.skip for guess in guesses)}
+    yield at + skip if skip and known.skip < 9 and at < len(words) else at
+    later = {*guesses, *(guess + known.skip for guess in guesses)}
     yield from sorted(guess for guess in later if at < guess < len(words))
 
 
-def _attached(text: str, shape: Wrapper) -> str | None:
+def _attached(text: str, known: Program) -> str | None:
     """The code behind an option's letter, empty if it is the next word; None if there is no such option."""
-    if text in shape.code:
+    if text in known.code:
         return ""
     if text.startswith("-") and not text.startswith("--"):
         for at, letter in enumerate(text[1:], 1):
-            if f"-{letter}" in shape.code:
+            if f"-{letter}" in known.code:
                 return text[at + 1 :]
-            if f"-{letter}" in shape.valued:
+            if f"-{letter}" in known.values:
                 return None
     return None
 
 
-def _values(text: str, shape: Wrapper) -> int | None:
+def _values(text: str, known: Program) -> int | None:
     """How many words behind an option, or a cluster of letters, belong to it; None if that is not known."""
-    if text in shape.flags:
+    if text in known.flags:
         return 0
     if text.startswith("--"):
         return None
     for at, letter in enumerate(text[1:], 1):
-        if f"-{letter}" in shape.valued:
+        if f"-{letter}" in known.values:
             return int(at + 1 == len(text))
-        if f"-{letter}" not in shape.flags:
+        if f"-{letter}" not in known.flags:
             return None
-        if shape.appends and letter in "ile":
+        if known.appends and letter in "ile":
             return 0
     return 0

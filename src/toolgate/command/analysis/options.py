@@ -1,0 +1,81 @@
+"""The words of a command as options, their values, and operands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from toolgate.command.words import Word
+
+
+class Options(NamedTuple):
+    """Options that are looked for together."""
+
+    letters: str = ""
+    """Letters, which may stand in a cluster."""
+    names: frozenset[str] = frozenset()
+    prefixes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self.letters or self.names or self.prefixes)
+
+    @classmethod
+    def read(cls, options: Iterable[str]) -> Options:
+        """`-a` is a letter, `--all` a name, `--all*` what an option may begin with."""
+        given = tuple(options)
+        return cls(
+            letters="".join(option[1] for option in given if len(option) == 2 and option != "--"),
+            names=frozenset(option for option in given if not option.endswith("*")),
+            prefixes=tuple(option[:-1] for option in given if option.endswith("*")),
+        )
+
+    def given(self, words: Sequence[Word], *, only_letters: bool = False) -> bool:
+        """Whether one of them is among the options of `words`.
+
+        `only_letters`: a cluster is letters and nothing else; without it, a value may be attached.
+        """
+        for word in words[1:]:
+            text = word.text
+            if not text.startswith("-"):
+                continue
+            if text == "--":
+                return False
+            if text in self.names or text.partition("=")[0] in self.names or text.startswith(self.prefixes or "\n"):
+                return True
+            cluster = not text.startswith("--") and (not only_letters or text[1:].isalpha())
+            if cluster and any(letter in text for letter in self.letters):
+                return True
+        return False
+
+
+NONE = Options()
+
+
+def has(words: Sequence[Word], *options: str) -> bool:
+    """Whether one of the options is given, also as a letter in a cluster."""
+    return Options.read(options).given(words)
+
+
+def operands(words: Sequence[Word], valued: Collection[str] = ()) -> list[Word]:
+    """The words that are neither options nor values of the options `valued`."""
+    found: list[Word] = []
+    skip = ended = False
+    for word in words[1:]:
+        if skip:
+            skip = False
+        elif ended or not word.text.startswith("-") or word.text == "-":
+            found.append(word)
+        elif word.text == "--":
+            ended = True
+        else:
+            skip = word.text in valued
+    return found
+
+
+def option_values(words: Sequence[Word], options: Collection[str]) -> Iterator[Word]:
+    """The values of the options: behind `=`, or the next word."""
+    for at, word in enumerate(words[1:], 1):
+        name, equals, value = word.text.partition("=")
+        if name in options:
+            yield word._replace(text=value) if equals else words[at + 1] if at + 1 < len(words) else Word("")

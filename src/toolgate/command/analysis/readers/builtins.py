@@ -1,0 +1,112 @@
+"""Builtins of the shell: directories, and words that bash takes for names or evaluates."""
+
+import posixpath
+import re
+from collections.abc import Sequence
+
+from toolgate.command.analysis.options import operands
+from toolgate.command.analysis.paths import Where
+from toolgate.command.analysis.program import program
+from toolgate.command.analysis.scope import Scope
+from toolgate.command.analysis.variables import assign
+from toolgate.command.words import UNRESOLVED, Word
+
+_HIDDEN = re.compile(r"`|\$\(|\$\{|[<>]\(")
+_UNARY = re.compile(r"-[b-hknprstuwxzGLNOS]")
+_BINARY = frozenset({"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"})
+_LISTS = re.compile(r"-[abcdefgjksuv]+|-A|-[PSXG]")
+
+
+def change_directory(scope: Scope, words: Sequence[Word]) -> None:
+    """`cd` and `pushd`: where the rest of the line runs."""
+    given = operands(words)
+    if given and given[0].text == "-":
+        scope.enter((None,), certain=True)
+        return
+    text = given[0].text if given else "~"
+    place = scope.path(text)
+    if place.where is Where.inside:
+        certain = all(scope.around.kind(path) == "directory" or path in scope.made for path in place.paths)
+        scope.enter(place.paths, certain)
+    elif place.where is Where.scratch:
+        scope.enter((text,), certain=False)
+    elif place.where in (Where.outside, Where.shown) and text.startswith("/"):
+        scope.enter((posixpath.normpath(text),), certain=False)
+    else:
+        scope.enter((None,), certain=True)
+
+
+def pop_directory(scope: Scope, _: Sequence[Word]) -> None:
+    """`popd`: somewhere earlier."""
+    scope.enter((None, scope.around.cwd), certain=True)
+
+
+def mkdir(scope: Scope, words: Sequence[Word]) -> None:
+    """Directories that exist from here on."""
+    for word in operands(words, program("mkdir").values):
+        if word.known:
+            scope.made.update(scope.place(word.text).paths)
+
+
+def variables(scope: Scope, words: Sequence[Word]) -> None:
+    """`read`, `mapfile`, `printf -v`, `let` …: words that are variables, or even code in a subscript."""
+    name = words[0].text
+    scope.found.evaluates |= name != "printf" or any(word.text.startswith("-v") for word in words)
+    for at, word in enumerate(words[1:], 1):
+        if name == "printf":
+            if words[at - 1].text == "-v":
+                _variable(scope, word)
+            continue
+        if _HIDDEN.search(word.text):
+            scope.found.unclear(f"'{name}' evaluates '{word.raw or word.text}'")
+        if not word.text.startswith("-"):
+            _variable(scope, word)
+        elif word.text in ("-C", "-c") and name in ("mapfile", "readarray") and at + 1 < len(words):
+            scope.code(words[at + 1].text)
+
+
+def _variable(scope: Scope, word: Word) -> None:
+    name = re.split(r"[=\[+]", word.text, maxsplit=1)[0]
+    if _HIDDEN.search(word.text):
+        scope.found.unclear(f"it evaluates '{word.raw or word.text}'")
+    if name.isidentifier() and name.isupper():
+        assign(scope, name, Word(UNRESOLVED, False), None)
+
+
+def declarations(scope: Scope, words: Sequence[Word]) -> None:
+    """`export`, `declare` …: values are noted where they are read; here only code in a subscript and functions."""
+    scope.found.evaluates = True
+    for word in words[1:]:
+        name = word.text.partition("=")[0]
+        if "[" in name and _HIDDEN.search(name):
+            scope.found.unclear(f"'{words[0].text}' evaluates '{word.raw or word.text}'")
+        elif not word.known and not name.isidentifier() and not word.raw.startswith(("-", name)):
+            scope.found.unclear(f"'{words[0].text}' sets a variable that is only known when it runs")
+
+
+def tests(scope: Scope, words: Sequence[Word]) -> None:
+    """`test` and `[`: the name behind `-v` may have a subscript."""
+    scope.found.evaluates |= any(
+        word.text in ("-v", "-R") or (not word.known and not _is_operand(words, at)) for at, word in enumerate(words)
+    )
+
+
+def _is_operand(words: Sequence[Word], at: int) -> bool:
+    """Whether a quoted word of a test stands where no operator can: beside a known one."""
+    if not words[at].quoted:
+        return False
+    before = words[at - 1].text
+    after = words[at + 1].text if at + 1 < len(words) else ""
+    return _UNARY.fullmatch(before) is not None or before in _BINARY or after in _BINARY
+
+
+def completions(scope: Scope, words: Sequence[Word]) -> None:
+    """`compgen`: some of its options run commands."""
+    if any(word.text.startswith("-") and not _LISTS.fullmatch(word.text) for word in words[1:]):
+        scope.found.unclear("'compgen' may run a command")
+
+
+def history(scope: Scope, words: Sequence[Word]) -> None:
+    """`fc`: runs what was typed before."""
+    if not any(word.text.startswith("-l") for word in words[1:2]):
+        scope.found.unclear("'fc' runs what the history holds")

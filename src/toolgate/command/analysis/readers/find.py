@@ -1,0 +1,77 @@
+"""`find` and `fd`: starting points, and actions that run, remove or write."""
+
+import re
+from collections.abc import Sequence
+
+from toolgate.command.analysis.program import program
+from toolgate.command.analysis.scope import Scope
+from toolgate.command.words import UNRESOLVED, Word
+
+_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
+_ALONE = frozenset(
+    """
+    -print -print0 -delete -ls -prune -depth -o -a -or -and -not -follow -xdev -mount -empty -daystart -quit
+    -true -false -readable -writable -executable -nouser -nogroup -noleaf -ignore_readdir_race -L -H -P
+    """.split()
+)
+"""Words of an expression that have no value."""
+_FD_MARK = re.compile(r"\{(?://?|/?\.)\}")
+"""`{/}`, `{//}`, `{.}` and `{/.}`: parts of a path that was found."""
+
+
+def find(scope: Scope, words: Sequence[Word]) -> None:
+    """`find`: starting points, and actions that run, remove or write."""
+    at = 1
+    reads = _only_reads(words)
+    while at < len(words) and not words[at].text.startswith(("-", "(", "!", "\\")):
+        scope.path(words[at].text, reads=reads)
+        if at > 1 and not words[at].known and not words[at].quoted:
+            scope.found.unclear("what 'find' does is only known when it runs")
+        at += 1
+    while at < len(words):
+        text = words[at].text
+        if text in _RUNS:
+            end = next((i for i in range(at, len(words)) if words[i].text == ";" or _plus(words, i)), len(words))
+            scope.repeat([_found(word) for word in words[at + 1 : end]])
+            at = end
+        elif text == "-delete":
+            scope.found.commands[("rm", *(word.text for word in words[1:at] if not word.text.startswith("-")))] = None
+            scope.found.danger("it removes files")
+            scope.found.changes = True
+        elif text in _WRITES and at + 1 < len(words):
+            scope.write(words[at + 1])
+        elif not words[at].known and text.startswith(UNRESOLVED) and not _is_value(words, at):
+            scope.found.unclear("what 'find' does is only known when it runs")
+        at += 1
+
+
+def _only_reads(words: Sequence[Word]) -> bool:
+    """Whether `find` changes nothing: it runs only commands that read."""
+    runs = [words[at + 1].text for at, word in enumerate(words[:-1]) if word.text in _RUNS]
+    return all(program(name).reads for name in runs) and not any(word.text == "-delete" for word in words)
+
+
+def _is_value(words: Sequence[Word], at: int) -> bool:
+    """Whether the word belongs to the test before it."""
+    before = words[at - 1].text
+    return before.startswith("-") and before not in _ALONE
+
+
+def _plus(words: Sequence[Word], at: int) -> bool:
+    return words[at].text == "+" and words[at - 1].text == "{}"
+
+
+def _found(word: Word) -> Word:
+    if "{}" not in word.text:
+        return word
+    return word._replace(text=word.text.replace("{}", UNRESOLVED), known=False)
+
+
+def fd(scope: Scope, words: Sequence[Word]) -> None:
+    """`fd -x command`."""
+    for at, word in enumerate(words):
+        if word.text in ("-x", "--exec", "-X", "--exec-batch"):
+            inner = [_found(word._replace(text=_FD_MARK.sub("{}", word.text))) for word in words[at + 1 :]]
+            scope.repeat([*inner, Word(UNRESOLVED, False)])
+            return

@@ -1,0 +1,154 @@
+"""`git`: options before the subcommand, options that run something, and what depends on files and settings.
+
+What a subcommand discards, publishes or runs is in the table, in rows such as `git-push`.
+"""
+
+import re
+from collections.abc import Sequence
+
+from toolgate.command.analysis.effects import apply_facts
+from toolgate.command.analysis.options import Options, operands
+from toolgate.command.analysis.paths import Where
+from toolgate.command.analysis.program import UNKNOWN, program
+from toolgate.command.analysis.scope import Scope
+from toolgate.command.words import UNRESOLVED, Word
+
+_SAFE_GLOBALS = frozenset(
+    """
+    --no-pager -P -p --paginate --no-optional-locks --literal-pathspecs --glob-pathspecs --no-replace-objects
+    --version --help
+    """.split()
+)
+_VALUED_GLOBALS = frozenset(
+    "-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source".split()
+)
+_TEXT_OPTIONS = frozenset(
+    "-m --message -S -G --grep --author --date --format --pretty --since --until -F -t --trailer -L".split()
+)
+_RUNS = frozenset({"--ext-diff", "--textconv", "--upload-pack", "--receive-pack", "--open-files-in-pager", "--exec"})
+_COMMAND_KEYS = re.compile(
+    r"alias\.|core\.(pager|editor|sshcommand|fsmonitor|askpass)|pager\.|diff\.|sequence\.editor|.*cmd$"
+)
+_HARMLESS_KEYS = re.compile(
+    r"(?:color|column|advice|status)\.[\w.-]+|user\.(?:name|email)|init\.defaultbranch|commit\.gpgsign"
+    r"|log\.(?:date|abbrevcommit|decorate|follow)|diff\.(?:context|[a-z]*color|renames|algorithm|noprefix|mnemonicprefix)"
+    r"|core\.(?:quotepath|abbrev|autocrlf|safecrlf|eol|filemode|ignorecase|precomposeunicode)"
+)
+_CONFIG_READS = Options.read("--get --get-all --get-regexp --get-urlmatch --list -l".split())
+_CONFIG_WRITES = Options.read(
+    "--add --unset --unset-all --replace-all --remove-section --rename-section --edit -e".split()
+)
+_EARLIER_COMMIT = re.compile(r"(?:HEAD|@)?[~^]|(?:HEAD|@)@|origin/|[0-9a-f]{7,40}$|.*[~^]\d*$", re.DOTALL)
+
+
+def git(scope: Scope, words: Sequence[Word]) -> None:
+    """Look at one git command."""
+    at, safe = _globals(scope, words)
+    if at >= len(words) or not safe:
+        scope.found.commands[tuple(word.text for word in words)] = None
+    if at >= len(words):
+        return
+    verb, rest = words[at], words[at + 1 :]
+    scope.found.commands[("git", *(word.text for word in words[at:]))] = None
+    if not verb.known:
+        scope.found.unclear("the git command is only known when it runs")
+        return
+    known = program(f"git-{verb.text}")
+    if known is UNKNOWN:
+        scope.found.unclear(f"'git {verb.text}' is an alias or an unknown command")
+    scope.found.changes |= not known.reads
+    _runs(scope, verb.text, rest)
+    apply_facts(scope, words[at:], known, subcommand=True)
+    _paths(scope, verb.text, rest)
+
+
+def _globals(scope: Scope, words: Sequence[Word]) -> tuple[int, bool]:
+    """The position of the git command, and whether no option before it changes what git does."""
+    at, safe = 1, True
+    while at < len(words) and words[at].text.startswith("-"):
+        name, equals, value = words[at].text.partition("=")
+        if name in _VALUED_GLOBALS and not equals:
+            value = words[at + 1].text if at + 1 < len(words) else ""
+            at += 1
+        if name == "-C":
+            scope.path(value)
+        elif name not in _SAFE_GLOBALS:
+            safe = False
+            _risky_global(scope, name, value)
+        at += 1
+    if not words[min(at, len(words)) - 1].known:
+        scope.found.unclear("an option of git is only known when it runs")
+    return at, safe
+
+
+def _risky_global(scope: Scope, name: str, value: str) -> None:
+    if name in ("--git-dir", "--work-tree"):
+        scope.path(value)
+    elif name == "-c" and _HARMLESS_KEYS.fullmatch(value.partition("=")[0].lower()):
+        return
+    elif name in ("-c", "--config-env", "--exec-path"):
+        key, _, command = value.partition("=")
+        if _COMMAND_KEYS.match(key.lower()):
+            scope.code(command.removeprefix("!"))
+        scope.found.danger(f"'git {name} {value}' changes what git runs")
+
+
+def _runs(scope: Scope, verb: str, rest: Sequence[Word]) -> None:
+    """Options of several subcommands that run another program."""
+    for word in rest:
+        name = word.text.partition("=")[0]
+        if (name in _RUNS and (name, verb) != ("--exec", "rebase")) or (verb == "grep" and name.startswith("-O")):
+            scope.found.unclear(f"'git {verb} {word.text}' runs another program")
+
+
+def checkout(scope: Scope, words: Sequence[Word]) -> None:
+    """`git checkout`: whether its operands are files, or a branch."""
+    texts = [word.text for word in words[1:]]
+    if not _has(words, "-b", "--orphan", "-c", "--create"):
+        given = [text for text in texts if not text.startswith("-")]
+        discards = len(given) > 1 or any(_exists(scope, text) for text in given)
+    else:
+        discards = False
+    if discards or "--" in texts or _has(words, "--pathspec-from-file"):
+        scope.found.danger("it discards uncommitted work")
+
+
+def _exists(scope: Scope, text: str) -> bool:
+    place = scope.place(text)
+    if UNRESOLVED in text or any(letter in text for letter in "*?["):
+        return "." in text
+    return place.where is Where.inside and any(scope.around.kind(path) != "absent" for path in place.paths)
+
+
+def reset(scope: Scope, words: Sequence[Word]) -> None:
+    """`git reset commit`: whether the branch loses commits."""
+    if "--" not in [word.text for word in words] and any(_EARLIER_COMMIT.match(w.text) for w in operands(words)):
+        scope.found.danger("it takes commits off the branch")
+
+
+def config(scope: Scope, words: Sequence[Word]) -> None:
+    """`git config --global name` shows a setting; with a value behind the name it changes one."""
+    if not _has(words, "--global", "--system"):
+        return
+    given = [word.text for word in operands(words)]
+    shows = given[:1] in (["list"], ["get"]) or (len(given) == 1 and "." in given[0])
+    shows = shows or _CONFIG_READS.given(words, only_letters=True)
+    if not shows or _CONFIG_WRITES.given(words, only_letters=True):
+        scope.found.danger("it changes settings outside the root")
+
+
+def _has(words: Sequence[Word], *options: str) -> bool:
+    return Options.read(options).given(words, only_letters=True)
+
+
+def _paths(scope: Scope, verb: str, rest: Sequence[Word]) -> None:
+    """Operands outside the root; messages and patterns are none."""
+    if verb in ("grep", "commit", "notes") and not any(word.text == "--" for word in rest):
+        return
+    skip = False
+    for word in rest:
+        if skip or word.text.startswith("-"):
+            skip = not skip and word.text in _TEXT_OPTIONS
+            continue
+        if word.text.startswith(("/", "~")) or ".." in word.text.split("/"):
+            scope.path(word.text)

@@ -1,0 +1,121 @@
+"""Languages other than the shell's: their code is searched for what destroys, runs programs or writes files."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from toolgate.command.analysis.program import Program, program
+from toolgate.command.analysis.readers.shells import run_script, run_stdin
+from toolgate.command.analysis.scope import Scope
+from toolgate.command.analysis.unknown_programs import suspect
+from toolgate.command.words import Word
+
+_DESTROYS = re.compile(
+    r"rmtree|unlink|\brmdir|removedirs|os\.remove|\.remove\(|\btruncate|rmSync|\brm\(|\.rm\b|FileUtils|File\.delete|Dir\.delete"
+    r"|os\.kill|process\.kill|\bkillpg|Process\.kill|\bkill\b"
+    r"|os\.system|subprocess|\bsystem\b|popen|\bexec[lv]p?e?\b|child_process|execSync|spawn|\bexec\b|shell_exec|passthru"
+    r"|os\.rename|os\.replace|shutil\.move|renameSync|Open3|%x|\bqx\b|`|__import__|ctypes|pty\."
+)
+_SQL_SHELL = re.compile(
+    r"^\s*\.(?:sh|sy|ou|on|ex|im|sa|ba|cl|lo|re|op|tr)\w*\b|\b(?:edit|writefile|load_extension)\s*\("
+    r"|\\!|\\copy\b|\bsystem\b|\bprogram\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What the clients themselves can do to files and programs."""
+_SQL_CODE = re.compile(r"^\s*(?:\.(?:sh|sy)\w*|\\!|\\?system\b)\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+"""The commands among them."""
+_SQL = re.compile(r"\b(?:drop|delete|truncate)\b", re.IGNORECASE)
+_AWK = re.compile(r"system\s*\(|\|&?\s*(?:getline|\")|\"\s*\||getline|print[^;}>]{0,200}>")
+_EDITOR_COMMANDS = re.compile(r"-[a-zA-Z]*[csS]|-[a-zA-Z]+e|--cmd|--eval(=.*)?|-f|--funcall(=.*)?|--load(=.*)?|-l|\+.*")
+_MOVES = re.compile(r"\+\+?(?:\d*[gGpP%]?|F|[/?][^\n]*)")
+"""What a pager may be told without running or writing anything: to go to a line, to search, or to follow the file."""
+
+
+def interpret(scope: Scope, words: Sequence[Word], known: Program) -> None:
+    """Python, node, perl, ruby …: opaque code is searched, a script is noted, code from a pipe is asked about."""
+    name = words[0].text
+    options = known.interprets or ()
+    if any(_is_option(word.text, option) for word in words[1:] for option in options):
+        for word in words[1:]:
+            _search(scope, name, word.text)
+        if not all(code.known for code in _code_words(words, options)):
+            scope.found.unclear(f"part of the code that '{name}' runs is only known when it runs")
+        return
+    if any(word.text in known.checks for word in words[1:]):
+        return
+    before = ""
+    for at, word in enumerate(words[1:], 1):
+        if word.text == "-m" and at + 1 < len(words) and not program(words[at + 1].text).ordinary:
+            suspect(scope, words[at + 1 :])
+        if word.text in ("-m", "-V", "-v", "--version", "--help", "-h"):
+            return
+        if (not word.text.startswith("-") or word.text == "-") and before not in ("-X", "-W", "-r", "-I", "--import"):
+            if name not in ("deno", "bun"):
+                run_script(scope, name, word, lambda code: _search(scope, name, code))
+            suspect(scope, words[at:])
+            return
+        before = word.text
+    run_stdin(scope, name, lambda code: _search(scope, name, code))
+
+
+def _is_option(text: str, option: str) -> bool:
+    """`-e`, also inside a cluster such as `-ne`, or with the code attached."""
+    if option.startswith("--") or not option.startswith("-"):
+        return text == option or text.startswith(f"{option}=")
+    if not text.startswith("-") or text.startswith("--"):
+        return False
+    return option[1] in text[1:4] or (text[1:].isalnum() and text.endswith(option[1]))
+
+
+def _code_words(words: Sequence[Word], options: Sequence[str]) -> Iterator[Word]:
+    """The words that are code: behind an option, or with the option in one word."""
+    for at, word in enumerate(words[1:], 1):
+        for option in options:
+            if _is_option(word.text, option):
+                follows = word.text == option or (not option.startswith("--") and word.text.endswith(option[1:]))
+                yield words[at + 1] if follows and at + 1 < len(words) else word
+
+
+def _search(scope: Scope, name: str, code: str) -> None:
+    match = _DESTROYS.search(code)
+    if match:
+        scope.found.unclear(f"the code that '{name}' runs mentions '{match.group().strip()}'")
+
+
+def awk(scope: Scope, words: Sequence[Word]) -> None:
+    """`awk`: a program that can run commands and write files."""
+    if any(_AWK.search(word.text) and not word.text.startswith("-") for word in words[1:]):
+        scope.found.unclear(f"its '{words[0].text}' program runs commands or writes files")
+
+
+def sql(scope: Scope, words: Sequence[Word]) -> None:
+    """Database clients: statements that remove data."""
+    if scope.stdin is not None and scope.stdin.kind == "pipe":
+        scope.found.unclear(f"'{words[0].text}' runs what it reads from a pipe")
+    texts = [word.text for word in words[1:]] + ([scope.stdin.word.text] if scope.stdin else [])
+    for text in texts:
+        if _SQL.search(text) and " " in text:
+            scope.found.danger("it removes data from a database")
+        if _SQL_SHELL.search(text):
+            scope.found.unclear(f"'{words[0].text}' is told to run a program or to write a file")
+        for code in _SQL_CODE.findall(text):
+            scope.code(code)
+
+
+def macros(scope: Scope, words: Sequence[Word]) -> None:
+    """`m4` and `dc` have commands that run programs."""
+    texts = [word.text for word in words[1:]] + ([scope.stdin.word.text] if scope.stdin else [])
+    if any("syscmd" in text or "!" in text for text in texts) or (scope.stdin and scope.stdin.kind == "pipe"):
+        scope.found.unclear(f"'{words[0].text}' may be told to run programs")
+
+
+def editor(scope: Scope, words: Sequence[Word]) -> None:
+    """Editors: commands from options or from standard input may run anything and write anywhere."""
+    told = any(_EDITOR_COMMANDS.fullmatch(word.text) for word in words[1:])
+    if told or (scope.stdin is not None and words[0].text in ("ed", "ex", "vi", "vim", "nvim")):
+        scope.found.unclear(f"'{words[0].text}' is given commands, which may run programs or write files")
+
+
+def pager(scope: Scope, words: Sequence[Word]) -> None:
+    """`less` and `more`: a command behind `+` may run a program or write a file."""
+    if any(word.text.startswith(("+", "--cmd")) and not _MOVES.fullmatch(word.text) for word in words[1:]):
+        scope.found.unclear(f"'{words[0].text}' is given commands, which may run programs or write files")

@@ -1,0 +1,65 @@
+"""Build tools, debuggers and other programs that run commands in a way of their own."""
+
+import re
+from collections.abc import Sequence
+
+from toolgate.command.analysis.options import has, operands, option_values
+from toolgate.command.analysis.program import REASONS, program
+from toolgate.command.analysis.scope import STDIN_FILES, Scope
+from toolgate.command.analysis.wrapped_command import run_code
+from toolgate.command.words import Word
+
+_CMAKE = {"remove": "rm", "remove_directory": "rm", "rename": "mv", "copy": "cp", "copy_if_different": "cp"}
+_GDB_RUNS = re.compile(r"!|\||\b(?:shell|make|pipe|python|py|guile|call|compile|source|system)\b")
+_GDB_CODE = frozenset({"-ex", "-iex", "--ex", "--iex", "-eval-command", "--eval-command"})
+_PUBLISHING_SCRIPT = re.compile(r"(?:publish|deploy|upload)\b")
+_LOCAL_WITH_GLOBAL = frozenset({"list", "ls", "root", "bin", "config", "run"})
+
+
+def cmake(scope: Scope, words: Sequence[Word]) -> None:
+    """`cmake -E command`: a command of its own, or one that it runs."""
+    at = next((at for at, word in enumerate(words[:-1]) if word.text == "-E"), None)
+    if at is not None:
+        inner = list(words[at + 1 :])
+        if inner[0].text == "chdir":
+            inner = inner[2:]
+        elif inner[0].text in _CMAKE:
+            inner[0] = inner[0]._replace(text=_CMAKE[inner[0].text])
+        scope.run(inner)
+
+
+def make(scope: Scope, words: Sequence[Word]) -> None:
+    """`make`: rules that do not come from a file of the project."""
+    for file in option_values(words, ("-f", "--file", "--makefile")):
+        if not file.known or file.text in STDIN_FILES:
+            scope.found.unclear("the rules of 'make' are only known when it runs")
+
+
+def package_scripts(scope: Scope, words: Sequence[Word]) -> None:
+    """`npm run publish`, and packages that are installed for the whole system."""
+    given = [word.text for word in operands(words)]
+    if given[:1] in (["run"], ["run-script"]) and len(given) > 1 and _PUBLISHING_SCRIPT.match(given[1]):
+        scope.found.danger(f"'{words[0].text}': {REASONS['publishes']}")
+    if has(words, "-g", "--global") and _LOCAL_WITH_GLOBAL.isdisjoint(given[:1]):
+        scope.found.danger(f"'{words[0].text}': {REASONS['system']}")
+
+
+def gdb(scope: Scope, words: Sequence[Word]) -> None:
+    """`gdb -ex 'shell …'`, and a file of its commands."""
+    if any(_GDB_RUNS.search(code.text) for code in option_values(words, _GDB_CODE)):
+        scope.found.unclear("its 'gdb' commands may run programs")
+    if any(option_values(words, ("-x", "--command", "-command"))) or not all(word.known for word in words[1:]):
+        scope.found.unclear("what 'gdb' runs is only known when it runs")
+
+
+def capsh(scope: Scope, words: Sequence[Word]) -> None:
+    """`capsh -- …` runs bash with what follows."""
+    at = next((at for at, word in enumerate(words) if word.text in ("--", "==", "-+", "=+")), None)
+    if at is not None:
+        scope.run([Word("bash"), *words[at + 1 :]])
+
+
+def each_operand(scope: Scope, words: Sequence[Word]) -> None:
+    """`concurrently 'a' 'b'`: every operand is code."""
+    for word in operands(words, program(words[0].text).values):
+        run_code(scope, words[0].text, [word])
