@@ -44,6 +44,8 @@ class OutputLimits:
 
         What a result names is shown and served, so a tool must not name a file that is not its own output.
         """
+        if "truncation" not in response.data and "full_output" not in response.data:
+            return response
         named = references(response.data)
         kept: set[str] = self._context.shared.get("kept_outputs", set())
         if kept.issuperset(named.values()):

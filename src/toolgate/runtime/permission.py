@@ -15,7 +15,6 @@ from toolgate.protocol.plan import Plan
 from toolgate.protocol.ports import Unattended
 from toolgate.protocol.record import Decision, Verdict
 from toolgate.runtime.run import Run
-from toolgate.text.redaction import mask, secrets_of
 
 if TYPE_CHECKING:
     from toolgate.runtime.policy import Policy
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 def weigh(run: Run, policy: Policy) -> Decision:
     """Allow, ask or deny, and why; nobody is asked yet."""
-    name, plan = run.found.name, run.plan
+    name, plan = run.name, run.plan
     defaults = vars(run.params) if run.params is not None else {}
     verdict = policy.decide(name, run.arguments, plan, workspace=run.context.workspace, defaults=defaults)
     if verdict is not None and verdict.decision == "deny":
@@ -46,8 +45,11 @@ def _is_dry_run(run: Run) -> bool:
     return getattr(run.params, "dry_run", False) is True
 
 
-async def authorise(run: Run, policy: Policy) -> ToolResponse | None:
-    """The refusal, or None if the call may run. `run.decision` says who decided."""
+async def authorise(run: Run, policy: Policy, secrets: tuple[str, ...]) -> ToolResponse | None:
+    """The refusal, or None if the call may run. `run.decision` says who decided.
+
+    The person who is asked sees none of `secrets`.
+    """
     run.decision = weigh(run, policy)
     if run.decision.decision == "allow":
         _note_approval(run, policy.remembers(run.tool.name, run.arguments, run.plan))
@@ -55,34 +57,22 @@ async def authorise(run: Run, policy: Policy) -> ToolResponse | None:
     if run.decision.decision == "deny":
         rule = f" (rule: {run.decision.rule})" if run.decision.rule else ""
         return _refused(f"The policy denies this call: {run.decision.reason.rstrip('.')}{rule}.")
-    return await _ask(run, policy)
+    return await _ask(run, policy, secrets)
 
 
-async def _ask(run: Run, policy: Policy) -> ToolResponse | None:
-    plan = run.plan or _unplanned(run)
-    name = run.found.name
+async def _ask(run: Run, policy: Policy, secrets: tuple[str, ...]) -> ToolResponse | None:
+    name = run.name
     reason = run.decision.reason if run.decision else ""
-    request = ApprovalRequest(
-        id=uuid7(),
-        tool_name=name,
-        call_id=run.call_id,
-        session_id=run.context.session_id,
-        agent=run.context.agent,
-        summary=_shown(run, plan.summary),
-        detail=_shown(run, plan.detail),
-        fingerprint=policy.fingerprint(name, run.arguments, run.plan),
-        reason=_shown(run, reason),
-        rule=_shown(run, policy.rule_shown(name, run.arguments, run.plan)) if policy.can_remember(run.plan) else "",
-    )
+    request = _request(run, policy, reason, secrets)
     approval = await _answer(run, request)
     if approval.allowed and policy.fingerprint(name, run.arguments, run.plan) != request.fingerprint:
         approval = Approval(allowed=False, message="the call changed after it was shown")
     verdict: Verdict = "allow" if approval.allowed else "deny"
     run.decision = Decision(decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict)
     if not approval.allowed:
-        advice = _advice(run, policy) if run.context.approver is None else ""
+        advice = _advice(run, policy, secrets) if run.context.approver is None else ""
         if isinstance(run.context.approver, Unattended):
-            run.context.approver.advise(request, lambda: _rules(run, policy))
+            run.context.approver.advise(request, lambda: _rules(run, policy, secrets))
         return _refused(f"This call was not approved: {approval.message.rstrip('.') or 'denied'}.", advice)
     if approval.remember:
         policy.remember(name, run.arguments, run.plan)
@@ -96,12 +86,26 @@ def _note_approval(run: Run, approved: bool) -> None:
         run.context.approved = approved
 
 
-def _shown(run: Run, text: str) -> str:
-    """The text as a person may see it: without the runtime's own secrets, and with nothing in it that hides."""
-    from toolgate.text.visible import visible
+def _request(run: Run, policy: Policy, reason: str, secrets: tuple[str, ...]) -> ApprovalRequest:
+    """What the person is asked, in text that is safe to show."""
+    from toolgate.text.visible import visible_without
 
-    shown: str = mask(text, secrets_of(run.context.settings))
-    return visible(shown)
+    plan = run.plan or _unplanned(run)
+    fingerprint, request_id = policy.fingerprint(run.name, run.arguments, run.plan), uuid7()
+    rule = policy.rule_shown(run.name, run.arguments, run.plan, fingerprint) if policy.can_remember(run.plan) else ""
+    summary, detail, reason, rule = visible_without(secrets, plan.summary, plan.detail, reason, rule)
+    return ApprovalRequest(
+        id=request_id,
+        tool_name=run.name,
+        call_id=run.call_id,
+        session_id=run.context.session_id,
+        agent=run.context.agent,
+        summary=summary,
+        detail=detail,
+        fingerprint=fingerprint,
+        reason=reason,
+        rule=rule,
+    )
 
 
 async def _answer(run: Run, request: ApprovalRequest) -> Approval:
@@ -125,26 +129,27 @@ async def _answer(run: Run, request: ApprovalRequest) -> Approval:
 def _unplanned(run: Run) -> Plan:
     """What can be shown of a tool that does not plan: its arguments."""
     return Plan(
-        summary=f"Run {run.found.name}",
+        summary=f"Run {run.name}",
         detail=json.dumps(run.arguments, ensure_ascii=False, indent=2),
         access="read" if run.declaration.read_only else "write",
     )
 
 
-def _rules(run: Run, policy: Policy) -> str | None:
+def _rules(run: Run, policy: Policy, secrets: tuple[str, ...]) -> str | None:
     """The rules that would allow the call, as a person may see them."""
     from toolgate.runtime.policy.suggest import allowing_rules
+    from toolgate.text.visible import visible_without
 
     defaults = vars(run.params) if run.params is not None else {}
     rules = allowing_rules(
-        policy, run.found.name, run.arguments, run.plan, workspace=run.context.workspace, defaults=defaults
+        policy, run.name, run.arguments, run.plan, workspace=run.context.workspace, defaults=defaults
     )
-    return None if rules is None else _shown(run, rules)
+    return None if rules is None else visible_without(secrets, rules)[0]
 
 
-def _advice(run: Run, policy: Policy) -> str:
+def _advice(run: Run, policy: Policy, secrets: tuple[str, ...]) -> str:
     """What the user can do where nobody can be asked: the rule that would allow the call."""
-    rules = _rules(run, policy)
+    rules = _rules(run, policy, secrets)
     if rules is None:
         return " No policy rule can allow it: it has to be asked about."
     place = "their policy file (TOOLGATE_POLICY_FILE, else toolgate/policy.toml in their config directory)"

@@ -94,9 +94,7 @@ class Pipeline:
 
     async def _end(self, run: Run, response: ToolResponse) -> ToolResult:
         """Complete, render, mask, cut and record: the same for every call."""
-        if "truncation" in response.data or "full_output" in response.data:
-            response = self._limits.owned(response)
-        response, output = rendered(run, response)
+        response, output = rendered(run, self._limits.owned(response))
         if self._limits.secrets:
             response, output = self._limits.masked(response, output)
         ran = run.inner or run
@@ -204,7 +202,7 @@ class Pipeline:
         if refusal is not None:
             return refusal
         try:
-            refusal = await authorise(run, self._policy)
+            refusal = await authorise(run, self._policy, self._limits.secrets)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - a gate that breaks is a closed gate
@@ -212,19 +210,20 @@ class Pipeline:
         return refusal or self._admission.gates_again(run, entry)
 
     async def _prepare(self, run: Run) -> ToolResponse | None:
-        if not run.prepares:
+        entry = run.entry
+        if entry is None or not entry.prepares:
             return None
         run.context = run.context.derive(call_id=run.call_id, visible_tools=self.visible, on_output=self._on_output())
         try:
-            plan: object = await run.tool.prepare(run.params, run.context)
+            plan: object = await entry.tool.prepare(run.params, run.context)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a tool does, the runtime lives and the call is answered
-            return run.refuse("prepare", failure_of(error, run.found.name, run.arguments.get("path")))
+            return run.refuse("prepare", failure_of(error, run.name, run.arguments.get("path")))
         if isinstance(plan, ToolResponse):
             return run.refuse("prepare", plan)
         if plan is not None and not isinstance(plan, Plan):
-            return internal(run.found.name, f"planned {type(plan).__name__} instead of a Plan")
+            return internal(run.name, f"planned {type(plan).__name__} instead of a Plan")
         run.plan = run.context.plan = plan
         return None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -131,11 +130,7 @@ class ShellSession:
 
     def exists(self, path: str) -> bool:
         """Whether a path, relative to the root or absolute inside it, is a file: `bash FILE` is then the real bash."""
-        try:
-            info = self._workspace.stat(path)
-        except ToolError:
-            return False
-        return info is not None and not stat.S_ISDIR(info.st_mode)
+        return self._workspace.is_file(path)
 
     def sandbox(self, access: Access = "write") -> SandboxReport:
         """What would confine a command with this access."""

@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from toolgate.text.redaction import mask
+
 _HIDING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories that print as nothing, or as something else than they are."""
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\u180b\u180c\u180d\u180e")
@@ -16,6 +18,11 @@ def visible(text: str, keep: str = "\n\t") -> str:
     if text.isascii() and text.isprintable():
         return text
     return _ODD.sub(lambda found: found[0] if _plain(found[0], keep) else _escape(found[0]), text)
+
+
+def visible_without(secrets: tuple[str, ...], *texts: str) -> list[str]:
+    """Each text as a person may see it: without the runtime's own secrets, and with nothing in it that hides."""
+    return [visible(mask(text, secrets)) for text in texts]
 
 
 def _plain(character: str, keep: str) -> bool:

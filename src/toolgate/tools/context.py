@@ -108,6 +108,12 @@ class ToolContext:
         self.workspace.require_present()
         return self.workspace
 
+    @property
+    def shell_directory(self) -> str:
+        """The shell's directory. While there is no shell, that is the root: this does not make one."""
+        session: ShellSession | None = self.shared.get("shell")
+        return "." if session is None else session.cwd
+
     def derive(self, **changes: Any) -> ToolContext:
         """A copy with other attributes that shares the session's state."""
         copy = object.__new__(ToolContext)

@@ -80,6 +80,8 @@ class Workspace:
         fd = os.open(given, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._close: Callable[[], object] = weakref.finalize(self, os.close, fd)
         self._fd = fd
+        self.closed = False
+        """Whether nothing can be opened any more."""
         self.confinement, self._open = choose_opener(confinement, fd)
         real = os.path.realpath(given)
         self.root = Path(real)
@@ -110,13 +112,9 @@ class Workspace:
 
     def close(self) -> None:
         """Close the root; nothing can be opened afterwards."""
+        self.closed = True
         self._fd = -1  # the number may be reused for another directory
         self._close()
-
-    @property
-    def closed(self) -> bool:
-        """Whether nothing can be opened any more."""
-        return self._fd < 0
 
     @property
     def fd(self) -> int:
@@ -158,6 +156,14 @@ class Workspace:
         from toolgate.workspace.session_view import SessionWorkspace
 
         return SessionWorkspace(self, directory, owner)
+
+    def is_file(self, path: str) -> bool:
+        """Whether a path leads to a file beneath the root."""
+        try:
+            info = self.stat(path)
+        except ToolError:
+            return False
+        return info is not None and not stat.S_ISDIR(info.st_mode)
 
     def open_dir(self, path: str = ".", cwd: str = ".") -> int:
         """A readable descriptor of a directory beneath the root; the caller closes it."""

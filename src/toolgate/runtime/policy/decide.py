@@ -141,7 +141,7 @@ class Policy:
         if verdict is not None and verdict.decision == "deny":
             return verdict
         if self.remembers(tool_name, arguments, plan):
-            rule = memory.shown(tool_name, arguments, plan)
+            rule = memory.shown(tool_name, arguments, self.fingerprint(tool_name, arguments, plan))
             return Verdict(decision="allow", rule=rule, reason="remembered in this session", layer="session")
         return verdict
 
@@ -170,13 +170,16 @@ class Policy:
         """Remember what this session had been allowed before it was taken up here: the hashes of those calls."""
         self._remembered.update(fingerprints)
 
-    def rule_shown(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> str:
-        """The rule that `remember` would store, as a person reads it before it is stored."""
+    def rule_shown(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None, fingerprint: str = "") -> str:
+        """The rule that `remember` would store, as a person reads it before it is stored.
+
+        `fingerprint` is the call's own, if the caller has it already.
+        """
         if plan is not None and plan.access == "full":
             return f"{tool_name} with full access is asked about every time: nothing is remembered"
         if plan is not None and plan.once:
             return f"this call is asked about every time: {plan.once}"
-        return memory.shown(tool_name, arguments, plan)
+        return memory.shown(tool_name, arguments, fingerprint or self.fingerprint(tool_name, arguments, plan))
 
     def _place(self, placed: _Placed) -> None:
         if placed.layer == "project" and placed.rule.decision == "allow":

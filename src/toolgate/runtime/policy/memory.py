@@ -23,11 +23,10 @@ def fingerprint(tool_name: str, arguments: dict[str, Any], plan: Plan | None) ->
     return hashlib.sha256(document.encode()).hexdigest()
 
 
-def shown(tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> str:
+def shown(tool_name: str, arguments: dict[str, Any], fingerprint: str) -> str:
     """The rule as a person reads it: control characters escaped, long arguments elided with counts."""
     text = json.dumps(arguments, sort_keys=True)
     if len(text) > _LONGEST_SHOWN:
         half = _LONGEST_SHOWN // 2
         text = f"{text[:half]} […{len(text) - 2 * half} characters…] {text[-half:]}"
-    exact = fingerprint(tool_name, arguments, plan)[:16]
-    return f"session: allow exactly {tool_name} {text}, planned as now (sha256 {exact}…)"
+    return f"session: allow exactly {tool_name} {text}, planned as now (sha256 {fingerprint[:16]}…)"

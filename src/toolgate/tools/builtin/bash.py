@@ -30,7 +30,7 @@ from toolgate.tools.text import load_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from toolgate.agent_commands import Native, RoutedCall
+    from toolgate.agent_commands import Native
 
 
 class BashParams(BaseModel):
@@ -64,10 +64,21 @@ class BashTool(Tool[BashParams]):
         """The call that an agent command stands for."""
         if params.restart or params.background or context.workspace is None:
             return None
-        from toolgate.agent_commands import RoutedCall
-
         outcome = parsed(params, context)
-        return _rerouted(outcome, context.shell.cwd) if isinstance(outcome, RoutedCall) else None
+        from toolgate.agent_commands import RoutedCall
+        from toolgate.agent_commands.answer import as_typed, to_bash_response
+        from toolgate.agent_commands.router import from_root
+
+        if not isinstance(outcome, RoutedCall):
+            return None
+        arguments = from_root(outcome)
+
+        def answer(response: ToolResponse, render: Callable[[ToolResponse], str]) -> ToolResponse:
+            typed = as_typed(response, outcome, arguments)
+            typed = typed.model_copy(update={"context": {**typed.context, "cwd": shown_directory(outcome.cwd)}})
+            return to_bash_response(typed, outcome.command, render)
+
+        return Reroute(tool_name=outcome.tool_name, arguments=arguments, answer=answer)
 
     async def prepare(self, params: BashParams, context: ToolContext) -> Plan:
         """What the command may run, in the shell as it is now."""
@@ -136,15 +147,3 @@ async def _run(native: Native, params: BashParams, context: ToolContext) -> Tool
     if result.job_id is not None and not params.background:
         return answered_kept(result, seconds, whole)
     return answered(result, params.timeout_ms, whole)
-
-
-def _rerouted(routed: RoutedCall, cwd: str) -> Reroute:
-    from toolgate.agent_commands.answer import as_typed, to_bash_response
-    from toolgate.agent_commands.router import from_root
-
-    def answer(response: ToolResponse, render: Callable[[ToolResponse], str]) -> ToolResponse:
-        response = to_bash_response(as_typed(response, routed, arguments), routed.command, render)
-        return response.model_copy(update={"context": {**response.context, "cwd": shown_directory(cwd)}})
-
-    arguments = from_root(routed)
-    return Reroute(tool_name=routed.tool_name, arguments=arguments, answer=answer)

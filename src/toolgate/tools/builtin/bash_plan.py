@@ -40,11 +40,11 @@ class Steps:
 
 
 def parsed(params: BashParams, context: ToolContext) -> Outcome:
-    """What the command line is, typed where the shell will be."""
+    """What the command line is, typed where the shell will be. No shell is made for it."""
     from toolgate.agent_commands.router import parse
 
-    shell = context.shell
-    return parse(params.command, "." if params.restart else shell.cwd, shell.exists)
+    directory = "." if params.restart else context.shell_directory
+    return parse(params.command, directory, context.require_workspace().is_file)
 
 
 async def plan_of(params: BashParams, context: ToolContext) -> Plan:
