@@ -8,17 +8,17 @@ import stat
 from functools import cache
 
 from toolgate.process.executables import bubblewrap_candidates, find_bash
-from toolgate.process.start import run_briefly
+from toolgate.process.start import Ended, run_briefly
 from toolgate.protocol.plan import Access
 from toolgate.sandbox.layer import Wrapper, gaps, guarantees, memory_file, sockets_for
 from toolgate.sandbox.socket_gate import socket_gate
 from toolgate.sandbox.supervisor.seccomp import can_filter, command_filter
+from toolgate.sandbox.trial import run_trial
 from toolgate.sandbox.view import SHARED_BYTES, SMALL_BYTES, Mount, View
 from toolgate.workspace.oserrors import is_shortage
 
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
 _FIXED = ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
-_PATIENCE = 10.0
 
 
 class Bubblewrap:
@@ -114,18 +114,18 @@ def find_bubblewrap(writable: tuple[str, ...] = (), setting: str | None = None) 
 
 @cache
 def _try_bubblewrap(program: str, _user: int) -> Bubblewrap | None:
-    """The layer if it works. `OSError` where the system is short of something now: that is no answer to keep."""
+    """Return the layer if it works here.
+
+    Raise `OSError` if the system is out of a resource, and `ToolError` if the trial times out: neither is cached.
+    """
     shell = find_bash((), "/usr/bin:/bin")
     descriptors = _binds_descriptors(program)
     for nested in (False, True):
         layer = Bubblewrap(program, nested=nested, descriptors=descriptors)
         view = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", *_option(Mount("shm", "/dev/shm")))
         trial = [*layer.start, "--unshare-net", *view, shell, "-c", ":"]
-        try:
-            done = run_briefly(trial, timeout=_PATIENCE)
-        except OSError as error:
-            if is_shortage(error):
-                raise
+        done = _run(trial)
+        if done is None:
             return None
         if done.exit_code == 0:
             return layer
@@ -133,10 +133,16 @@ def _try_bubblewrap(program: str, _user: int) -> Bubblewrap | None:
 
 
 def _binds_descriptors(program: str) -> bool:
-    """Whether this bwrap has the options; it closes the descriptors before the command runs."""
+    """Whether this bwrap can mount descriptors. It closes them before the command runs."""
+    done = _run([program, "--help"])
+    return done is not None and b"--ro-bind-fd" in done.stdout
+
+
+def _run(argv: list[str]) -> Ended | None:
+    """Run one trial; None if the program cannot be started."""
     try:
-        return b"--ro-bind-fd" in run_briefly([program, "--help"], timeout=_PATIENCE).stdout
+        return run_trial(lambda timeout: run_briefly(argv, timeout=timeout))
     except OSError as error:
         if is_shortage(error):
             raise
-        return False
+        return None

@@ -17,10 +17,10 @@ from toolgate.sandbox import supervisor as helper
 from toolgate.sandbox.layer import Wrapper, gaps, guarantees, memory_file, sockets_for
 from toolgate.sandbox.socket_gate import socket_gate
 from toolgate.sandbox.supervisor.seccomp import can_filter
+from toolgate.sandbox.trial import run_trial
 from toolgate.sandbox.view import SHARED_BYTES, SMALL_BYTES, View
 from toolgate.workspace.oserrors import is_shortage
 
-_PATIENCE = 10.0
 _LEAST_LANDLOCK = 3
 """Before its third version, Landlock does not stop a file from being truncated."""
 _SCOPES = 6
@@ -154,23 +154,31 @@ def _interpreter(_user: int) -> str:
 
 
 def probe() -> Kernel:
-    """What works on this machine for this user; tried once a process."""
+    """Return what works on this machine for this user. It is tried once per process."""
     return _probe(os.geteuid())
 
 
 @cache
 def _probe(_user: int) -> Kernel:
-    """What works. `OSError` where the system is short of something now: that is no answer to keep."""
-    fds = list(os.pipe())
+    """Return what works.
+
+    Raise `OSError` if the system is out of a resource, and `ToolError` if the trial times out: neither is cached.
+    """
     try:
-        wrapper = _call({"mode": "probe"}, fds[1])
-        fds += wrapper.fds
-        done = run_briefly(wrapper.argv, timeout=_PATIENCE, pass_fds=(*wrapper.fds, fds[1]))
-        return Kernel(**json.loads(done.stdout))
+        return Kernel(**json.loads(run_trial(_run_probe)))
     except (OSError, ValueError, TypeError) as error:
         if is_shortage(error):
             raise
         return Kernel(namespaces=False, landlock=0, seccomp=False)
+
+
+def _run_probe(timeout: float) -> bytes:
+    """Run the supervisor's probe and return what it prints."""
+    fds = list(os.pipe())
+    try:
+        wrapper = _call({"mode": "probe"}, fds[1])
+        fds += wrapper.fds
+        return run_briefly(wrapper.argv, timeout=timeout, pass_fds=(*wrapper.fds, fds[1])).stdout
     finally:
         for fd in fds:
             os.close(fd)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from toolgate.errors import ToolError
 from toolgate.process import landlock
 from toolgate.process.executables import bubblewrap_candidates, find_bash, find_interpreter
 from toolgate.process.start import run_briefly
@@ -56,19 +57,24 @@ def bubblewrap(root: str, setting: str | None) -> Iterator[Requirement]:
 
 def native(_root: str, _setting: str | None) -> Iterator[Requirement]:
     """What the kernel offers to confine a process without another program."""
-    namespaces, abi = native_layers.probe().namespaces, landlock.version()
-    yield Requirement(
-        name="user namespaces",
-        works=namespaces,
-        detail="allowed" if namespaces else "not allowed",
-        advice="" if namespaces else "Unprivileged: sysctl user.max_user_namespaces=15000.",
-    )
+    abi = landlock.version()
+    yield _user_namespaces()
     yield Requirement(
         name="landlock",
         works=bool(abi),
         detail=f"ABI {abi}" if abi else "the kernel has none",
         advice="" if abi else "Linux 5.13 or newer with lsm=…,landlock on its command line.",
     )
+
+
+def _user_namespaces() -> Requirement:
+    name = "user namespaces"
+    try:
+        works = native_layers.probe().namespaces
+    except ToolError as error:
+        return Requirement(name=name, works=False, detail=error.message, advice="Try again when the machine is idle.")
+    advice = "" if works else "Unprivileged: sysctl user.max_user_namespaces=15000."
+    return Requirement(name=name, works=works, detail="allowed" if works else "not allowed", advice=advice)
 
 
 def _bubblewrap(root: str, setting: str | None) -> Finding:
