@@ -5,9 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST_ARGS ?=
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+# What `make test` leaves out; pyproject.toml explains each marker.
+QUICK := not (browser or postgres or outside or torture or slow)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test check format-check lint types imports fmt demo bench bench-peers torture redteam lock audit dist clean
+.PHONY: help setup serve test test-all check format-check lint types imports fmt demo bench bench-peers torture redteam lock audit dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,10 +26,13 @@ serve: $(READY) ## Start the gateway and open its page (SERVE_ARGS="--coding --p
 demo: $(READY) ## See a tool call, a denial and a truncation in the terminal
 	@$(BIN)/python scripts/demo.py
 
-test: $(READY) ## Run the tests (PYTEST_ARGS="-k grep -x" to choose)
-	@$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST_ARGS)
+test: $(READY) ## Run the quick tests: no browser, PostgreSQL or kill loops (PYTEST_ARGS="-k grep -x" to choose)
+	@$(PYTEST) -m "$(QUICK)" $(PYTEST_ARGS)
 
-check: format-check lint types imports test ## All that "clean" means: format, lint, types, import contracts, tests
+test-all: $(READY) ## Run every test
+	@$(PYTEST) $(PYTEST_ARGS)
+
+check: format-check lint types imports test-all ## All that "clean" means: format, lint, types, import contracts, every test
 
 format-check: $(READY) ## Is everything formatted?
 	@$(BIN)/ruff format --check .
@@ -50,7 +56,7 @@ bench: $(READY) ## Measure against the floors, as ratios within one run (BENCH_A
 bench-peers: $(READY) ## The same beside other projects, each installed into an environment of its own (.peers/)
 	@$(BIN)/python -m benchmarks --peers $(BENCH_ARGS)
 
-torture: $(READY) ## The slow suites, large (TOOLGATE_TORTURE=50 makes them larger; make test runs them at 1)
+torture: $(READY) ## The slow suites, large (TOOLGATE_TORTURE=50 makes them larger; make test-all runs them at 1)
 	@TOOLGATE_TORTURE="$${TOOLGATE_TORTURE:-20}" $(BIN)/python -m pytest -m torture --timeout 3600 $(PYTEST_ARGS)
 
 redteam: $(READY) ## Attack an installed wheel as every user in every sandbox layer (REDTEAM_ARGS="--only git")

@@ -16,7 +16,12 @@ if (
 ):  # nohup, or a script's `&`: programs under test would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-ALLOWED_SKIPS = Path(__file__).parent / "allowed_skips.txt"
+HERE = Path(__file__).parent
+ALLOWED_SKIPS = HERE / "allowed_skips.txt"
+PLACES = {"browser": "browser", "adapters/outside": "outside", "torture": "torture"}
+"""Directories whose tests all need the same."""
+POSTGRES = {"postgres_url", "server_url"}
+"""Fixtures that start a PostgreSQL."""
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +48,22 @@ def _allowed() -> Iterator[str]:
         node = line.partition("#")[0].strip()
         if node:
             yield node
+
+
+def _needs(item: pytest.Item) -> Iterator[str]:
+    """The markers of a test, from where it lives and what it is given."""
+    yield from (marker for place, marker in PLACES.items() if item.path.is_relative_to(HERE / place))
+    chosen = vars(getattr(item, "callspec", None) or object).get("params", {})
+    if "postgres" in chosen.values() or not POSTGRES.isdisjoint(getattr(item, "fixturenames", ())):
+        yield "postgres"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make test` leaves out, before pytest chooses by marker."""
+    for item in items:
+        for marker in _needs(item):
+            item.add_marker(marker)
 
 
 @pytest.hookimpl(trylast=True)

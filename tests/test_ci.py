@@ -1,9 +1,11 @@
 """In CI a skip is a failure unless it is allowed; elsewhere it is a skip."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -30,8 +32,8 @@ def suite(tmp_path: Path) -> Path:
 
 
 def _run(suite: Path, *words: str, ci: str) -> tuple[int, str]:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-ra", *words, "."]
-    environment = {**os.environ, "CI": ci, "PYTEST_ADDOPTS": ""}
+    command = [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "no:cacheprovider", "-ra", *words, "."]
+    environment = {**os.environ, "CI": ci, "PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, cwd=suite, env=environment, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
@@ -61,3 +63,23 @@ def test_every_allowed_skip_says_why() -> None:
     lines = (HERE / "allowed_skips.txt").read_text(encoding="utf-8").splitlines()
 
     assert [line for line in lines if line.strip() and not line.startswith("#") and " # " not in line] == []
+
+
+def test_ci_runs_every_part_of_make_check() -> None:
+    makefile = (HERE.parent / "Makefile").read_text(encoding="utf-8")
+    script = (HERE.parent / ".ci" / "run").read_text(encoding="utf-8")
+    parts = re.search(r"(?m)^check: (.+?) ##", makefile)
+
+    assert parts is not None
+    assert [part for part in parts[1].split() if not re.search(rf"\bmake\b.*\b{part}\b", script)] == []
+
+
+def test_every_marker_is_left_out_of_make_test_and_nothing_out_of_make_test_all() -> None:
+    makefile = (HERE.parent / "Makefile").read_text(encoding="utf-8")
+    markers = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    declared = [line.partition(":")[0] for line in markers["tool"]["pytest"]["ini_options"]["markers"]]
+    recipe = re.search(r"(?m)^test-all:.*\n\t(.+)$", makefile)
+
+    assert f"QUICK := not ({' or '.join(declared)})" in makefile
+    assert recipe is not None
+    assert recipe[1] == "@$(PYTEST) $(PYTEST_ARGS)"

@@ -17,7 +17,7 @@ from tests.adapters.bridge_kit import Bridged, bridged, denied_by_user
 from toolgate import ToolMode
 from toolgate.adapters.langchain import langchain_tools
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.outside
 
 
 class Scripted(BaseChatModel):

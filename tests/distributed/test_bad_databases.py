@@ -24,7 +24,7 @@ from toolgate.sessions.migrate import upgrade
 from toolgate.sessions.schema import HEAD, REVISIONS
 from toolgate.settings import SessionSettings
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 SLOW = 0.05 if os.environ.get("TOOLGATE_TORTURE", "1") == "1" else 0.2
 """Seconds that each packet takes, either way."""

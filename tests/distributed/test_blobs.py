@@ -16,7 +16,7 @@ from toolgate.errors import OutputMissing, StoreError, ToolgateError
 from toolgate.sessions import Database
 from toolgate.sessions.driver import Transaction
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(120)]
 
 DAY = 86_400.0
 CONTENT = [bytes([65 + number]) * (1000 + number) for number in range(5)]

@@ -30,7 +30,7 @@ SESSIONS = 4 if SIZE == 1 else 20
 TURNS = 3 if SIZE == 1 else max(1, SIZE // 2)
 """Turns of each session at least: 12 in all, 200 at `make torture`; more, until everything has gone wrong."""
 
-pytestmark = [pytest.mark.distributed, pytest.mark.torture, pytest.mark.timeout(300 if SIZE == 1 else 1800)]
+pytestmark = [pytest.mark.postgres, pytest.mark.torture, pytest.mark.timeout(300 if SIZE == 1 else 1800)]
 
 Talk = list[tuple[Turn, list[Any]]]
 """The turns of a session, each with the steps that were asked for."""

@@ -19,7 +19,7 @@ from tests.distributed.faults import proxied
 from tests.distributed.gateways import Client, client
 from tests.support.scripted_server import serving
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 GIVEN = {"POSTGRES_PASSWORD": "Secret1", "TOOLGATE_GATEWAY_TOKEN": "a-token-for-the-page"}
 SECRET = {"database-url": "postgresql://toolgate:Secret1@postgres/toolgate", "gateway-token": "t0ken", "model-key": "k"}

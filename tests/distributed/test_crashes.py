@@ -10,7 +10,7 @@ from tests.distributed.cluster import LEASE, Cluster, until
 from tests.distributed.faults import proxied
 from toolgate.sessions import Event
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 
 def _kinds(events: list[Event], kind: str) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from toolgate.cli import COMMANDS
 from toolgate.cli.parser import Parser
 from toolgate.settings import variables
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 FILES = sorted(DEPLOY.rglob("*.yaml"))
 GIVEN = {"POSTGRES_PASSWORD": "Secret1", "TOOLGATE_GATEWAY_TOKEN": "a-token-for-the-page"}

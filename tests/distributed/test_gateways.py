@@ -7,7 +7,7 @@ import pytest
 from tests.distributed.cluster import Cluster, until
 from tests.distributed.gateways import client, gateway, port_of
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 
 async def test_clients_of_any_gateway_see_each_durable_frame_once_though_a_gateway_and_a_worker_die(

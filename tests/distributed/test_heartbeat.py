@@ -10,7 +10,7 @@ from toolgate.distributed import workers
 from toolgate.distributed.worker import Worker
 from toolgate.sessions import Database
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(120)]
 
 
 async def test_signs_of_life_do_not_wait_behind_the_turns_for_a_connection(machines: Cluster, own_url: str) -> None:

@@ -18,7 +18,7 @@ from tests.distributed.gateways import Client, client, gateway, port_of
 from toolgate.distributed.live import look
 from toolgate.distributed.live_output import MOST, Buffer, Piece, Printer
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 CODING = {"SESSION_CODING_ENABLED": "true"}
 

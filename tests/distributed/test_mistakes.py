@@ -12,7 +12,7 @@ from tests.distributed.conftest import new_database
 from tests.distributed.faults import proxied
 from toolgate.cli import main
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 WORKER = ("worker", "--workspace")
 LONG = "x" * 1001

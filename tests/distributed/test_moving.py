@@ -11,7 +11,7 @@ from toolgate.protocol.approval import Approval
 from toolgate.sessions import ApprovalRow, SessionManager, Turn
 from toolgate.settings import SessionSettings
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 CODING = {"SESSION_CODING_ENABLED": "true"}
 

@@ -20,7 +20,7 @@ from toolgate.errors import StoreError
 from toolgate.sessions import Database, SessionManager
 from toolgate.settings import SessionSettings, Settings
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 
 async def test_a_worker_that_is_told_to_end_finishes_what_it_can_and_hands_over_the_rest(machines: Cluster) -> None:

@@ -31,7 +31,7 @@ from toolgate.settings import SessionSettings, Settings
 from toolgate.testing import AutoApprover, ScriptedModel
 from toolgate.workspace.outputs import OUTPUTS
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 ADA, BOB = "token-of-ada-0123456789", "token-of-bob-0123456789"
 KEY = "sk-the-key-of-the-model"

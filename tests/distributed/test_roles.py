@@ -11,7 +11,7 @@ from tests.distributed.cluster import Cluster, Process, until
 from tests.distributed.gateways import TOKEN, Client, both, client, port_of
 from tests.distributed.http import get
 
-pytestmark = [pytest.mark.distributed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 

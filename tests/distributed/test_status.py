@@ -120,7 +120,7 @@ def test_a_database_that_is_away_is_a_number_too() -> None:
     assert as_metrics(None).splitlines()[-1] == "toolgate_database_up 0"
 
 
-@pytest.mark.distributed
+@pytest.mark.postgres
 async def test_what_a_person_took_is_no_waiting_for_a_worker(machines: Cluster) -> None:
     now = time.time()
 

@@ -24,7 +24,7 @@ from toolgate.sessions import SessionManager, transcript
 from toolgate.sessions.driver import Transaction
 from toolgate.settings import Settings
 
-pytestmark = [pytest.mark.distributed, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(240)]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

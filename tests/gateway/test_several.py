@@ -12,7 +12,7 @@ import pytest
 from tests.gateway.kit import PATIENCE, TOKEN, Client, Gateway, is_done, is_type, serving, text_of, types
 from tests.support.databases import postgres_server, prepared
 
-KINDS = ["sqlite", pytest.param("postgres", marks=pytest.mark.distributed)]
+KINDS = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from tests.gateway.kit import Gateway, settings_for
 from tests.gateway.outage import check_outage
 from tests.support.databases import postgres_server
 
-pytestmark = pytest.mark.distributed
+pytestmark = pytest.mark.postgres
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 
 from tests.adapters.outside.conftest import Program, npm_environment
 
-pytestmark = [pytest.mark.npm, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.outside, pytest.mark.timeout(400)]
 
 NOT_OURS: dict[str, set[str]] = {
     "Toolgate serves tools, and neither prompts nor resources nor completions": {

@@ -17,7 +17,7 @@ import pytest
 from tests.adapters.mcp_kit import environment, words
 from tests.adapters.outside.conftest import Program, npm_environment
 
-pytestmark = [pytest.mark.npm, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.outside, pytest.mark.timeout(400)]
 
 SCRIPT: list[tuple[str, dict[str, Any]]] = [
     ("toolgate_read_file", {"path": "a.txt"}),
