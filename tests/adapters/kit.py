@@ -1,95 +1,75 @@
-"""Servers as programs, a registry that is connected to them, and calls."""
+"""A small project with tools behind the gates, for every framework the same."""
 
 import asyncio
-import contextlib
-import json
-import os
-import sys
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from toolgate import ToolCall, ToolContext, ToolMode, ToolRegistry, ToolResult
-from toolgate.adapters.mcp_client import Approvals, Servers, connect, parse_servers
-from toolgate.adapters.mcp_client.connection import Link
-from toolgate.protocol.ports import Approver
+import pytest
+from pydantic import Field
+
+from toolgate import CallableToolset, ToolContext, ToolMode, ToolRegistry, builtin_registry, tool
 from toolgate.settings import Settings
 from toolgate.testing import AutoApprover
 from toolgate.workspace import Workspace
 
-SERVERS = Path(__file__).parent / "servers"
-ALL = {"*": {"modes": ["coding"]}}
 
+class Bridged:
+    """A registry in coding mode on a project, with an approver."""
 
-def plain(**more: Any) -> dict[str, Any]:
-    """The well-behaved server, with all of its tools in coding."""
-    return program("plain.py", "stdio", **more)
-
-
-def nasty(*words: str, **more: Any) -> dict[str, Any]:
-    """The one that misbehaves."""
-    return program("nasty.py", *words, **more)
-
-
-def program(script: str, *words: str, tools: Any = ALL, **more: Any) -> dict[str, Any]:
-    gate = {"tools": tools, **more}
-    return {"command": sys.executable, "args": [str(SERVERS / script), *words], "toolgate": gate}
-
-
-@dataclass
-class Connected:
-    """A registry with the tools of some servers."""
-
-    registry: ToolRegistry
-    servers: Servers
-    approver: AutoApprover = field(default_factory=AutoApprover)
-
-    @property
-    def link(self) -> Link:
-        return self.servers.links[0]
-
-    def context(self, approver: Approver | None = None, workspace: Workspace | None = None) -> ToolContext:
-        return ToolContext(
-            workspace=workspace,
+    def __init__(self, root: Path, *, allow: bool = True) -> None:
+        self.root = root
+        self.approver = AutoApprover(allow=allow)
+        self.workspace = Workspace(root)
+        self.registry: ToolRegistry = builtin_registry()
+        self.started = asyncio.Event()
+        self.ended = False
+        self.context = ToolContext(
+            workspace=self.workspace,
             mode=ToolMode.coding,
-            approver=approver or self.approver,
+            approver=self.approver,
             settings=Settings.defaults(),
         )
 
-    async def call(self, name: str, context: ToolContext | None = None, **arguments: Any) -> ToolResult:
-        toolset = self.registry.toolset(ToolMode.coding, context or self.context())
-        return await toolset.handle(ToolCall(id="1", name=name, arguments=json.dumps(arguments)))
+        @tool(modes=[ToolMode.coding])
+        async def wait(config: Annotated[str, Field(description="a name that frameworks use themselves")]) -> str:
+            """Wait for ever."""
+            self.started.set()
+            try:
+                await asyncio.sleep(1000)
+            finally:
+                self.ended = True
+            return config
 
-    def visible(self, mode: ToolMode = ToolMode.coding) -> list[str]:
-        return [tool.name for tool in self.registry.list_tools(mode)]
+        @tool(modes=[ToolMode.coding])
+        async def break_down(self_: str = "") -> str:
+            """Break down."""
+            raise RuntimeError("inside")
 
-    def reasons(self) -> dict[str, str]:
-        return {item.tool: item.reason for item in self.servers.listed(self.link)}
+        for made in (wait, break_down):
+            self.registry.register(made)
 
-
-@contextlib.asynccontextmanager
-async def connected(
-    *, approvals: Path | None = None, patience: float = 40.0, **servers: dict[str, Any]
-) -> AsyncIterator[Connected]:
-    """A registry connected to these servers."""
-    registry = ToolRegistry()
-    found = parse_servers(json.dumps({"mcpServers": servers}), os.environ)
-    book = Approvals(approvals)
-    async with connect(registry, found, approvals=book, environ=os.environ, patience=patience) as live:
-        yield Connected(registry, live)
-
-
-async def until(holds: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Wait for something that has no event."""
-    async with asyncio.timeout(seconds):
-        while not holds():
-            await asyncio.sleep(0.02)
+    def toolset(self, mode: ToolMode = ToolMode.coding) -> CallableToolset:
+        return self.registry.toolset(mode, self.context)
 
 
-def runs(pid: int) -> bool:
-    """Whether a process is there, and no zombie."""
+@contextmanager
+def bridged(root: Path, *, allow: bool = True) -> Iterator[Bridged]:
+    (root / "a.txt").write_text("one\ntwo TODO\n")
+    made = Bridged(root, allow=allow)
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+        yield made
+    finally:
+        made.workspace.close()
+
+
+def denied_by_user(folder: Path, monkeypatch: pytest.MonkeyPatch) -> CallableToolset:
+    """A toolset without settings of its own, while the user's policy file denies `ls`."""
+    policy = folder / "config" / "toolgate" / "policy.toml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text('[[rule]]\ntool = "ls"\ndecision = "deny"\nreason = "no listing"\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    monkeypatch.delenv("TOOLGATE_POLICY_FILE", raising=False)
+    context = ToolContext(workspace=Workspace(folder), mode=ToolMode.coding)
+    return builtin_registry().toolset(ToolMode.coding, context)

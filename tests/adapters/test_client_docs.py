@@ -17,7 +17,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.adapters.mcp_kit import environment
+from tests.adapters.mcp_server.kit import environment
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [DOCS / "mcp.md", *sorted((DOCS / "clients").glob("*.md"))]

@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from tests.adapters.bridge_kit import Bridged, bridged, denied_by_user
+from tests.adapters.kit import Bridged, bridged, denied_by_user
 from toolgate import ToolMode
 from toolgate.adapters.langchain import langchain_tools
 

@@ -10,7 +10,7 @@ import pytest
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Tool, ToolCallOutputItem, Usage
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from tests.adapters.bridge_kit import bridged, denied_by_user
+from tests.adapters.kit import bridged, denied_by_user
 from toolgate import ToolMode
 from toolgate.adapters.openai_agents import function_tools
 

@@ -10,7 +10,7 @@ from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart, ToolCallPa
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
-from tests.adapters.bridge_kit import bridged, denied_by_user
+from tests.adapters.kit import bridged, denied_by_user
 from toolgate import ToolMode
 from toolgate.adapters.pydantic_ai import ToolgateToolset
 

@@ -2,11 +2,15 @@
 
 import asyncio
 import os
+import resource
 from pathlib import Path
 
 import pytest
 
+from tests.support.shells import Shells
 from toolgate.sandbox.state_pipe import MOST_BYTES, StatePipe
+from toolgate.shell.result import CommandResult
+from toolgate.shell.session import ShellSession
 
 
 @pytest.fixture
@@ -59,3 +63,33 @@ async def test_closing_removes_the_pipe_also_where_somebody_else_has(path: Path)
         pipe.close()
 
         assert not path.exists()
+
+
+FLOOD = """small=after; state=$(trap -p EXIT | grep -o "/[^ '\\"]*/state[^ ;'\\"]*" | head -1)
+head -c 60000000 /dev/zero > "$state"; echo written; (exit 7)"""
+
+
+def test_what_a_command_writes_where_its_state_goes_is_not_kept_in_memory(shells: Shells) -> None:
+    async def script(session: ShellSession) -> tuple[list[CommandResult], int, int]:
+        largest = 0
+
+        def measure(_stream: str, _text: str) -> None:
+            nonlocal largest
+            assert session._made is not None
+            folder = Path(session._made[0].places._exchange)
+            largest = max(largest, sum(path.stat().st_blocks * 512 for path in folder.iterdir()))
+
+        results = [await session.execute("small=before", access=shells.access)]
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        results.append(await session.execute(FLOOD, access=shells.access, on_output=measure))
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        results.append(await session.execute('echo "$small"', access=shells.access))
+        return results, largest, grown * 1024
+
+    (_, flood, after), shared, grown = shells.run_apart(script)
+
+    assert shared < 1_000_000
+    assert grown < 40_000_000
+    assert (flood.stdout, flood.exit_code) == ("written\n", 7)
+    assert "the shell's state after this command was not kept, because it is larger than 4 MiB" in flood.stderr
+    assert (after.stdout, after.stderr) == ("before\n", "")

@@ -1,8 +1,6 @@
 """Finding, starting and ending ripgrep."""
 
 import os
-import re
-import subprocess
 import sys
 import sysconfig
 import time
@@ -14,7 +12,6 @@ from tests.searching import plant
 from toolgate.process import landlock
 from toolgate.process.streaming import Bounds
 from toolgate.search import ripgrep
-from toolgate.search.file_types import FILE_TYPES, similar
 from toolgate.search.matches import Matches
 from toolgate.workspace.threads import Stop, Stopped
 
@@ -154,19 +151,3 @@ def test_a_process_is_ended_when_nobody_waits(tmp_path: Path) -> None:
         os.close(fd)
 
     assert time.monotonic() - started < 30  # the process would sleep for twice as long
-
-
-def test_the_types_are_those_of_ripgrep() -> None:
-    listed = subprocess.run([program(), "--type-list"], capture_output=True, text=True, check=True).stdout
-    theirs = {name: globs.split(", ") for name, globs in re.findall(r"^(\w[\w-]*): (.*)$", listed, re.MULTILINE)}
-
-    assert {name: sorted(globs) for name, globs in FILE_TYPES.items()} == {
-        name: sorted(theirs[name]) for name in FILE_TYPES
-    }
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"), [("rs", "rust"), ("*.kt", "kotlin"), ("javscript", "typescript"), ("Python", "python")]
-)
-def test_a_wrong_type_has_neighbours(name: str, meant: str) -> None:
-    assert meant in similar(name)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.mcp_kit import environment, words
+from tests.adapters.mcp_server.kit import environment, words
 from tests.adapters.outside.conftest import Program, npm_environment
 
 pytestmark = [pytest.mark.outside, pytest.mark.timeout(400)]

@@ -1,0 +1,109 @@
+"""Client roots: they narrow the project, and never widen it."""
+
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+
+from tests.adapters.mcp_server.kit import Sleeper, client, near, text
+from toolgate.adapters.mcp_server.roots import narrowed
+from toolgate.workspace import Workspace
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project with a part, beside somebody else's."""
+    project = tmp_path / "project"
+    (project / "part one").mkdir(parents=True)
+    (project / "part one/inner.txt").write_text("inner\n")
+    (project / "outer.txt").write_text("outer\n")
+    (tmp_path / "project-evil").mkdir()
+    return project
+
+
+def _narrowed(root: Path, *roots: Path | str) -> Path | None:
+    workspace = Workspace(root)
+    found = narrowed(workspace, [str(one) for one in roots])
+    workspace.close()
+    if found is None:
+        return None
+    found.close()
+    return found.root
+
+
+def test_a_root_inside_narrows(root: Path) -> None:
+    assert _narrowed(root, root / "part one") == root / "part one"
+
+
+def test_the_first_root_inside_counts(root: Path) -> None:
+    assert _narrowed(root, "/", root.parent / "project-evil", root / "part one", root) == root / "part one"
+
+
+@pytest.mark.parametrize(
+    "wanted", ["/", "..", "../project-evil", ".", "absent", "outer.txt", "link", ".git/hooks", ".toolgate"]
+)
+def test_p02_no_other_root_changes_anything(root: Path, wanted: str) -> None:
+    (root / "link").symlink_to(root.parent / "project-evil")
+    (root / ".git/hooks").mkdir(parents=True)
+    (root / ".toolgate").mkdir()
+    assert _narrowed(root, (root / wanted) if wanted != "/" else "/") is None
+
+
+def test_a_project_with_a_policy_is_not_narrowed(root: Path) -> None:
+    (root / ".toolgate").mkdir()
+    (root / ".toolgate/policy.toml").write_text("")
+    assert _narrowed(root, root / "part one") is None
+
+
+def _roots(*paths: Path) -> Any:
+    async def answer(_: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=path.as_uri()) for path in paths])  # type: ignore[arg-type]
+
+    return answer
+
+
+async def test_a_client_sees_only_the_part_that_it_works_in(root: Path) -> None:
+    async with client(root, list_roots_callback=_roots(root / "part one")) as connected:
+        inner = await connected.call_tool("read_file", {"path": "inner.txt"})
+        outer = await connected.call_tool("read_file", {"path": "../outer.txt"})
+        where = await connected.call_tool("Bash", {"command": "pwd"})
+    assert "inner" in text(inner)
+    assert outer.is_error
+    assert text(where).strip() == str(root / "part one")
+
+
+async def test_a_root_elsewhere_leaves_the_operators(root: Path) -> None:
+    async with near(root, list_roots_callback=_roots(root.parent)) as connected:
+        outer = await connected.call_tool("read_file", {"path": "outer.txt"})
+        beyond = await connected.call_tool("ls", {"path": str(root.parent)})
+    assert "outer" in text(outer)
+    assert beyond.is_error
+
+
+async def test_a_client_that_does_not_answer_keeps_the_operators_root(root: Path) -> None:
+    async def failing(_: Any) -> types.ErrorData:
+        return types.ErrorData(code=-32603, message="no")
+
+    async with near(root, list_roots_callback=failing) as connected:
+        assert "outer" in text(await connected.call_tool("read_file", {"path": "outer.txt"}))
+
+
+@pytest.mark.filterwarnings("ignore:The roots capability is deprecated")
+async def test_roots_that_change_count_from_the_next_call(root: Path) -> None:
+    current: list[Path] = [root]
+
+    async def answer(_: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=path.as_uri()) for path in current])  # type: ignore[arg-type]
+
+    sleeper = Sleeper()
+    async with near(root, list_roots_callback=answer) as connected:
+        assert "outer" in text(await connected.call_tool("read_file", {"path": "outer.txt"}))
+        await connected.call_tool("Bash", {"command": f"sleep {sleeper.seconds}", "background": True})
+        current[:] = [root / "part one"]
+        await connected.send_roots_list_changed()
+        assert "inner" in text(await connected.call_tool("read_file", {"path": "inner.txt"}))
+        await sleeper.gone()
+        current[:] = []
+        await connected.send_roots_list_changed()
+        assert "outer" in text(await connected.call_tool("read_file", {"path": "outer.txt"}))

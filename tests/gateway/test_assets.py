@@ -1,0 +1,66 @@
+"""Only the page's own files are served."""
+
+import asyncio
+from pathlib import Path
+
+from tests.gateway.kit import (
+    PATIENCE,
+    Gateway,
+    gateway,
+    settings_for,
+)
+from toolgate.gateway.assets import Assets
+
+
+async def raw(port: int, head: str, *, body: bytes = b"") -> tuple[int, str]:
+    """Send these very bytes and return the status and everything that comes."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head.replace("\n", "\r\n").encode("latin-1") + body)
+    async with asyncio.timeout(PATIENCE):
+        answer = await reader.read(65_536)
+    writer.close()
+    return int(answer.split(b" ", 2)[1]) if answer else 0, answer.decode("latin-1")
+
+
+async def get(running: Gateway, path: str, **headers: str) -> tuple[int, str]:
+    given = {"Host": running.address, "Connection": "close", **headers}
+    head = "\n".join([f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in given.items())])
+    return await raw(running.port, head + "\n\n")
+
+
+async def test_g15_only_the_pages_own_files_are_served(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path)) as running:
+        passwd = ["/static/..%2f..%2fetc/passwd", "/static/%2e%2e/%2e%2e/etc/passwd", "/static/../../../../etc/passwd"]
+        passwd += [
+            "/static//etc/passwd",
+            "/static/....//etc/passwd",
+            "/static/%00",
+            "/static/index.html%00.js",
+            "/static/",
+        ]
+        passwd += [
+            "/static/..\\..\\etc\\passwd",
+            "/static/%252e%252e/app.py",
+            "/static/../app.py",
+            "/static/.",
+            "/static/INDEX.HTML",
+        ]
+        for path in passwd:
+            status, answer = await get(running, path)
+            assert status == 404, path
+            assert "root:" not in answer
+        status, answer = await get(running, "/static/index.html")
+        assert status == 200
+        assert "default-src 'none'" in answer
+
+
+def test_g15_links_in_the_directory_lead_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "outside.js").write_text("secret")
+    static = tmp_path / "static"
+    (static / "real").mkdir(parents=True)
+    (static / "real/a.js").write_text("fine")
+    (static / ".hidden.js").write_text("secret")
+    (static / "notes.txt").write_text("secret")
+    (static / "link.js").symlink_to(tmp_path / "outside.js")
+    (static / "dir").symlink_to(tmp_path)
+    assert list(Assets(static)._files) == ["real/a.js"]

@@ -1,0 +1,129 @@
+"""The end of a call: its id, its error and its paths."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kit import PathParams, ProbeTool, call, raising, returning, run, toolset_of
+from toolgate import (
+    CallableToolset,
+    ErrorCode,
+    Status,
+    Tool,
+    ToolContext,
+    ToolMode,
+    ToolResponse,
+    Workspace,
+    builtin_registry,
+)
+from toolgate.testing import AutoApprover, violations
+
+
+@pytest.mark.parametrize("status", list(Status))
+async def test_e11_the_key_error_is_there_exactly_for_errors(status: Status) -> None:
+    response = {
+        Status.success: ToolResponse.success({}, "done"),
+        Status.partial: ToolResponse.partial({}, "Half. Use more."),
+        Status.error: ToolResponse.failure(ErrorCode.NOT_FOUND, "Gone.", next_step="Look elsewhere."),
+    }[status]
+    result = await run(ProbeTool(returning(response)))
+    for document in (
+        result.response.to_dict(),
+        json.loads(result.response.to_json()),
+        result.response.model_dump(),
+        json.loads(result.response.model_dump_json()),
+    ):
+        assert ("error" in document) is (status is Status.error)
+    assert result.is_error is (status is Status.error)
+
+
+IDS = ["", "x" * 10_000, "a\nb", "a\x00b", "é😀", "{}", "../../x", " ", "'; DROP TABLE", "\u202e"]
+
+
+@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("path", ["success", "failure", "unknown", "mode", "broken", "schema", "approval", "cancelled"])
+async def test_e13_the_id_is_echoed_exactly_on_every_path(id: str, path: str) -> None:
+    tools: list[Tool[Any]] = [
+        ProbeTool(name="success"),
+        ProbeTool(raising(KeyError("x")), name="failure"),
+        ProbeTool(name="mode", allowed_modes=frozenset({ToolMode.chat_safe})),
+        ProbeTool(name="broken"),
+        ProbeTool(name="schema", Params=PathParams),
+        ProbeTool(name="approval", requires_permission=True),
+        ProbeTool(name="cancelled"),
+    ]
+    pending = toolset_of(*tools).handle(call(path, "{" if path == "broken" else "{}", id=id))
+    if path == "cancelled":
+        pending.cancel()
+    result = await pending
+    assert (pending.tool_call_id, result.tool_call_id, result.to_dict()["toolCallId"]) == (id, id, id)
+    assert result.is_error is (path != "success")
+
+
+async def test_e13_duplicate_ids_are_never_crossed() -> None:
+    async def echo(params: Any, context: ToolContext) -> ToolResponse:
+        await asyncio.sleep(0.001 * params.limit)
+        return ToolResponse.success({"path": params.path}, "done")
+
+    toolset = toolset_of(ProbeTool(echo, Params=PathParams, read_only=True))
+    pending = [toolset.handle(call(arguments={"path": str(n), "limit": 10 - n}, id="same")) for n in range(10)]
+    results = await asyncio.gather(*pending)
+    assert [result.response.data["path"] for result in results] == [str(n) for n in range(10)]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[CallableToolset]:
+    root = tmp_path / "root"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "a.txt").write_text("hello\n")
+    workspace = Workspace(root)
+    yield CallableToolset(
+        builtin_registry(), ToolContext(workspace=workspace, mode=ToolMode.coding, approver=AutoApprover())
+    )
+    workspace.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "resolved"),
+    [
+        ("read_file", {"path": "src/a.txt"}, "src/a.txt"),
+        ("read_file", {"path": "./src/../src/a.txt"}, "src/a.txt"),
+        ("write_file", {"path": "src/b/c.txt", "content": "x"}, "src/b/c.txt"),
+        ("write_file", {"path": "src/a.txt", "content": "x", "dry_run": True}, "src/a.txt"),
+        ("edit_file", {"path": "src/a.txt", "old_string": "hello", "new_string": "x"}, "src/a.txt"),
+        ("ls", {"path": "src"}, "src"),
+        ("ls", {}, "."),
+        ("glob", {"pattern": "**/*.txt"}, "."),
+        ("grep", {"pattern": "hello", "path": "src"}, "src"),
+    ],
+)
+async def test_e14_paths_are_relative_to_the_root(
+    project: CallableToolset, name: str, arguments: dict[str, Any], resolved: str
+) -> None:
+    result = await project.handle(call(name, arguments))
+    assert not result.is_error
+    assert result.response.context["cwd"] == "."
+    assert result.response.context["path_resolved"] == resolved
+    assert violations(result, root=str(project.context.require_workspace().root.parent)) == []
+
+
+@pytest.mark.parametrize("name", ["read_file", "write_file", "edit_file", "ls", "glob", "grep"])
+@pytest.mark.parametrize("path", ["absolute", "missing", "outside", "directory"])
+async def test_e14_no_host_path_in_success_or_failure(project: CallableToolset, name: str, path: str) -> None:
+    root = project.context.require_workspace().root
+    given = {"absolute": str(root / "src" / "a.txt"), "missing": "no/such", "outside": "../x", "directory": "src"}[path]
+    extra: dict[str, dict[str, Any]] = {
+        "write_file": {"content": "x"},
+        "edit_file": {"old_string": "hello", "new_string": "x"},
+        "glob": {"pattern": "*"},
+        "grep": {"pattern": "hello"},
+    }
+    result = await project.handle(call(name, {"path": given, **extra.get(name, {})}))
+    assert violations(result, root=str(root.parent)) == []
+    assert str(root) not in json.dumps(
+        [result.response.data, {k: v for k, v in result.response.context.items() if k != "params_input"}]
+    )

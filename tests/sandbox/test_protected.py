@@ -1,0 +1,88 @@
+"""Protected paths: they stay as they are, and cannot be made."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.shells import Shells
+from toolgate.errors import ToolError
+from toolgate.shell.session import ShellSession
+
+
+def repository(shells: Shells) -> None:
+    subprocess.run(["git", "init", "-q", shells.root], check=True)
+    (shells.root / ".git" / "hooks" / "pre-commit").write_text("original")
+    for path in (shells.root / ".git", *(shells.root / ".git").rglob("*")):
+        os.chown(path, shells.uid, shells.uid) if os.geteuid() == 0 else None
+
+
+ATTACKS = [
+    "echo evil > .git/config",
+    "echo evil > .git/hooks/pre-commit",
+    "echo evil > .git/hooks/new",
+    "rm -rf .git/hooks; mkdir .git/hooks && echo evil > .git/hooks/new",
+    "mv .git/hooks .git/old; mkdir .git/hooks && echo evil > .git/hooks/new",
+    "mv .git .moved; mkdir -p .git/hooks && echo evil > .git/hooks/new",
+    "ln -sfn ../sub .git/hooks",
+    "git config core.pager evil",
+    "chmod -R 777 .git/hooks; echo evil > .git/hooks/pre-commit",
+    "mkdir -p .toolgate && echo evil > .toolgate/policy.toml",
+    "rmdir .toolgate; ln -s sub .toolgate; echo evil > .toolgate/policy.toml",
+    "cp -r .git /tmp/copy; echo evil > /tmp/copy/config; mv /tmp/copy/config .git/config",
+    "unshare -rm umount .git/config; echo evil > .git/config",
+    "mount -o remount,rw .git/config; echo evil > .git/config",
+    'python3 -I -c \'import os; os.rename("sub", ".git/hooks")\'',
+]
+
+
+def protected_state(root: Path) -> list[tuple[str, bytes]]:
+    found = []
+    for name in (".git/hooks", ".git/config", ".toolgate"):
+        for path in sorted([root / name, *(root / name).rglob("*")]):
+            if path.is_file():
+                found.append((str(path.relative_to(root)), path.read_bytes()))
+    return found
+
+
+def test_protected_paths_that_exist_stay_as_they_are(shells: Shells) -> None:
+    repository(shells)
+    before = protected_state(shells.root)
+    results = shells.commands(*ATTACKS)
+
+    assert protected_state(shells.root) == before
+    assert (shells.root / ".git" / "hooks").is_dir()
+    assert not any(result.timed_out for result in results)
+
+
+def test_protected_paths_that_do_not_exist_cannot_be_made(shells: Shells) -> None:
+    shells.commands(*ATTACKS, "git init; git init -q sub/../.", "ln -s /etc .git", "echo gitdir: /tmp > .git")
+
+    assert not (shells.root / ".git").exists()
+    assert not (shells.root / ".toolgate").exists()
+    assert sorted(path.name for path in shells.root.iterdir()) == ["sub"]
+
+
+def test_what_redirects_gits_configuration_cannot_be_made(shells: Shells) -> None:
+    repository(shells)
+    result = shells.command("mkdir evil; echo ../evil > .git/commondir")
+
+    assert "Read-only file system" in result.stderr
+    assert not (shells.root / ".git" / "commondir").exists()
+
+
+@pytest.mark.parametrize("name", [".git", ".toolgate"])
+def test_a_protected_path_that_is_a_link_stops_writing_access(shells: Shells, name: str) -> None:
+    repository(shells)
+    target = shells.root / name
+    if target.exists():
+        target.rename(shells.root / "moved")
+    target.symlink_to(shells.root / "sub")
+
+    async def script(session: ShellSession) -> str:
+        with pytest.raises(ToolError) as caught:
+            await session.execute("true")
+        return caught.value.message
+
+    assert "cannot be protected" in shells.run(script)

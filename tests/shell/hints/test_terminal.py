@@ -1,0 +1,11 @@
+"""A program that wants a terminal is named at the deadline."""
+
+from tests.shell.hints.kit import ending
+from toolgate.shell.hints import hint
+
+
+def test_at_the_deadline_a_program_that_wants_a_terminal_is_named() -> None:
+    assert hint(ending(command="cd src && vim app.py", exit_code=None)).startswith("'vim' wants a terminal")
+    assert hint(ending(command="git diff | less", exit_code=None)).startswith("'less' wants a terminal")
+    assert hint(ending(command="vim app.py", exit_code=1)) == ""
+    assert hint(ending(command="sleep 100", exit_code=None)) == ""
