@@ -1,0 +1,18 @@
+"""Model-facing text lies beside its module."""
+
+from pathlib import Path
+
+import pytest
+
+from toolgate.tools.text import load_text
+
+
+def test_the_text_beside_a_module_is_read_without_blank_edges(tmp_path: Path) -> None:
+    (tmp_path / "tool.md").write_text("\nDoes it: é.\n\n", encoding="utf-8")
+
+    assert load_text(str(tmp_path / "tool.py")) == "Does it: é."
+
+
+def test_a_module_without_a_text_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load_text(str(tmp_path / "tool.py"))
