@@ -3,7 +3,7 @@
 import re
 from itertools import groupby
 
-from toolgate.command.analysis.approval_text import GUTTER
+from toolgate.command.approval_text import GUTTER
 from toolgate.text.visible import squeezed, visible
 
 __all__ = ["excerpt", "prose", "squeezed", "visible", "without_escapes"]

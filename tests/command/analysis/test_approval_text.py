@@ -15,7 +15,7 @@ from toolgate import ApprovalRequest
 from toolgate.adapters.mcp_server.approvals import form, question
 from toolgate.cli.approve import TerminalApprover
 from toolgate.cli.visible import excerpt
-from toolgate.command.analysis.approval_text import GUTTER, request_detail, without_command
+from toolgate.command.approval_text import GUTTER, request_detail, without_command
 from toolgate.testing import AutoApprover
 from toolgate.text.visible import visible
 

@@ -6,7 +6,7 @@ import pytest
 
 from toolgate.command.analysis import analyse
 from toolgate.command.analysis.effects import find_reader
-from toolgate.command.analysis.program import UNKNOWN, Program, Rule, every_program, program
+from toolgate.command.analysis.program import UNKNOWN, Program, Rule, every_program, program, read_facts
 from toolgate.command.analysis.programs import TABLE
 
 
@@ -20,10 +20,9 @@ def test_every_reader_exists() -> None:
     assert [name for name in readers if not callable(find_reader(name))] == []
 
 
-def test_a_fact_that_does_not_exist_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(program.__globals__["_rows"](), "frobnicate", [" wrap "])
-    with pytest.raises(KeyError, match="wrap"):
-        program("frobnicate")
+def test_a_fact_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(AttributeError, match="wrap"):
+        read_facts([" wrap "])
 
 
 def test_every_reason_is_a_sentence_about_the_command() -> None:

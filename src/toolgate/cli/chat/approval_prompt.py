@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import excerpt, squeezed, visible
-from toolgate.command.analysis.approval_text import without_command
+from toolgate.command.approval_text import without_command
 from toolgate.protocol.approval import Approval, ApprovalRequest
 
 if TYPE_CHECKING:

@@ -1,12 +1,17 @@
-"""Command analysis: a command line becomes a plan of everything that it may run."""
+"""Command analysis: a command line becomes a plan of everything that it may run.
+
+Lives here: the walk over the syntax tree, the table of programs (`programs.py`), and what reads both.
+May touch: nothing but what `Surroundings` tells about files and the shell.
+Start reading: `analyse`, then `walk.py`, `simple_command.py` and `program.py`.
+"""
 
 import re
 
-from toolgate.command.analysis.approval_text import request_detail, request_summary
 from toolgate.command.analysis.plan import Assignment, CommandPlan, Kind, Redirection, Surroundings
 from toolgate.command.analysis.scope import FULL, QUICK, Findings, Limits, Scope
 from toolgate.command.analysis.simple_command import run
 from toolgate.command.analysis.walk import sequence, walk
+from toolgate.command.approval_text import request_detail, request_summary
 from toolgate.command.words import UNRESOLVED
 
 __all__ = [

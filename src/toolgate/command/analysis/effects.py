@@ -25,12 +25,12 @@ def apply_facts(scope: Scope, words: Sequence[Word], known: Program, *, subcomma
         find_reader(known.reader)(scope, words)
     if known.wraps or known.after:
         unwrap(scope, words, known)
-    elif known.code:
+    elif known.code and not known.interprets:
         for code in option_values(words, known.code):
             run_code(scope, words[0].text, [code])
     if known.commands:
         _run_named(scope, words, known)
-    if known.interprets is not None:
+    if known.interprets:
         interpret(scope, words, known)
     if known.writes:
         for target in _targets(words, known):

@@ -18,26 +18,6 @@ SYSTEM = (
 """Programs, libraries and configuration, which every sandbox shows."""
 
 
-def _nothing(_: str) -> Kind:
-    return "absent"
-
-
-def _unshadowed(_: str) -> None:
-    return None
-
-
-def _unlisted(_: str) -> None:
-    return None
-
-
-def _unread(_: str) -> None:
-    return None
-
-
-def _no() -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """The state of the shell and of the root that a command line is judged in."""
@@ -54,21 +34,21 @@ class Surroundings:
     """Directories outside the root that the sandbox shows read-only."""
     hidden: frozenset[str] = frozenset()
     """Paths in them that it does not show."""
-    kind: Callable[[str], Kind] = _nothing
+    kind: Callable[[str], Kind] = lambda _: "absent"
     """What a path (relative to the root, normal form) leads to."""
-    entries: Callable[[str], tuple[str, ...] | None] = _unlisted
+    entries: Callable[[str], tuple[str, ...] | None] = lambda _: None
     """The names in a directory (relative to the root, normal form); None if they are not known, or too many."""
     functions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """The shell's functions: name to definition."""
     aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """The shell's aliases: name to replacement."""
-    shadows: Callable[[str], str | None] = _unshadowed
+    shadows: Callable[[str], str | None] = lambda _: None
     """The file inside the root that `PATH` finds first for a command word, if there is one."""
-    content: Callable[[str], str | None] = _unread
+    content: Callable[[str], str | None] = lambda _: None
     """The text of a script (relative to the root, normal form), if it can be read."""
-    holds_code: Callable[[], bool] = _no
+    holds_code: Callable[[], bool] = lambda: False
     """Whether a variable's value would run something if bash were to evaluate it."""
-    evaluates: Callable[[], bool] = _no
+    evaluates: Callable[[], bool] = lambda: False
     """Whether a variable evaluates what is assigned to it."""
 
 

@@ -3,7 +3,7 @@
 import functools
 import operator
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from toolgate.command.analysis.options import NONE, Options
@@ -50,83 +50,47 @@ class Rule:
 class Program:
     """What is known about a program. Every field is a fact of the table; facts of `REASONS` are in `rules`."""
 
-    reads: bool = False
-    """It changes nothing, unless another fact says so."""
-    reads_operands: bool = False
-    """It only reads the files that it names, although it runs or writes others."""
-    familiar: bool = False
-    """Everybody knows what the name means: to find another program behind it is a surprise."""
-    ordinary: bool = False
-    """It never runs its words as commands, and nothing else is known about it."""
-    suspect: bool = False
-    """Its words may be commands, as those of a program that is not in the table."""
-    keyword: bool = False
-    """A word of the shell's grammar."""
-    shell: bool = False
-    """A shell whose language is bash's."""
+    reads: bool = False  # it changes nothing, unless another fact says so
+    reads_operands: bool = False  # it only reads the files that it names, although it runs or writes others
+    familiar: bool = False  # everybody knows what the name means
+    ordinary: bool = False  # it never runs its words as commands, and nothing else is known about it
+    suspect: bool = False  # its words may be commands, as those of a program that is not in the table
+    keyword: bool = False  # a word of the shell's grammar
+    shell: bool = False  # a shell whose language is bash's
 
-    no_paths: bool = False
-    """Its words are never opened as files."""
-    own_paths: bool = False
-    """Its reader judges the paths."""
-    pattern: bool = False
-    """The first operand is a pattern or a program."""
-    texts: frozenset[str] = frozenset()
-    """Options whose value is text and no path."""
-    values: frozenset[str] = frozenset()
-    """Options that are followed by a value."""
-    flags: frozenset[str] = frozenset()
-    """Options that are not."""
-    long: tuple[str, ...] = ()
-    """Long options that may be written short, and that matter."""
+    no_paths: bool = False  # its words are never opened as files
+    own_paths: bool = False  # its reader judges the paths
+    pattern: bool = False  # the first operand is a pattern or a program
+    texts: frozenset[str] = frozenset()  # options whose value is text and no path
+    values: frozenset[str] = frozenset()  # options that are followed by a value
+    flags: frozenset[str] = frozenset()  # options that are not
+    long: tuple[str, ...] = ()  # long options that may be written short, and that matter
 
-    wraps: bool = False
-    """It runs the command that follows its options."""
-    skip: int = 0
-    """Operands before that command; 9: all of them, only `code` is run."""
-    sets: bool = False
-    """Its `NAME=value` operands set variables."""
-    verbs: tuple[str, ...] = ()
-    """The first operand must be one of these; otherwise nothing is wrapped."""
-    optional_verb: bool = False
-    """Without such an operand the command begins there."""
-    after: frozenset[str] = frozenset()
-    """Words that the command follows, wherever they stand; without one nothing is run."""
-    appends: bool = False
-    """Words that are not known are added to the command."""
-    joins: bool = False
-    """The command is given as shell code, in one or several words."""
-    code: frozenset[str] = frozenset()
-    """Options whose value is shell code."""
-    commands: frozenset[str] = frozenset()
-    """Options whose value is the name of a program that it runs."""
-    interprets: tuple[str, ...] | None = None
-    """It runs code of another language; options whose value is such code."""
-    checks: frozenset[str] = frozenset()
-    """Options with which it checks a script and does not run it."""
+    wraps: bool = False  # it runs the command that follows its options
+    skip: int = 0  # operands before that command; 9: all of them, only `code` is run
+    sets: bool = False  # its `NAME=value` operands set variables
+    verbs: tuple[str, ...] = ()  # the first operand must be one of these; otherwise nothing is wrapped
+    optional_verb: bool = False  # without such an operand the command begins there
+    after: frozenset[str] = frozenset()  # words that the command follows; without one nothing is run
+    appends: bool = False  # words that are not known are added to the command
+    joins: bool = False  # the command is given as shell code, in one or several words
+    code: frozenset[str] = frozenset()  # options whose value is code, in the shell's language unless it `interprets`
+    commands: frozenset[str] = frozenset()  # options whose value is the name of a program that it runs
+    interprets: bool = False  # it runs code of its own language
+    checks: frozenset[str] = frozenset()  # options with which it checks a script and does not run it
 
-    writes: frozenset[str] = frozenset()
-    """Options whose value is a file that it writes."""
-    writes_operands: int = 0
-    """It writes its operands, from this one on."""
-    appends_with: Options = NONE
-    """Options with which it appends to them."""
-    builds: bool = False
-    """A compiler: what it built before may be built again, and its letters do not cluster."""
-    sends: Options = NONE
-    """Options that send data to the addresses among its operands."""
-    method: frozenset[str] = frozenset()
-    """Options whose value is the method of a request."""
-    build_files: tuple[str, ...] = ()
-    """Files in the working directory that say what it does."""
-    lists: str = ""
-    """The option whose value, also attached to it, is a file that says what it does."""
+    writes: frozenset[str] = frozenset()  # options whose value is a file that it writes
+    writes_operands: int = 0  # it writes its operands, from this one on
+    appends_with: Options = NONE  # options with which it appends to them
+    builds: bool = False  # a compiler: it may replace what it built before, and its letters do not cluster
+    sends: Options = NONE  # options that send data to the addresses among its operands
+    method: frozenset[str] = frozenset()  # options whose value is the method of a request
+    build_files: tuple[str, ...] = ()  # files in the working directory that say what it does
+    lists: str = ""  # the option whose value, also attached to it, is a file that says what it does
 
     rules: tuple[Rule, ...] = ()
-    shows: frozenset[str] = frozenset()
-    """First words with which it only shows something: a rule without words does not apply. `(nothing)`: no words."""
-    reader: str = ""
-    """The function in `readers/` for what no fact can say."""
+    shows: frozenset[str] = frozenset()  # first words, or `(nothing)`, that exempt it from a rule without words
+    reader: str = ""  # the function in `readers/` for what no fact can say
 
     @property
     def well_known(self) -> bool:
@@ -138,22 +102,11 @@ UNKNOWN = Program(suspect=True)
 """A program that is not in the table."""
 
 
+@functools.lru_cache(maxsize=4096)
 def program(name: str) -> Program:
     """What is known about a program."""
-    found = _PROGRAMS.get(name)
-    if found is None:
-        found = _PROGRAMS[name] if _read(name) else UNKNOWN
-    return found
-
-
-_PROGRAMS: dict[str, Program] = {}
-
-
-def _read(name: str) -> bool:
     facts = _rows().get("python" if _PYTHON.fullmatch(name) else name)
-    if facts is not None:
-        _PROGRAMS[name] = _program(facts)
-    return facts is not None
+    return UNKNOWN if facts is None else read_facts(facts)
 
 
 @functools.cache
@@ -173,17 +126,26 @@ def every_program() -> tuple[str, ...]:
     return tuple(_rows())
 
 
-def _program(facts: list[str]) -> Program:
+def read_facts(facts: list[str]) -> Program:
+    """The program that the facts of its rows describe."""
     given: dict[str, Any] = {}
     for fact in facts:
         name, _, text = " ".join(fact.split()).partition(" ")
         if name in REASONS or name in ("asks", "unclear"):
             given["rules"] = (*given.get("rules", ()), _rule(name, text))
         else:
-            before = given.get(name)
-            value = _READ[_TYPES[name]](text)
-            given[name] = value if before is None else _COMBINE[type(value)](before, value)
+            before, value = given.get(name), _value(name, text)
+            combine = operator.add if isinstance(value, tuple) else operator.or_
+            given[name] = value if before is None else combine(before, value)
     return Program(**given)
+
+
+def _value(name: str, text: str) -> Any:
+    """What a fact says, in the type of its field."""
+    kind = type(getattr(UNKNOWN, name))
+    if kind is Options:
+        return Options.read(text.split())
+    return True if kind is bool else kind(text.split() if kind in (tuple, frozenset) else text)
 
 
 def _rule(name: str, text: str) -> Rule:
@@ -201,16 +163,3 @@ def _rule(name: str, text: str) -> Rule:
         unless=Options.read(unless.split()),
         alongside=frozenset(alongside.split()),
     )
-
-
-_TYPES: dict[str, Any] = {field.name: field.type for field in fields(Program)}
-_COMBINE: dict[type, Any] = {bool: operator.or_, frozenset: operator.or_, tuple: operator.add}
-_READ: dict[Any, Any] = {
-    bool: lambda _: True,
-    int: int,
-    str: str,
-    frozenset[str]: lambda text: frozenset(text.split()),
-    tuple[str, ...]: lambda text: tuple(text.split()),
-    tuple[str, ...] | None: lambda text: tuple(text.split()),
-    Options: lambda text: Options.read(text.split()),
-}

@@ -244,15 +244,15 @@ man | unclear 'man' is told to run another program: -P* -H* --pager* --html* --p
 # Shells and other languages
 sh bash dash zsh ksh ash rbash mksh lksh oksh pdksh yash posh osh | reader shells.shell | shell
 csh tcsh fish pwsh powershell nu elvish xonsh rc es ion murex ngs | reader shells.foreign_shell
-python expect guile | interprets -c
-node | interprets -e -p --eval --print | checks -c --check
-nodejs | interprets -e -p --eval --print
-deno | interprets eval
-bun | interprets -e --eval
-perl | interprets -e -E | pattern | texts -e -E
-ruby | interprets -e | texts -e -E | checks -c -wc
-php | interprets -r | checks -l --syntax-check
-lua Rscript osascript julia ocaml | interprets -e
+python expect guile | interprets | code -c
+node | interprets | code -e -p --eval --print | checks -c --check
+nodejs | interprets | code -e -p --eval --print
+deno | interprets | code eval
+bun | interprets | code -e --eval
+perl | interprets | code -e -E | pattern | texts -e -E
+ruby | interprets | code -e | texts -e -E | checks -c -wc
+php | interprets | code -r | checks -l --syntax-check
+lua Rscript osascript julia ocaml | interprets | code -e
 tclsh | interprets
 awk gawk mawk nawk | reader languages.awk | texts -v -F
 awk gawk mawk | pattern
@@ -347,6 +347,12 @@ goreleaser | publishes release
 
 # Version control
 git | reader git.git | own_paths | writes --output
+    | flags --no-pager -P -p --paginate --no-optional-locks --literal-pathspecs --glob-pathspecs --no-replace-objects
+      --version --help
+    | values -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source
+    | texts -m --message -S -G --grep --author --date --format --pretty --since --until -F -t --trailer -L
+    | unclear 'git' is told to run another program: --ext-diff --textconv --upload-pack --receive-pack
+      --open-files-in-pager
     | long --abort --aggressive --amend --delete --discard-changes --dry-run --exec --ext-diff --extcmd --force
       --force-with-lease --global --hard --mirror --open-files-in-pager --output --prune --quit --receive-pack --reset
       --staged --system --textconv --tree-filter --upload-pack --worktree
@@ -361,6 +367,8 @@ git-add git-apply git-bundle git-clone git-commit-graph git-commit-tree git-fast
     git-rerere git-sparse-checkout git-stripspace git-unpack-objects git-update-index git-write-tree git-archimport
     git-citool git-gui git-instaweb | ordinary
 git-archive git-bundle | writes -o
+git-archive git-push git-fetch git-pull git-clone git-ls-remote | unclear 'git' is told to run another program: --exec
+git-grep | unclear 'git' is told to run another program: -O*
 git-bisect | after run
 git-difftool | code -x --extcmd
 git-submodule | code foreach | asks it removes files: deinit

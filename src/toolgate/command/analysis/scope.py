@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from toolgate.command.analysis.paths import Place, Where, expand, locate
@@ -110,62 +111,39 @@ class Findings:
         )
 
 
+@dataclass(slots=True, eq=False)
 class Scope:
     """The walk's position: possible directories, standard input, depth. Findings are shared by all scopes."""
 
-    __slots__ = (
-        "_code",
-        "_run",
-        "_sequence",
-        "around",
-        "cwds",
-        "deadline",
-        "depth",
-        "expanding",
-        "fallback",
-        "found",
-        "limits",
-        "made",
-        "path_changed",
-        "read",
-        "repeated",
-        "stdin",
-        "steps",
-        "written",
-    )
+    around: Surroundings
+    _run: Callable[[Scope, Sequence[Word]], None]
+    _code: Callable[[Scope, str], None]
+    _sequence: Callable[[Scope, Tree], None]
+    limits: Limits = FULL
+    found: Findings = field(default_factory=Findings)
+    cwds: tuple[str | None, ...] = ()
+    """The directories that the next command may run in; None is an unknown one."""
+    fallback: tuple[str | None, ...] = ()
+    """Where it would be if the last `cd` had failed."""
+    made: set[str] = field(default_factory=set)
+    """Directories that the command line itself makes."""
+    written: set[str] = field(default_factory=set)
+    """Files that the command line itself writes."""
+    path_changed: bool = False
+    stdin: Stdin | None = None
+    repeated: bool = False
+    """Whether what is looked at may run several times, each time with other words."""
+    depth: int = 0
+    expanding: frozenset[str] = frozenset()
+    """Functions and aliases that are being followed."""
+    deadline: float = 0.0
+    steps: int = 0
+    read: int = 0
 
-    def __init__(
-        self,
-        around: Surroundings,
-        run: Callable[[Scope, Sequence[Word]], None],
-        code: Callable[[Scope, str], None],
-        sequence: Callable[[Scope, Tree], None],
-        limits: Limits = FULL,
-    ) -> None:
-        self.around = around
-        self.found = Findings()
-        self.cwds: tuple[str | None, ...] = (around.cwd,)
-        """The directories that the next command may run in; None is an unknown one."""
-        self.fallback: tuple[str | None, ...] = ()
-        """Where it would be if the last `cd` had failed."""
-        self.made: set[str] = set()
-        """Directories that the command line itself makes."""
-        self.written: set[str] = set()
-        """Files that the command line itself writes."""
-        self.path_changed = False
-        self.stdin: Stdin | None = None
-        self.repeated = False
-        """Whether what is looked at may run several times, each time with other words."""
-        self.depth = 0
-        self.expanding: frozenset[str] = frozenset()
-        """Functions and aliases that are being followed."""
-        self.limits = limits
-        self.deadline = time.monotonic() + limits.seconds
-        self.steps = 0
-        self.read = 0
-        self._sequence = sequence
-        self._run = run
-        self._code = code
+    def __post_init__(self) -> None:
+        """Begin in the shell's directory, and now."""
+        self.cwds = (self.around.cwd,)
+        self.deadline = time.monotonic() + self.limits.seconds
 
     def run(self, words: Sequence[Word]) -> None:
         """Look at a command that some other one runs."""

@@ -63,7 +63,7 @@ def _file(scope: Scope, words: Sequence[Word]) -> None:
     scope.script(words[0])
     note_dependencies(scope, words, known)
     ask(scope, named, known, only_verbs=True)
-    if known.wraps or known.shell or known.interprets is not None:
+    if known.wraps or known.shell or known.interprets:
         scope.run(named)
         return
     if known.suspect:

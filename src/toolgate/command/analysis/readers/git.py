@@ -13,19 +13,6 @@ from toolgate.command.analysis.program import UNKNOWN, program
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import UNRESOLVED, Word
 
-_SAFE_GLOBALS = frozenset(
-    """
-    --no-pager -P -p --paginate --no-optional-locks --literal-pathspecs --glob-pathspecs --no-replace-objects
-    --version --help
-    """.split()
-)
-_VALUED_GLOBALS = frozenset(
-    "-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source".split()
-)
-_TEXT_OPTIONS = frozenset(
-    "-m --message -S -G --grep --author --date --format --pretty --since --until -F -t --trailer -L".split()
-)
-_RUNS = frozenset({"--ext-diff", "--textconv", "--upload-pack", "--receive-pack", "--open-files-in-pager", "--exec"})
 _COMMAND_KEYS = re.compile(
     r"alias\.|core\.(pager|editor|sshcommand|fsmonitor|askpass)|pager\.|diff\.|sequence\.editor|.*cmd$"
 )
@@ -57,7 +44,6 @@ def git(scope: Scope, words: Sequence[Word]) -> None:
     if known is UNKNOWN:
         scope.found.unclear(f"'git {verb.text}' is an alias or an unknown command")
     scope.found.changes |= not known.reads
-    _runs(scope, verb.text, rest)
     apply_facts(scope, words[at:], known, subcommand=True)
     _paths(scope, verb.text, rest)
 
@@ -67,12 +53,12 @@ def _globals(scope: Scope, words: Sequence[Word]) -> tuple[int, bool]:
     at, safe = 1, True
     while at < len(words) and words[at].text.startswith("-"):
         name, equals, value = words[at].text.partition("=")
-        if name in _VALUED_GLOBALS and not equals:
+        if name in program("git").values and not equals:
             value = words[at + 1].text if at + 1 < len(words) else ""
             at += 1
         if name == "-C":
             scope.path(value)
-        elif name not in _SAFE_GLOBALS:
+        elif name not in program("git").flags:
             safe = False
             _risky_global(scope, name, value)
         at += 1
@@ -93,23 +79,14 @@ def _risky_global(scope: Scope, name: str, value: str) -> None:
         scope.found.danger(f"'git {name} {value}' changes what git runs")
 
 
-def _runs(scope: Scope, verb: str, rest: Sequence[Word]) -> None:
-    """Options of several subcommands that run another program."""
-    for word in rest:
-        name = word.text.partition("=")[0]
-        if (name in _RUNS and (name, verb) != ("--exec", "rebase")) or (verb == "grep" and name.startswith("-O")):
-            scope.found.unclear(f"'git {verb} {word.text}' runs another program")
-
-
 def checkout(scope: Scope, words: Sequence[Word]) -> None:
     """`git checkout`: whether its operands are files, or a branch."""
     texts = [word.text for word in words[1:]]
-    if not _has(words, "-b", "--orphan", "-c", "--create"):
-        given = [text for text in texts if not text.startswith("-")]
-        discards = len(given) > 1 or any(_exists(scope, text) for text in given)
-    else:
-        discards = False
-    if discards or "--" in texts or _has(words, "--pathspec-from-file"):
+    given = [text for text in texts if not text.startswith("-")]
+    files = len(given) > 1 or any(_exists(scope, text) for text in given)
+    if files and _has(words, "-b", "--orphan", "-c", "--create"):
+        files = False
+    if files or "--" in texts or _has(words, "--pathspec-from-file"):
         scope.found.danger("it discards uncommitted work")
 
 
@@ -148,7 +125,7 @@ def _paths(scope: Scope, verb: str, rest: Sequence[Word]) -> None:
     skip = False
     for word in rest:
         if skip or word.text.startswith("-"):
-            skip = not skip and word.text in _TEXT_OPTIONS
+            skip = not skip and word.text in program("git").texts
             continue
         if word.text.startswith(("/", "~")) or ".." in word.text.split("/"):
             scope.path(word.text)

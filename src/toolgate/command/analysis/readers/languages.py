@@ -1,7 +1,7 @@
 """Languages other than the shell's: their code is searched for what destroys, runs programs or writes files."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from toolgate.command.analysis.program import Program, program
 from toolgate.command.analysis.readers.shells import run_script, run_stdin
@@ -33,7 +33,7 @@ _MOVES = re.compile(r"\+\+?(?:\d*[gGpP%]?|F|[/?][^\n]*)")
 def interpret(scope: Scope, words: Sequence[Word], known: Program) -> None:
     """Python, node, perl, ruby …: opaque code is searched, a script is noted, code from a pipe is asked about."""
     name = words[0].text
-    options = known.interprets or ()
+    options = known.code
     if any(_is_option(word.text, option) for word in words[1:] for option in options):
         for word in words[1:]:
             _search(scope, name, word.text)
@@ -66,7 +66,7 @@ def _is_option(text: str, option: str) -> bool:
     return option[1] in text[1:4] or (text[1:].isalnum() and text.endswith(option[1]))
 
 
-def _code_words(words: Sequence[Word], options: Sequence[str]) -> Iterator[Word]:
+def _code_words(words: Sequence[Word], options: Collection[str]) -> Iterator[Word]:
     """The words that are code: behind an option, or with the option in one word."""
     for at, word in enumerate(words[1:], 1):
         for option in options:
