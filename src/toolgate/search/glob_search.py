@@ -1,7 +1,5 @@
 """Finding files by glob with ripgrep, which walks on all cores; without it, with a walk of our own."""
 
-import os
-
 from toolgate.process.streaming import Bounds, StreamEnd
 from toolgate.search import ripgrep
 from toolgate.search.filters import PLAIN_GLOB
@@ -69,7 +67,7 @@ def find(
                 for folder in descend(start, pattern, bounds.check):
                     first.add(matching_links(workspace, start, folder, pattern))
                     with open_at(start.prefix + folder.path or ".") as target:
-                        ending = _list(program, workspace, target, _Paths(folder.path, pattern, first), bounds)
+                        ending = _list(program, target, _Paths(folder.path, pattern, first), bounds)
                     files.complete = ending.complete
                     complaints = [folder.path + where for where, _ in ripgrep.complaints(ending.messages)]
                     files.unreadable = [start.prefix + where for where in complaints if pattern.reaches(where)]
@@ -81,21 +79,17 @@ def find(
         return find_files(workspace, start, pattern, limit=limit, deadline=bounds.deadline, check=bounds.check)
 
 
-def _list(program: str, workspace: Workspace, target: SearchRoot, sink: _Paths, bounds: Bounds) -> StreamEnd:
-    root = workspace.open_dir(".")
-    try:
-        query = ripgrep.Query(
-            pattern=None,
-            directory=target.directory,
-            root=root,
-            inherited=target.rules,
-            hidden=target.hidden,
-            git=target.git,
-            name_globs=sink.name_globs,
-        )
-        code, ending = ripgrep.run(program, query, sink, bounds)
-    finally:
-        os.close(root)
+def _list(program: str, target: SearchRoot, sink: _Paths, bounds: Bounds) -> StreamEnd:
+    query = ripgrep.Query(
+        pattern=None,
+        directory=target.directory,
+        root=target.root,
+        inherited=target.rules,
+        hidden=target.hidden,
+        git=target.git,
+        name_globs=sink.name_globs,
+    )
+    code, ending = ripgrep.run(program, query, sink, bounds)
     if code == 2 and not ripgrep.complaints(ending.messages):
         raise ripgrep.RipgrepUnusable(ending.messages)
     return ending

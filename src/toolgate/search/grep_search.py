@@ -1,6 +1,5 @@
 """One search from its arguments to its outcome: which engine, which files, what was passed over."""
 
-import os
 import threading
 import time
 from collections.abc import Iterator
@@ -83,13 +82,9 @@ def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
                 f"{quote(job.path)} is binary: text cannot be searched for in it.",
                 "Search another file.",
             )
-        root = workspace.open_dir(".")
-        try:
-            bounds = Bounds(deadline=job.deadline, check=stop.check)
-            program = ripgrep.find(job.ripgrep, str(workspace.root))
-            return _Search(job, start, root, wanted, bounds).run(program)
-        finally:
-            os.close(root)
+        bounds = Bounds(deadline=job.deadline, check=stop.check)
+        program = ripgrep.find(job.ripgrep, str(workspace.root))
+        return _Search(job, start, wanted, bounds).run(program)
 
 
 def bad_pattern(reason: str) -> ToolError:
@@ -98,7 +93,7 @@ def bad_pattern(reason: str) -> ToolError:
 
 
 class _Search:
-    def __init__(self, job: GrepJob, start: SearchRoot, root: int, wanted: Filter, bounds: Bounds) -> None:
+    def __init__(self, job: GrepJob, start: SearchRoot, wanted: Filter, bounds: Bounds) -> None:
         self._job = job
         self._start = start
         self._wanted = wanted
@@ -111,7 +106,7 @@ class _Search:
             after=job.after,
             directory=start.directory,
             file=None if start.file is None else start.file.fd,
-            root=root,
+            root=start.root,
             inherited=start.rules,
             hidden=start.hidden,
             git=start.git,

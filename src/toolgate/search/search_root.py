@@ -19,6 +19,8 @@ class SearchRoot:
 
     path: str
     """Relative to the root, as it was typed; `.` is the root."""
+    root: int
+    """Descriptor of the project root, beneath which alone anything may be read."""
     directory: int | None = None
     file: OpenedFile | None = None
     rules: list[str] | None = None
@@ -38,6 +40,7 @@ class SearchRoot:
         return self
 
     def __exit__(self, *_: object) -> None:
+        os.close(self.root)
         if self.directory is not None:
             os.close(self.directory)
         if self.file is not None:
@@ -50,20 +53,23 @@ def open_search_root(
     """Open a directory to search below, or (with `files`) a single file. Raises `ToolError`."""
     relative = workspace.relative(path)
     info = workspace.stat(path) if files else None
-    if info is not None and not stat.S_ISDIR(info.st_mode):
-        return SearchRoot(path=relative, file=workspace.open_file(path))
-    directory = workspace.open_dir(path)
-    try:
-        parts, output = list(workspace.locate(path).parts), output_dir.split("/")
-        ignore = not include_ignored and parts[: len(output)] != output
-        rules = _rules_above(workspace, parts) if ignore else None
-        below = "/".join(output[len(parts) :]) if output[: len(parts)] == parts else ""
-        private = OUTPUTS.removeprefix(f"{STATE}/") if parts == [STATE] else ""
-        hidden = tuple(name for name in (STATE, below, private) if name and _exists(directory, name))
-        return SearchRoot(path=relative, directory=directory, rules=rules, hidden=hidden, git=_has_git(directory))
-    except BaseException:
-        os.close(directory)
-        raise
+    with ExitStack() as on_failure:
+        root = workspace.open_dir(".")
+        on_failure.callback(os.close, root)
+        if info is not None and not stat.S_ISDIR(info.st_mode):
+            start = SearchRoot(path=relative, root=root, file=workspace.open_file(path))
+        else:
+            directory = workspace.open_dir(path)
+            on_failure.callback(os.close, directory)
+            parts, output = list(workspace.locate(path).parts), output_dir.split("/")
+            start = SearchRoot(path=relative, root=root, directory=directory, git=_has_git(directory))
+            if not include_ignored and parts[: len(output)] != output:
+                start.rules = _rules_above(workspace, root, parts)
+            below = "/".join(output[len(parts) :]) if output[: len(parts)] == parts else ""
+            private = OUTPUTS.removeprefix(f"{STATE}/") if parts == [STATE] else ""
+            start.hidden = tuple(name for name in (STATE, below, private) if name and _exists(directory, name))
+        on_failure.pop_all()
+        return start
 
 
 def _exists(directory: int, path: str) -> bool:
@@ -87,12 +93,10 @@ def _has_git(directory: int) -> bool:
     return False
 
 
-def _rules_above(workspace: Workspace, parts: list[str]) -> list[str]:
+def _rules_above(workspace: Workspace, root: int, parts: list[str]) -> list[str]:
     with ExitStack() as stack:
         try:
-            folders = [
-                stack.enter_context(workspace.directory(tuple(parts[:level]))) for level in range(max(1, len(parts)))
-            ]
+            below = [stack.enter_context(workspace.directory(tuple(parts[:level]))) for level in range(1, len(parts))]
         except OSError:  # moved away meanwhile: then nothing is inherited
             return []
-        return inherited(folders, parts)
+        return inherited([root, *below], parts)

@@ -57,6 +57,11 @@ class Edited:
     replacements: int
     diff: Diff
 
+    @property
+    def replacements_text(self) -> str:
+        """How many replacements it makes, in words."""
+        return "1 replacement" if self.replacements == 1 else f"{self.replacements} replacements"
+
 
 def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit], known: SeenFiles) -> Edited:
     """Find everything that is to be replaced; `ToolError` if one edit cannot be made, and then none is."""

@@ -73,11 +73,11 @@ class FileEditTool(Tool[FileEditParams]):
         """Find what is to be replaced, and show it as a diff."""
         from toolgate.workspace.edit import plan_edit
 
-        known = SeenFiles.of(context.shared)
-        planned = await in_thread(plan_edit, context.require_workspace(), params.path, _edits(params), known)
+        edits, workspace = _edits(params), context.require_workspace()
+        planned = await in_thread(plan_edit, workspace, params.path, edits, SeenFiles.of(context.shared))
         change = planned.change
         return Plan(
-            summary=f"Edit {quote(params.path)} ({_count(planned.replacements)})",
+            summary=f"Edit {quote(params.path)} ({planned.replacements_text})",
             detail=planned.diff.text,
             access="write",
             resources=(change.target.path,),
@@ -90,6 +90,7 @@ class FileEditTool(Tool[FileEditParams]):
         from toolgate.workspace.write import commit
 
         plan = context.plan or await self.prepare(params, context)
+        origin, workspace = origin_of(context, self.name), context.require_workspace()
         planned: Edited = plan.payload
         place = {"path_resolved": planned.change.target.path}
         data = {
@@ -100,17 +101,13 @@ class FileEditTool(Tool[FileEditParams]):
         if params.dry_run:
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to make the change."
             return ToolResponse.partial(data, text, context=place)
-        written = await in_thread(commit, context.require_workspace(), planned.change, origin_of(context, self.name))
+        written = await in_thread(commit, workspace, planned.change, origin)
         known = SeenFiles.of(context.shared)
         if known.has(written.parts):  # an edit shows a part: whoever had not read the file still has not
             known.remember(written.parts, written.stat, written.digest)
-        text = f"Edited {quote(params.path)}: {_count(planned.replacements)}, now {written.stat.st_size} bytes."
+        text = f"Edited {quote(params.path)}: {planned.replacements_text}, now {written.stat.st_size} bytes."
         stats: dict[str, int | float | str] = {"bytes": written.stat.st_size}
         return ToolResponse.success(data, text, stats=stats, context=place)
-
-
-def _count(replacements: int) -> str:
-    return "1 replacement" if replacements == 1 else f"{replacements} replacements"
 
 
 def _edits(params: FileEditParams) -> list[Edit]:

@@ -65,12 +65,12 @@ class GrepTool(Tool[GrepParams]):
         """Search, with ripgrep or without."""
         from toolgate.search.grep_search import GrepJob, run
 
-        workspace = context.require_workspace()
+        settings, workspace = context.settings, context.require_workspace()
         relative = workspace.relative(params.path)
         job = GrepJob(
             **params.model_dump(),
-            output_dir=context.settings.tool_output.dir,
-            ripgrep=context.settings.shell.ripgrep,
+            output_dir=settings.tool_output.dir,
+            ripgrep=settings.shell.ripgrep,
             deadline=time.monotonic() + SECONDS,
         )
         outcome = await in_thread(run, workspace, job)
