@@ -1,4 +1,4 @@
-"""The descriptors that a process is talked to with: each is closed once, and writing to one never waits."""
+"""The pipes and files through which the runtime talks to one process. Each is closed once, and writing never blocks."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ class Descriptors:
         return fd in self._open
 
     def keep(self, fd: int) -> int:
-        """Close it when the others are."""
+        """Add a descriptor, to be closed with the others."""
         self._open.add(fd)
         return fd
 
     def pipe(self) -> tuple[int, int]:
-        """A new pipe: where it is read, and where it is written."""
+        """Make a pipe; return its read end and its write end."""
         reading, writing = os.pipe()
         return self.keep(reading), self.keep(writing)
 
     def drop(self, fd: int) -> None:
-        """Close one; nothing if it is closed already."""
+        """Close one descriptor. Closing it twice does nothing."""
         if fd in self._open:
             self._open.remove(fd)
             os.close(fd)
 
     def send(self, fd: int, text: bytes) -> None:
-        """Write a text and close; what does not fit into the pipe follows as the other end reads."""
+        """Write a text and close the descriptor. What does not fit into the pipe is written as the other end reads."""
         if fd in self._writing:
             self._loop.remove_writer(fd)
             self._writing.remove(fd)
@@ -42,7 +42,7 @@ class Descriptors:
             text = text[os.write(fd, text) :]
         except BlockingIOError:
             pass
-        except BrokenPipeError:  # it ended; whoever waits for it will see
+        except BrokenPipeError:  # the reader has ended; whoever waits for it notices
             text = b""
         if text:
             self._writing.add(fd)
@@ -51,7 +51,7 @@ class Descriptors:
             self.drop(fd)
 
     def close(self) -> None:
-        """Close all of them; what was not written is not."""
+        """Close all descriptors. Text that is not written yet is dropped."""
         for fd in self._writing:
             self._loop.remove_writer(fd)
         self._writing.clear()

@@ -1,4 +1,4 @@
-"""The environment that commands start with: an allow list, never the host process's own."""
+"""The environment of commands: an allow list, never a copy of the runtime's own environment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ALLOWED = (
     "CONDA_PREFIX",
     "VIRTUAL_ENV",
 )
-"""Names that say where things are and never hold a secret."""
+"""Variables that hold locations, never secrets."""
 _FALLBACK_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _FIXED = {
     "SHELL": "/bin/bash",
@@ -39,9 +39,9 @@ _FIXED = {
     "GIT_OPTIONAL_LOCKS": "0",
     "DEBIAN_FRONTEND": "noninteractive",
 }
-"""A terminal that is none: programs neither page nor wait for an editor or a password."""
+"""Values for a shell without a terminal: programs use no pager, no editor and no password prompt."""
 _GIT = {"core.fsmonitor": "false", "log.showSignature": "false"}
-"""Settings with which a repository's own configuration would make `git status` and `git log` run a program."""
+"""Settings that keep a repository's own configuration from running programs in `git status` and `git log`."""
 
 _GIT_WRITES = {
     "core.hooksPath": "/dev/null",
@@ -51,11 +51,11 @@ _GIT_WRITES = {
     "submodule.recurse": "false",
     "diff.ignoreSubmodules": "dirty",
 }
-"""While the repository can be written: no hook runs, nothing stays behind, and its configuration is not written."""
+"""Settings for commands that write the repository: hooks, background maintenance and configuration changes are off."""
 
 
 def search_path(host: Mapping[str, str]) -> tuple[str, ...]:
-    """The absolute entries of PATH, each once; relative ones would mean another place in every directory."""
+    """Return the absolute entries of PATH, each once. Relative entries would depend on the current directory."""
     entries = (entry for entry in host.get("PATH", _FALLBACK_PATH).split(":") if entry.startswith("/"))
     return tuple(dict.fromkeys(os.path.normpath(entry) for entry in entries)) or tuple(_FALLBACK_PATH.split(":"))
 
@@ -63,7 +63,7 @@ def search_path(host: Mapping[str, str]) -> tuple[str, ...]:
 def environment(
     host: Mapping[str, str], *, path: Iterable[str], home: str, temporary: str, passed: Iterable[str] = ()
 ) -> dict[str, str]:
-    """What a command may know of the host's environment. `passed` are further names that the operator allows."""
+    """Return the part of the host's environment that commands may see. `passed` are further names that are allowed."""
     allowed = [*_ALLOWED, *(name for name in host if name.startswith("LC_")), *passed]
     chosen = {name: host[name] for name in allowed if _is_text(host.get(name))}
     chosen.setdefault("LANG", "C.UTF-8")
@@ -80,9 +80,10 @@ def environment(
 def git_environment(
     base: Mapping[str, str], *, root: str, git_directory: str, settings: Mapping[str, str]
 ) -> dict[str, str]:
-    """The environment in which git may write the repository: nothing that commands could prepare is looked at.
+    """Return the environment for git commands that write the repository.
 
-    There is no home, PATH leads nowhere below the root, hooks and editors do not run. `settings` are further settings.
+    Nothing that commands could prepare is used: there is no home, PATH has no entry below the root, and no hook or
+    editor runs. `settings` are further git settings.
     """
     path = [entry for entry in base["PATH"].split(":") if entry != root and not entry.startswith(f"{root}/")]
     return {
@@ -99,7 +100,7 @@ def git_environment(
 
 
 def _git_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """git's way to be given settings that win over every file."""
+    """Pass settings through `GIT_CONFIG_*` variables, which override every configuration file."""
     pairs = {f"GIT_CONFIG_KEY_{number}": name for number, name in enumerate(settings)}
     values = {f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(settings.values())}
     return {"GIT_CONFIG_COUNT": str(len(settings)), **pairs, **values}

@@ -1,4 +1,4 @@
-"""Finds the programs that the runtime itself starts, never in a place that a command can write."""
+"""Finds the programs that the runtime starts itself, never in a directory that commands can write."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _MOST_LINKS = 40
 
 
 def inside(path: str, directories: Collection[str]) -> bool:
-    """Whether a path is one of these directories, or below one of them."""
+    """Whether a path is one of these directories or below one."""
     return any(path == place or path.startswith(place.rstrip("/") + "/") for place in directories)
 
 
 @cache
 def runtime_files(root: str) -> tuple[str, ...]:
-    """The runtime's own program files inside the root: commands with `write` access may only read them.
+    """Return the runtime's own program files inside the root: commands with `write` access may only read them.
 
-    A virtual environment or an interpreter inside the root counts whole. Of a Toolgate that is installed as editable
-    source, the package counts. Where the environment is the root itself, its parts count one by one.
+    A virtual environment or an interpreter inside the root counts as a whole. For an editable install of Toolgate, the
+    package counts. If the environment is the root itself, its parts count one by one.
     """
     package = str(Path(__file__).parent.parent)
     site = os.path.dirname(package)
@@ -41,21 +41,21 @@ def runtime_files(root: str) -> tuple[str, ...]:
 
 
 def _is_installation(directory: str) -> bool:
-    """Whether packages are installed into this directory, rather than developed in it."""
+    """Whether packages are installed into this directory, as opposed to developed in it."""
     return any(Path(directory).glob("toolgate-*.dist-info"))
 
 
 def is_safe(path: str, writable: Collection[str]) -> bool:
-    """Whether no command can change what is found at this path, nor any link on the way to it.
+    """Whether commands can change neither the file at this path nor any link on the way to it.
 
-    `writable` are real directories: the root first, then what commands with `full` access may write.
+    `writable` are real directories: the root first, then those that commands with `full` access may write.
     """
     own = [os.path.realpath(place) for place in writable for place in runtime_files(place)]
     return all(not inside(step, writable) or inside(step, own) for step in _steps(path))
 
 
 def _steps(path: str) -> Iterator[str]:
-    """Every link on the way to a file, and the file itself, each in a directory without links."""
+    """Yield every link on the way to a file, then the file itself, each in a directory without links."""
     current, rest = "/", path.split("/")
     links = 0
     while rest:
@@ -81,7 +81,7 @@ def _steps(path: str) -> Iterator[str]:
 
 
 def real_program(path: str, writable: Collection[str]) -> str | None:
-    """The file behind an absolute path, if it can be run and no command can change it."""
+    """Return the real file behind an absolute path, if it is executable and no command can change it."""
     if not os.path.isabs(path) or not is_safe(path, writable):
         return None
     real = os.path.realpath(path)
@@ -89,13 +89,13 @@ def real_program(path: str, writable: Collection[str]) -> str | None:
 
 
 def safe_path(path: str | None, writable: Collection[str]) -> tuple[str, ...]:
-    """The directories of a PATH in which no command can put a program."""
+    """Return the directories of a PATH in which no command can create a program."""
     entries = search_path({} if path is None else {"PATH": path})
     return tuple(entry for entry in entries if is_safe(entry, writable))
 
 
 def find_program(name: str, writable: Collection[str], path: str | None = None) -> str | None:
-    """A program of the system by its name: the real path of the first on PATH that is safe to start."""
+    """Find a system program by name: the real path of the first safe one on PATH."""
     entries = safe_path(os.environ.get("PATH") if path is None else path, writable)
     for folder in (*entries, *_SYSTEM):
         found = real_program(os.path.join(folder, name), writable)
@@ -105,12 +105,12 @@ def find_program(name: str, writable: Collection[str], path: str | None = None) 
 
 
 def find_bash(writable: Collection[str], path: str | None = None) -> str:
-    """The shell that runs commands."""
+    """Return the shell that runs commands."""
     return find_program("bash", writable, path) or "/bin/bash"
 
 
 def bubblewrap_candidates(setting: str | None, writable: Collection[str]) -> tuple[str, ...]:
-    """Every bubblewrap to try: the one that the operator names, else the system's own and the one from the wheel."""
+    """Return every bubblewrap to try: the configured one, else the system's and then the one from the wheel."""
     if setting is not None:
         named = real_program(setting, writable)
         return () if named is None else (named,)
@@ -120,7 +120,7 @@ def bubblewrap_candidates(setting: str | None, writable: Collection[str]) -> tup
 
 
 def find_ripgrep(setting: str | None, writable: Collection[str]) -> str | None:
-    """The ripgrep to run: the one that the operator names, else the one from the wheel, else the system's own."""
+    """Return the ripgrep to run: the configured one, else the one from the wheel, else the system's."""
     if setting is not None:
         return real_program(setting, writable)
     for folder in _script_folders():
@@ -131,9 +131,9 @@ def find_ripgrep(setting: str | None, writable: Collection[str]) -> str | None:
 
 
 def find_interpreter(writable: Collection[str] = ()) -> str:
-    """A Python for the sandbox's helper: the one that runs this, unless its user may not start it.
+    """Return a Python for the sandbox's supervisor: the running one, unless this user may not start it.
 
-    The real file is taken, because the link in a virtual environment may lie in the project.
+    It is the real file, because the link in a virtual environment may be inside the project.
     """
     candidates = (sys.executable, *(os.path.join(folder, "python3") for folder in _SYSTEM))
     usable = (real_program(candidate, writable) for candidate in candidates if candidate)
@@ -141,7 +141,7 @@ def find_interpreter(writable: Collection[str] = ()) -> str:
 
 
 def _script_folders() -> list[str]:
-    """Where the scripts and programs of this environment's wheels lie."""
+    """Directories that hold the scripts and programs of this environment's wheels."""
     folders = [os.path.dirname(sys.executable), sysconfig.get_path("scripts")]
     with suppress(KeyError):
         folders.append(sysconfig.get_path("scripts", f"{os.name}_user"))
@@ -149,7 +149,7 @@ def _script_folders() -> list[str]:
 
 
 def _from_wheel(package: str, relative: str) -> str | None:
-    """A file of an installed package; None if the package is not installed."""
+    """Return the path of a file in an installed package; None if the package is not installed."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         return None

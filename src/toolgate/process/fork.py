@@ -1,4 +1,4 @@
-"""A copy of this process that does one thing and ends."""
+"""Forks this process to run one function."""
 
 import os
 import signal
@@ -8,12 +8,12 @@ from typing import IO
 
 
 class Fork:
-    """Runs `work` in a copy of this process, in `directory`; what it writes to its descriptor is `stdout`."""
+    """Runs `work` in a fork, in `directory`. What it writes to its descriptor can be read from `stdout`."""
 
     def __init__(self, directory: int | None, work: Callable[[int], None]) -> None:
         reading, writing = os.pipe()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # beside threads: the copy uses nothing of theirs
+            warnings.simplefilter("ignore", DeprecationWarning)  # the fork uses nothing that other threads hold
             self.pid = os.fork()
         if self.pid == 0:
             _run(directory, work, writing)
@@ -25,17 +25,17 @@ class Fork:
         self._ended: int | None = None
 
     def poll(self) -> int | None:
-        """How it ended, or None while it runs."""
+        """Return the exit code, or None while it runs."""
         return self._reap(os.WNOHANG)
 
     def wait(self) -> int:
-        """Wait until it has ended; how it did."""
+        """Wait for the end and return the exit code."""
         ended = self._reap(0)
         assert ended is not None
         return ended
 
     def kill(self) -> None:
-        """End it."""
+        """Kill the process."""
         if self._ended is None:
             os.kill(self.pid, signal.SIGKILL)
 
@@ -48,7 +48,7 @@ class Fork:
 
 
 def _run(directory: int | None, work: Callable[[int], None], out: int) -> None:
-    """In the copy: never returns, whatever happens."""
+    """Body of the fork. It never returns."""
     code = 1
     try:
         if directory is not None:

@@ -1,8 +1,7 @@
-"""Landlock: the kernel's word that a thread, and every process that it starts from then on, reads nothing else.
+"""Landlock: restricts which files a thread, and every process that it starts afterwards, can read.
 
-A restriction cannot be lifted, so the caller gives it a thread of its own. Only the two rights to read are handled: a
-right that is handled and granted nowhere makes the kernel look all the way up to the root at every open, which cost a
-search a tenth of its time.
+A restriction cannot be lifted, so the caller uses a thread of its own. Only the two read rights are handled. The kernel
+checks every handled right up to the root at each open, and further rights made a search a tenth slower.
 """
 
 import ctypes
@@ -24,15 +23,15 @@ _PT_INTERP = 3
 
 @cache
 def version() -> int:
-    """The version of the kernel's interface; 0 where there is none."""
+    """Return the version of the kernel's interface; 0 if there is none."""
     known: int = _libc().syscall(_SYS_CREATE_RULESET, None, 0, _CREATE_VERSION)
     return max(0, known)
 
 
 def restrict_thread(readable: Iterable[int | str]) -> None:
-    """Forbid this thread to open anything for reading but these files, and what is beneath these directories.
+    """Restrict this thread to reading these files and what is beneath these directories.
 
-    Each is a descriptor or a path; a path where nothing is does no harm. Raises `OSError` if the kernel refuses.
+    Each is a descriptor or a path. Paths that do not exist are ignored. Raises `OSError` if the kernel refuses.
     """
     attributes = struct.pack("=Q", _READ_FILE | _READ_DIR)
     ruleset = _call(_SYS_CREATE_RULESET, attributes, len(attributes), 0)
@@ -47,7 +46,7 @@ def restrict_thread(readable: Iterable[int | str]) -> None:
 
 @cache
 def is_static(program: str) -> bool:
-    """Whether a 64-bit ELF program needs no loader and no libraries; False for everything else."""
+    """Whether a file is a statically linked 64-bit ELF program, which needs no loader and no libraries."""
     try:
         fd = os.open(program, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:

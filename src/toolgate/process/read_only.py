@@ -1,4 +1,4 @@
-"""Starting a process that only reads: in a directory given by descriptor, and by the kernel's word nowhere else."""
+"""Starts a process that can only read, and only in the given directories. The kernel enforces this."""
 
 import os
 import threading
@@ -9,7 +9,7 @@ from toolgate.process import landlock
 from toolgate.process.start import EMPTY, PIPE, Process, start_process
 
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/nix/store")
-"""What a program that is not a single static file needs: the loader, libraries, or an interpreter."""
+"""What a dynamically linked program needs: the loader, libraries, or an interpreter."""
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 
 
@@ -19,12 +19,12 @@ class ReadOnlyCommand:
 
     argv: Sequence[str]
     directory: int | None
-    """Descriptor of the directory to start in; None: the root directory of the system."""
+    """Descriptor of the directory to start in; None for `/`."""
     stdin: int | None = None
-    """Descriptor of the standard input; None: empty."""
+    """Descriptor of the standard input; None for an empty one."""
     pass_fds: tuple[int, ...] = ()
     readable: tuple[int, ...] | None = None
-    """Descriptors of the only directories (and files) that it may read, its own program apart; None: no restriction."""
+    """Descriptors of the only directories and files that it may read, besides its own program; None: no restriction."""
 
 
 def start(command: ReadOnlyCommand) -> Process:
@@ -42,7 +42,7 @@ def start(command: ReadOnlyCommand) -> Process:
 
 
 def _restricted(command: ReadOnlyCommand, started: list[Process], failed: list[BaseException]) -> None:
-    """Body of the thread: it restricts itself, and its children inherit that."""
+    """Body of the thread. It restricts itself, and its children inherit the restriction."""
     try:
         program = command.argv[0]
         system = () if landlock.is_static(program) else _SYSTEM
@@ -66,7 +66,7 @@ def _popen(command: ReadOnlyCommand) -> Process:
 
 
 def memory_file(content: bytes) -> int:
-    """The descriptor of a file that exists in memory only, ready to be read; the caller closes it."""
+    """Return the descriptor of an in-memory file, positioned at its start. The caller closes it."""
     fd = os.memfd_create("toolgate", os.MFD_CLOEXEC)
     view = memoryview(content)
     while view:

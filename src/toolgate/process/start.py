@@ -1,4 +1,4 @@
-"""Starting processes: `subprocess` is used here and nowhere else."""
+"""Starts processes: the only module that uses `subprocess`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 EMPTY = subprocess.DEVNULL
-"""A standard input with nothing in it."""
+"""Empty standard input."""
 PIPE = subprocess.PIPE
 Process = subprocess.Popen[bytes]
 
@@ -35,7 +35,7 @@ def run_briefly(
     environment: Mapping[str, str] | None = None,
     directory: str | None = None,
 ) -> Ended:
-    """Run a program that should end at once. Raises `OSError`, also (`TimeoutError`) if it does not."""
+    """Run a short program to its end. Raises `OSError`, and `TimeoutError` if it does not end in time."""
     try:
         done = subprocess.run(
             argv,
@@ -53,5 +53,5 @@ def run_briefly(
 
 
 async def start_with_pipes(argv: Sequence[str], **options: Any) -> asyncio.subprocess.Process:
-    """Start a process that is talked to over its standard streams. Raises `OSError`."""
+    """Start a process with pipes for its standard streams. Raises `OSError`."""
     return await asyncio.create_subprocess_exec(*argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, **options)

@@ -1,4 +1,4 @@
-"""Following processes that search: their output is taken in as it comes, and they never outlive the call."""
+"""Reads the output of search processes as it arrives. No process outlives the call."""
 
 import os
 import selectors
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import IO, Protocol
 
 MOST_OUTPUT = 256 << 20
-"""Bytes that a search may write before it is ended."""
+"""Most bytes that a search may write before it is ended."""
 
 _MOST_MESSAGES = 1 << 16
 _READ = 1 << 18
@@ -16,40 +16,40 @@ _TICK = 0.05
 
 
 class OutputProcess(Protocol):
-    """What is followed; a `subprocess.Popen` with pipes is one."""
+    """A process whose output is read, such as a `subprocess.Popen` with pipes."""
 
     @property
     def stdout(self) -> IO[bytes] | None:
-        """Where records come from."""
+        """The stream that carries records."""
         ...
 
     @property
     def stderr(self) -> IO[bytes] | None:
-        """Where complaints come from."""
+        """The stream that carries error messages."""
         ...
 
     def poll(self) -> int | None:
-        """How it ended, or None while it runs."""
+        """Return the exit code, or None while it runs."""
         ...
 
     def wait(self) -> int:
-        """Wait until it has ended; how it did."""
+        """Wait for the end and return the exit code."""
         ...
 
     def kill(self) -> None:
-        """End it."""
+        """Kill the process."""
         ...
 
 
 class Sink(Protocol):
-    """Where output goes."""
+    """Receives output."""
 
     def feed(self, chunk: bytes) -> None:
-        """Take in the next piece."""
+        """Add the next piece."""
         ...
 
     def finish(self) -> None:
-        """There is no more."""
+        """The output is complete."""
         ...
 
 
@@ -58,9 +58,9 @@ class Bounds:
     """How long a search may take."""
 
     deadline: float
-    """In the time of `time.monotonic`."""
+    """Deadline, as a `time.monotonic` value."""
     check: Callable[[], None]
-    """Raises when nobody waits for the result any more."""
+    """Raises if the call was cancelled."""
 
 
 @dataclass(slots=True)
@@ -68,15 +68,15 @@ class StreamEnd:
     """How a search ended."""
 
     complete: bool = True
-    """False: the deadline came, or there was too much of it."""
+    """False if the deadline or the output limit ended it early."""
     messages: str = ""
     """What was written to standard error."""
     failed: bool = False
-    """Whether a process ended by itself and not well."""
+    """Whether a process ended by itself with an error."""
 
 
 def follow(processes: Sequence[OutputProcess], sinks: Sequence[Sink], bounds: Bounds) -> StreamEnd:
-    """Take in what the processes write, each for its own sink, until they end or must; none is left behind."""
+    """Read the output of each process into its sink until they end or must be ended. None is left running."""
     ending = StreamEnd()
     messages = bytearray()
     try:
@@ -96,7 +96,7 @@ def follow(processes: Sequence[OutputProcess], sinks: Sequence[Sink], bounds: Bo
 
 
 def _read_all(selector: selectors.BaseSelector, messages: bytearray, bounds: Bounds) -> bool:
-    """Read until every pipe is closed; False if the deadline or the bound on the output came first."""
+    """Read until every pipe is closed; False if the deadline or the output limit came first."""
     taken = 0
     while selector.get_map():
         bounds.check()
@@ -122,7 +122,7 @@ def _read_all(selector: selectors.BaseSelector, messages: bytearray, bounds: Bou
 
 
 def end(processes: Sequence[OutputProcess]) -> None:
-    """End what still runs, and reap everything."""
+    """Kill the processes that still run, and reap all."""
     for process in processes:
         if process.poll() is None:
             process.kill()

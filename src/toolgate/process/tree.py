@@ -1,4 +1,4 @@
-"""The processes of a sandbox, seen from outside: found by descent, signalled without hitting a stranger."""
+"""The processes below one process: finds them, and signals them without hitting an unrelated process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 def children(pid: int) -> list[int]:
-    """The direct children of a process; none if it is gone."""
+    """Return the direct children of a process; none if it has ended."""
     found: list[int] = []
     try:
         threads = os.listdir(f"/proc/{pid}/task")
@@ -32,7 +32,7 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """All processes below one, parents first. Fast forking may hide some; whoever needs all kills the namespace."""
+    """Return all processes below one, parents first. Fast forking may hide some: to end all, kill the namespace."""
     waiting, seen = children(pid), {pid}
     while waiting:
         current = waiting.pop(0)
@@ -43,14 +43,14 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def signal_below(pid: int, number: signal.Signals, *, skip: frozenset[int] = frozenset()) -> None:
-    """Send a signal to everything below a process."""
+    """Send a signal to all processes below one."""
     for current in list(descendants(pid)):
         if current not in skip:
             _send(current, pid, number)
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process may still do something: it has neither ended nor been stopped."""
+    """Whether a process may still act: it has neither ended nor been stopped."""
     return _stat(pid)[:1] not in ([], [b"T"], [b"t"], [b"Z"], [b"X"])
 
 
@@ -60,9 +60,9 @@ def _send(pid: int, ancestor: int, number: signal.Signals) -> None:
     except OSError:
         return
     try:
-        if _is_below(pid, ancestor):  # the number may have been given to another process since it was listed
+        if _is_below(pid, ancestor):  # the PID may have been reused since it was listed
             signal.pidfd_send_signal(handle, number)
-    except OSError:  # it ended meanwhile
+    except OSError:  # it has ended
         return
     finally:
         os.close(handle)
@@ -84,7 +84,7 @@ def _parent(pid: int) -> int:
 
 
 def _stat(pid: int) -> list[bytes]:
-    """The fields of a process behind its name, its state first; none if it is gone."""
+    """Return the fields after the process's name in `/proc/PID/stat`, its state first; none if it has ended."""
     try:
         fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

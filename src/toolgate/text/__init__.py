@@ -1,6 +1,6 @@
-"""Text safety: what a person or a model reads cannot hide anything, steer a terminal or show a secret.
+"""Text safety: text for people and models hides nothing, controls no terminal and shows no secret.
 
-Lives here: characters that hide, terminal escapes, redaction of secrets in whole texts and in streams.
-May touch: nothing but text. Every surface uses this room.
+Lives here: hidden characters, terminal escapes, redaction of secrets in whole texts and in streams.
+May touch: only text. Every surface uses this room.
 Start reading: `visible.py` for characters, `redaction.py` for secrets.
 """

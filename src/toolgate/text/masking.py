@@ -1,4 +1,4 @@
-"""Text that comes in pieces, without the runtime's own secrets in it, also where one lies across two pieces."""
+"""Masks the runtime's own secrets in streams of text or bytes, also when a secret spans two pieces."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from toolgate.text.redaction import MARK, now, pattern_of
 OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
 
 _SHOWN = 3
-"""Characters of what may become a secret that are shown before the rest is held back."""
+"""How many characters of a possible secret are passed on before the rest is held back."""
 
 
 class MaskedText:
-    """Text that comes in pieces."""
+    """Masks secrets in text that arrives in pieces."""
 
     def __init__(self, secrets: tuple[str, ...]) -> None:
         self._pattern = pattern_of(secrets)
@@ -27,7 +27,7 @@ class MaskedText:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What can be passed on of the text so far."""
+        """Add a piece and return the text that can be passed on now."""
         text = self._seen + self._held + piece
         passed, begin, masked_to = [], len(self._seen), 0
         for found in self._pattern.finditer(text):
@@ -41,7 +41,7 @@ class MaskedText:
         return "".join(passed)
 
     def _doubtful(self, text: str) -> int:
-        """Where the end of the text begins that may be the beginning of a secret, but for what may be shown of it."""
+        """Index from which a possible partial secret is held back."""
         tail = len(text) - self._longest
         best = len(text)
         for first in self._firsts:
@@ -54,13 +54,13 @@ class MaskedText:
         return best
 
     def rest(self) -> str:
-        """What was held back; nothing follows it."""
+        """Return what was held back, at the end of the text."""
         held, self._held, self._seen = self._held, "", ""
         return held
 
 
 class MaskedBytes:
-    """Replaces secrets in bytes that come in pieces, also where a secret lies across two of them."""
+    """Masks secrets in bytes that arrive in pieces."""
 
     def __init__(self, secrets: tuple[str, ...]) -> None:
         known = [secret.encode("utf-8", "replace") for secret in now(secrets)]
@@ -70,11 +70,11 @@ class MaskedBytes:
         self._held = b""
 
     def feed(self, piece: bytes) -> bytes:
-        """What can be shown by now: all but an end in which a secret may have begun."""
+        """Add a piece and return the bytes that can be passed on now. A possible partial secret is held back."""
         piece = self._held + piece
         sure = max(0, len(piece) - self._longest + 1)
         shown, place = [], 0
-        if any(secret in piece for secret in self._secrets):  # quicker than the pattern, and it hardly ever is
+        if any(secret in piece for secret in self._secrets):  # faster than the pattern, and secrets are rare
             for found in self._pattern.finditer(piece):
                 if found.start() >= sure:
                     break
@@ -85,13 +85,13 @@ class MaskedBytes:
         return b"".join([*shown, piece[place:end]])
 
     def rest(self) -> bytes:
-        """What was held back; nothing follows it."""
+        """Return what was held back, at the end of the stream."""
         held, self._held = self._held, b""
         return self._pattern.sub(MARK.encode(), held)
 
 
 def masked_output(show: OnOutput, secrets: tuple[str, ...]) -> OnOutput:
-    """The same for what one command prints; what may be the beginning of a secret at its end is in its result."""
+    """Mask secrets in a command's live output. Text that is still held back at the end appears only in the result."""
     texts = {"stdout": MaskedText(secrets), "stderr": MaskedText(secrets)}
 
     def masked(stream: Literal["stdout", "stderr"], text: str) -> None:

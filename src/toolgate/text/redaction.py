@@ -1,4 +1,4 @@
-"""Keeping secrets and floods out of what is shown and stored."""
+"""Masks secrets and shortens long values in what is shown and stored."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 MARK = "[redacted]"
 LONGEST = 2_000
-"""Characters of one argument that are kept in the record."""
+"""Longest text that is recorded of one argument, in characters."""
 MOST = 100
-"""Items of one list or object that are kept in the record."""
+"""Most items that are recorded of one list or object."""
 _LONGEST_KEY = 200
 _SHORTEST = 6
-"""Characters of a secret that is masked: a shorter one would be found in everything."""
+"""Shortest secret that is masked, in characters. Shorter ones would match ordinary text."""
 
 _SECRET_KEY = re.compile(
     r"pass(word|wd|phrase)|secret|token|api[_-]?key|authorization|credential|private[_-]?key", re.IGNORECASE
@@ -29,12 +29,12 @@ _SECRET_KEY = re.compile(
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether something is named like a secret."""
+    """Whether a name suggests that the value is a secret."""
     return _SECRET_KEY.search(name) is not None
 
 
 def stored(value: Any, *, depth: int = 6) -> Any:
-    """A copy for the record: long texts bounded, fields that are named like secrets masked."""
+    """Return a copy for the record: long texts are shortened, and fields that are named like secrets are masked."""
     if isinstance(value, str):
         return value if len(value) <= LONGEST else f"{value[:LONGEST]}… ({len(value)} characters)"
     if isinstance(value, dict | list) and depth == 0:
@@ -57,7 +57,7 @@ def _shown(key: Any) -> Any:
 
 
 def secrets_of(settings: Settings) -> tuple[str, ...]:
-    """The runtime's own secrets: every set `SecretStr` in the settings, and the keys that the models' SDKs read."""
+    """Return the runtime's own secrets: every `SecretStr` in the settings, and the API keys that model SDKs read."""
     from pydantic import BaseModel, SecretStr
 
     found: list[str] = []
@@ -71,29 +71,29 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
 
 
 _later: dict[tuple[str, ...], tuple[str, ...]] = {}
-"""Secrets that somebody holds → the same and those that came while this process ran."""
+"""Original secrets → the same secrets plus those that were added while this process ran."""
 
 
 def learn(secrets: tuple[str, ...], more: Iterable[str]) -> None:
-    """From now on, whoever masks these secrets masks these others, too, without being told."""
+    """Also mask these secrets wherever those are masked."""
     fresh = [secret for secret in more if len(secret) >= _SHORTEST]
     _later[secrets] = tuple(dict.fromkeys((*now(secrets), *fresh)))
     pattern_of.cache_clear()
 
 
 def now(secrets: tuple[str, ...]) -> tuple[str, ...]:
-    """The secrets and what came to them."""
+    """Return the secrets, with those that were added later."""
     return _later.get(secrets, secrets)
 
 
 @functools.lru_cache(maxsize=16)
 def pattern_of(secrets: tuple[str, ...]) -> re.Pattern[str]:
-    """Finds any of them; of two that begin alike the longer one."""
+    """Return a pattern that matches any of the secrets. The longest match wins."""
     return re.compile("|".join(map(re.escape, sorted(now(secrets), key=len, reverse=True))) or r"(?!)")
 
 
 def mask(value: Any, secrets: tuple[str, ...]) -> Any:
-    """A copy with every secret replaced."""
+    """Return a copy with every secret replaced."""
     if isinstance(value, str):
         return pattern_of(secrets).sub(MARK, value)
     if isinstance(value, dict):

@@ -1,11 +1,11 @@
-"""Reduces terminal output to what a person would have seen: escapes, carriage returns and backspaces are played."""
+"""Reduces terminal output to the text that stays on the screen: applies escapes, carriage returns and backspaces."""
 
 from __future__ import annotations
 
 import re
 
 _PLAIN = bytes(byte for byte in range(256) if byte in b"\t\n" or (byte >= 0x20 and byte not in (0x7F, 0xC2)))
-"""Bytes of text in which nothing needs to be reduced; 0xC2 begins the second set of control characters."""
+"""Bytes that need no reduction. 0xC2 is not among them: in UTF-8 it starts the control characters U+0080 to U+009F."""
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]?"  # CSI: colours, cursor movements
     r"|[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC and other strings: titles, links
@@ -16,17 +16,17 @@ _ERASE_LINE = re.compile(r"\x1b\[[0-2]?K")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SILENT = str.maketrans("", "", "\x07\x0e\x0f")
 REPLACEMENT = "\ufffd"
-"""Stands for bytes that are not UTF-8 and for control characters that mean nothing on paper."""
+"""Replaces bytes that are not UTF-8, and control characters without a text equivalent."""
 
 
 def shown(data: bytes) -> str:
-    """What was printed, as text: bytes that are not UTF-8 are replaced, the rest is reduced."""
+    """Decode printed bytes and reduce them. Bytes that are not UTF-8 are replaced."""
     text = data.decode("utf-8", "replace")
     return reduce(text) if data.translate(None, _PLAIN) else text
 
 
 def reduce(text: str) -> str:
-    """The text as it would have stayed on the screen. Newlines and tabs are kept as they are."""
+    """Return the text that would stay on the screen. Newlines and tabs are kept."""
     text = _ERASE_LINE.sub(_erase, text)
     text = _ESCAPE.sub("", text).translate(_SILENT).replace("\f", "\n").replace("\v", "\n")
     text = re.sub(r"\r+\n", "\n", text)
@@ -36,12 +36,12 @@ def reduce(text: str) -> str:
 
 
 def _erase(match: re.Match[str]) -> str:
-    """An erased line is empty from its start: the same as a carriage return and a mark to cut at."""
+    """Translate an erase sequence: NUL marks where to cut, and a carriage return goes to the start of the line."""
     return "\r\x00" if "2K" in match[0] else ("\x00" if match[0] in ("\x1b[K", "\x1b[0K") else "")
 
 
 def _play(line: str) -> str:
-    """What stays of one line that was written over."""
+    """Return what remains of a line that was partly overwritten."""
     cells: list[str] = []
     position = 0
     for piece in re.split(r"([\r\b\x00])", line):

@@ -1,4 +1,4 @@
-"""A command as a person is shown it: nothing in it can move the cursor, reverse, hide or push out of sight."""
+"""Makes hidden characters visible: control, bidirectional and zero-width characters, and long runs of blanks."""
 
 import re
 import unicodedata
@@ -6,22 +6,22 @@ import unicodedata
 from toolgate.text.redaction import mask
 
 _HIDING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Categories that print as nothing, or as something else than they are."""
+"""Unicode categories that print nothing, or something misleading."""
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\u180b\u180c\u180d\u180e")
-"""Characters that count as letters or marks and print as nothing."""
+"""Characters that count as letters or marks but print nothing."""
 _ODD = re.compile(r"[^ -~]")
 _RUN = re.compile(r"[^\S\n]{41,}|(?:[^\S\n]*\n){6,}|(?P<same>[^\s\w])(?P=same){199,}")
 
 
 def visible(text: str, keep: str = "\n\t") -> str:
-    """`text` with every control, format, bidirectional, zero-width and unusual space character as an escape."""
+    """Return `text` with every control, format, bidirectional, zero-width and unusual space character as an escape."""
     if text.isascii() and text.isprintable():
         return text
     return _ODD.sub(lambda found: found[0] if _plain(found[0], keep) else _escape(found[0]), text)
 
 
 def visible_without(secrets: tuple[str, ...], *texts: str) -> list[str]:
-    """Each text as a person may see it: without the runtime's own secrets, and with nothing in it that hides."""
+    """Prepare each text for a person: mask the runtime's secrets and make hidden characters visible."""
     return [visible(mask(text, secrets)) for text in texts]
 
 
@@ -42,7 +42,7 @@ def _escape(character: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """`text` without room to hide in: a long run of blanks, empty lines or one symbol becomes its count."""
+    """Replace long runs of blanks, empty lines or one symbol with their count, so that nothing hides behind them."""
     return _RUN.sub(_count, text)
 
 
