@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolgate.cli.visible import excerpt, squeezed, visible
+from toolgate.cli.visible import collapse_runs, excerpt, visible
 
 
 @pytest.mark.parametrize(
@@ -30,15 +30,15 @@ def test_on_one_line_breaks_are_escaped_too() -> None:
 
 
 def test_a07_a_long_run_of_spaces_becomes_its_count() -> None:
-    assert squeezed("ls" + " " * 5000 + "; rm x") == "ls ⟨5000 blanks⟩ ; rm x"
+    assert collapse_runs("ls" + " " * 5000 + "; rm x") == "ls ⟨5000 blanks⟩ ; rm x"
 
 
 def test_a07_many_empty_lines_become_their_count() -> None:
-    assert squeezed("ls" + "\n" * 5000 + "rm x") == "ls\n⟨5000 line breaks, 5000 characters of blank space⟩\nrm x"
+    assert collapse_runs("ls" + "\n" * 5000 + "rm x") == "ls\n⟨5000 line breaks, 5000 characters of blank space⟩\nrm x"
 
 
 def test_indentation_stays() -> None:
-    assert squeezed("def f():\n\n\n" + " " * 40 + "return") == "def f():\n\n\n" + " " * 40 + "return"
+    assert collapse_runs("def f():\n\n\n" + " " * 40 + "return") == "def f():\n\n\n" + " " * 40 + "return"
 
 
 def test_an_excerpt_keeps_both_ends_and_counts_the_rest() -> None:

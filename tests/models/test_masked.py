@@ -21,7 +21,7 @@ def pieces(text: str, seed: int) -> list[str]:
 
 def shown(parts: list[str]) -> str:
     masking = MaskedText(SECRETS)
-    return "".join([masking.feed(part) for part in parts] + [masking.rest()])
+    return "".join([masking.feed(part) for part in parts] + [masking.flush()])
 
 
 def test_a_secret_is_masked_however_it_is_cut() -> None:

@@ -56,7 +56,7 @@ async def test_what_is_held_back_at_the_end_of_a_command_is_not_shown_with_the_n
 )
 def test_bytes_in_pieces_are_masked_as_they_would_be_in_one(pieces: list[bytes], secrets: list[str]) -> None:
     stream = MaskedBytes(tuple(secrets))
-    shown = b"".join([*map(stream.feed, pieces), stream.rest()])
+    shown = b"".join([*map(stream.feed, pieces), stream.flush()])
     whole = b"".join(pieces).decode("utf-8", "surrogateescape")
 
     assert shown.decode("utf-8", "surrogateescape") == mask(whole, tuple(secrets))

@@ -10,7 +10,7 @@ from toolgate import ErrorCode, ToolContext, ToolError, ToolResponse
 from toolgate.settings import GatewaySettings, ModelSettings, Settings
 from toolgate.testing import AutoApprover, MemoryRecorder
 from toolgate.text.masking import MaskedBytes, MaskedText
-from toolgate.text.redaction import LONGEST, MARK, learn, mask, secrets_of, stored
+from toolgate.text.redaction import LONGEST, MARK, add_secrets, mask, recorded_copy, secrets_of
 
 TOKEN, KEY = "tok-0123456789abcdef", "key-fedcba9876543210"
 
@@ -117,17 +117,17 @@ def test_a_secret_that_is_learnt_is_masked_by_whoever_masks_the_others() -> None
     known = ("first-secret-of-mine",)
     assert mask("second-secret", known) == "second-secret"
 
-    learn(known, ["second-secret", "short"])
-    learn(known, ["third-secret"])
+    add_secrets(known, ["second-secret", "short"])
+    add_secrets(known, ["third-secret"])
 
     text = "first-secret-of-mine second-secret third-secret short"
     assert mask(text, known) == f"{MARK} {MARK} {MARK} short"
     assert mask(text, ("first-secret",)) == f"{MARK}-of-mine second-secret third-secret short"
     pieces, piece = MaskedText(known), MaskedBytes(known)
     assert (
-        pieces.feed("a third-sec") + pieces.feed("ret") + pieces.rest() == f"a thi{MARK}"
+        pieces.feed("a third-sec") + pieces.feed("ret") + pieces.flush() == f"a thi{MARK}"
     )  # three characters tell nothing
-    assert piece.feed(b"a third-sec") + piece.feed(b"ret") + piece.rest() == f"a {MARK}".encode()
+    assert piece.feed(b"a third-sec") + piece.feed(b"ret") + piece.flush() == f"a {MARK}".encode()
 
 
 def test_a_secret_that_begins_like_another_leaves_no_rest() -> None:
@@ -166,31 +166,31 @@ def test_masking_copies_and_leaves_everything_else() -> None:
     ],
 )
 def test_fields_that_are_named_like_secrets_are_masked(key: str) -> None:
-    assert stored({key: "hunter2", "nested": [{key: {"deep": 1}}]}) == {key: MARK, "nested": [{key: MARK}]}
+    assert recorded_copy({key: "hunter2", "nested": [{key: {"deep": 1}}]}) == {key: MARK, "nested": [{key: MARK}]}
 
 
 @pytest.mark.parametrize("key", ["path", "content", "pattern", "pass", "keyboard", "api", "private"])
 def test_other_fields_are_kept(key: str) -> None:
-    assert stored({key: "x"}) == {key: "x"}
+    assert recorded_copy({key: "x"}) == {key: "x"}
 
 
 def test_long_texts_are_cut_and_counted() -> None:
-    kept = stored({"content": "x" * 5_000_000})["content"]
+    kept = recorded_copy({"content": "x" * 5_000_000})["content"]
     assert kept == "x" * LONGEST + "… (5000000 characters)"
-    assert stored("x" * LONGEST) == "x" * LONGEST
+    assert recorded_copy("x" * LONGEST) == "x" * LONGEST
 
 
 def test_long_lists_and_deep_values_are_cut() -> None:
-    assert len(stored(list(range(10_000)))) == 101
+    assert len(recorded_copy(list(range(10_000)))) == 101
     deep: Any = "bottom"
     for _ in range(50):
         deep = [deep]
-    assert len(str(stored(deep))) < 100
+    assert len(str(recorded_copy(deep))) < 100
 
 
 def test_many_keys_are_cut() -> None:
-    assert len(str(stored({f"key{number}": "x" * 1000 for number in range(10_000)}))) < 300_000
+    assert len(str(recorded_copy({f"key{number}": "x" * 1000 for number in range(10_000)}))) < 300_000
 
 
 def test_a_long_key_is_cut() -> None:
-    assert len(str(stored({"k" * 1_000_000: 1}))) < 10_000
+    assert len(str(recorded_copy({"k" * 1_000_000: 1}))) < 10_000

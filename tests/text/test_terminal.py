@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolgate.text.terminal import reduce, shown
+from toolgate.text.terminal import decode_output, reduce
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ def test_terminal_output_is_reduced(printed: str, seen: str) -> None:
 
 
 def test_bytes_that_are_not_utf8_are_replaced() -> None:
-    assert shown(b"a\xffb\xe4\xb8") == "a\ufffdb\ufffd"
+    assert decode_output(b"a\xffb\xe4\xb8") == "a\ufffdb\ufffd"
 
 
 def test_control_characters_of_the_second_set_are_found_in_their_encoding() -> None:
-    assert shown("caf\u00e9 \u00a9 \u0085".encode()) == "caf\u00e9 \u00a9 \ufffd"
+    assert decode_output("caf\u00e9 \u00a9 \u0085".encode()) == "caf\u00e9 \u00a9 \ufffd"

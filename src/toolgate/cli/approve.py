@@ -6,7 +6,7 @@ import termios
 from typing import TextIO
 
 from toolgate.cli.style import Style, diff_colour
-from toolgate.cli.visible import excerpt, squeezed, visible
+from toolgate.cli.visible import collapse_runs, excerpt, visible
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.ports import Approver
 
@@ -32,7 +32,7 @@ class TerminalApprover:
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Ask once; `v` shows the whole detail and asks again."""
         detail = visible(request.detail.rstrip("\n"))
-        short, cut = excerpt(squeezed(detail), lines=_LINES, width=_WIDTH)
+        short, cut = excerpt(collapse_runs(detail), lines=_LINES, width=_WIDTH)
         cut = cut or short != detail
         self._show(request, short)
         while True:

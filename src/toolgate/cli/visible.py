@@ -4,9 +4,9 @@ import re
 from itertools import groupby
 
 from toolgate.command.approval_text import GUTTER
-from toolgate.text.visible import squeezed, visible
+from toolgate.text.visible import collapse_runs, visible
 
-__all__ = ["excerpt", "prose", "squeezed", "visible", "without_escapes"]
+__all__ = ["collapse_runs", "excerpt", "prose", "visible", "without_escapes"]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _HARMLESS = str.maketrans(

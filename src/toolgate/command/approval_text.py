@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
-from toolgate.text.visible import squeezed, visible
+from toolgate.text.visible import collapse_runs, visible
 
 GUTTER = "│ "
 """Every line of a command that has several begins with this, and no other line of a request does."""
@@ -39,7 +39,7 @@ def request_detail(
     labelled as such. Where blank space is left out, the whole text follows.
     """
     shown = visible(command)
-    short = squeezed(shown)
+    short = collapse_runs(shown)
     lines = [_set_apart(short), "", f"in: {_one_line(cwd)}   access: {access}"]
     lines += [f"because: {visible(reason, keep='')}" for reason in reasons]
     lines += _variables("where", values or {})
@@ -51,7 +51,7 @@ def request_detail(
     if once:
         lines.append(f"asked every time: {visible(once, keep='')}")
     if description:
-        lines.append(f"the model says (not verified): {squeezed(visible(description, keep=''))}")
+        lines.append(f"the model says (not verified): {collapse_runs(visible(description, keep=''))}")
     if short != shown:
         lines += ["", f"the whole command, {len(command)} characters:", GUTTER + visible(command, keep="")]
     return "\n".join(lines)
@@ -59,7 +59,7 @@ def request_detail(
 
 def request_summary(command: str) -> str:
     """A command in one short line, with its beginning and its end."""
-    text = squeezed(visible(command, keep=""))
+    text = collapse_runs(visible(command, keep=""))
     if len(text) <= _SUMMARY:
         return text
     kept = _SUMMARY // 2

@@ -107,5 +107,5 @@ def _pieces(file: OpenedFile, secrets: tuple[str, ...]) -> Iterator[bytes]:
             raise ToolgateError("it became shorter while it was stored")
         if shown := stream.feed(piece):
             yield shown
-    if rest := stream.rest():
+    if rest := stream.flush():
         yield rest

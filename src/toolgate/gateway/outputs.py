@@ -124,4 +124,4 @@ async def _masked(pieces: AsyncIterator[bytes], secrets: tuple[str, ...]) -> Asy
     stream = MaskedBytes(secrets)
     async for piece in pieces:
         yield stream.feed(piece)
-    yield stream.rest()
+    yield stream.flush()

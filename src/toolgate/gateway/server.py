@@ -21,7 +21,7 @@ from toolgate.gateway.logs import logging_to_stderr
 from toolgate.gateway.protocols import PatientProtocol, SocketProtocol
 from toolgate.gateway.tokens import tokens_of
 from toolgate.log import logger
-from toolgate.text.redaction import learn, secrets_of
+from toolgate.text.redaction import add_secrets, secrets_of
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -191,7 +191,7 @@ class GatewayServer(uvicorn.Server):
         except ToolgateError as error:
             logger("gateway").error("tokens_not_reloaded", reason=str(error))
             return
-        learn(secrets_of(self._app.state.settings), tokens.values())
+        add_secrets(secrets_of(self._app.state.settings), tokens.values())
         self._app.state.access.replace(tokens)
         if self._app.state.service is not None:
             self._app.state.service.withdraw_expired()

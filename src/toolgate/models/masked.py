@@ -35,7 +35,7 @@ class MaskedModel:
                     continue
                 # Text can continue after a call and both pieces become one message, so held-back text stays held back.
                 yield _mask_call(item, self._secrets) if isinstance(item, ToolCall) else item
-            if rest := text.rest():
+            if rest := text.flush():
                 yield rest
         finally:
             close = getattr(items, "aclose", None)

@@ -10,7 +10,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.ports import Recorder
 from toolgate.protocol.record import CallRecord, Decision
 from toolgate.runtime.run import Run
-from toolgate.text.redaction import mask, stored
+from toolgate.text.redaction import mask, recorded_copy
 
 _BY_DEFAULT = Decision(decision="allow", gate="permission", reason="no permission needed")
 
@@ -27,7 +27,7 @@ class Recording:
         """Record that the call runs; a call that cannot be recorded does not run."""
         try:
             await self._write(run, "decision", (run.decision or _BY_DEFAULT).model_dump())
-            await self._write(run, "started", {"arguments": stored(run.arguments)})
+            await self._write(run, "started", {"arguments": recorded_copy(run.arguments)})
         except Exception as error:  # noqa: BLE001 - a recorder may fail in any way; the call then does not run
             logger("pipeline").error("record_failed", error=type(error).__name__)
             return ToolResponse.failure(
@@ -40,7 +40,7 @@ class Recording:
     async def finish(self, run: Run, response: ToolResponse) -> None:
         """Record how it ended, and who refused it if it did not run."""
         code = response.error.code.value if response.error else None
-        payload = {"status": response.status.value, "code": code, "arguments": stored(run.arguments)}
+        payload = {"status": response.status.value, "code": code, "arguments": recorded_copy(run.arguments)}
         if run.uncertain:
             payload["uncertain"] = True
         try:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from toolgate.log import logger
 from toolgate.shell.result import StreamInfo
-from toolgate.text.terminal import shown
+from toolgate.text.terminal import decode_output
 
 _SHOWN_AT_ONCE = 16 * 1024
 """A live viewer gets at most this much of one gulp: its end."""
@@ -130,7 +130,7 @@ class Capture:
     def text(self) -> str:
         """What was printed, as a person would have seen it; head and tail of it when it is long."""
         if not self._cut:
-            return shown(b"".join(self._start))
+            return decode_output(b"".join(self._start))
         head = _without_half_line(self._head)
         tail = b"".join(self._tail)[-self._kept :]
         newline = tail.find(b"\n", 0, len(tail) // 2)
@@ -138,8 +138,8 @@ class Capture:
         gone = self.bytes - len(head) - len(tail)
         lines = self.lines - head.count(b"\n") - tail.count(b"\n") - (0 if tail.endswith(b"\n") else 1)
         mark = f"[... {gone:,} bytes ({max(lines, 0):,} lines) left out ...]\n"
-        start = shown(head)
-        return start + ("" if start.endswith("\n") else "\n") + mark + shown(tail)
+        start = decode_output(head)
+        return start + ("" if start.endswith("\n") else "\n") + mark + decode_output(tail)
 
 
 def _newlines(chunk: bytes) -> int:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from toolgate.text.redaction import MARK, now, pattern_of
+from toolgate.text.redaction import MARK, current_secrets, secret_pattern
 
 OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
 
@@ -18,8 +18,8 @@ class MaskedText:
     """Masks secrets in text that arrives in pieces."""
 
     def __init__(self, secrets: tuple[str, ...]) -> None:
-        self._pattern = pattern_of(secrets)
-        self._secrets = secrets = now(secrets)
+        self._pattern = secret_pattern(secrets)
+        self._secrets = secrets = current_secrets(secrets)
         self._longest = max(map(len, secrets))
         self._firsts = {secret[: _SHOWN + 1] for secret in secrets}
         self._seen = ""
@@ -34,13 +34,13 @@ class MaskedText:
             if found.end() > begin:
                 passed += [text[begin : max(found.start(), begin)], MARK]
                 begin = masked_to = found.end()
-        end = max(begin, self._doubtful(text))
+        end = max(begin, self._held_from(text))
         passed.append(text[begin:end])
         self._held = text[end:]
         self._seen = text[max(masked_to, end - _SHOWN) : end]
         return "".join(passed)
 
-    def _doubtful(self, text: str) -> int:
+    def _held_from(self, text: str) -> int:
         """Index from which a possible partial secret is held back."""
         tail = len(text) - self._longest
         best = len(text)
@@ -53,7 +53,7 @@ class MaskedText:
                 start = text.find(first, start + 1)
         return best
 
-    def rest(self) -> str:
+    def flush(self) -> str:
         """Return what was held back, at the end of the text."""
         held, self._held, self._seen = self._held, "", ""
         return held
@@ -63,7 +63,7 @@ class MaskedBytes:
     """Masks secrets in bytes that arrive in pieces."""
 
     def __init__(self, secrets: tuple[str, ...]) -> None:
-        known = [secret.encode("utf-8", "replace") for secret in now(secrets)]
+        known = [secret.encode("utf-8", "replace") for secret in current_secrets(secrets)]
         self._secrets = sorted(known, key=len, reverse=True)
         self._pattern = re.compile(b"|".join(map(re.escape, self._secrets)) or rb"(?!)")
         self._longest = max(map(len, self._secrets), default=1)
@@ -84,7 +84,7 @@ class MaskedBytes:
         self._held = piece[end:]
         return b"".join([*shown, piece[place:end]])
 
-    def rest(self) -> bytes:
+    def flush(self) -> bytes:
         """Return what was held back, at the end of the stream."""
         held, self._held = self._held, b""
         return self._pattern.sub(MARK.encode(), held)

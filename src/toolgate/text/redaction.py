@@ -33,7 +33,7 @@ def is_secret_name(name: str) -> bool:
     return _SECRET_KEY.search(name) is not None
 
 
-def stored(value: Any, *, depth: int = 6) -> Any:
+def recorded_copy(value: Any, *, depth: int = 6) -> Any:
     """Return a copy for the record: long texts are shortened, and fields that are named like secrets are masked."""
     if isinstance(value, str):
         return value if len(value) <= LONGEST else f"{value[:LONGEST]}… ({len(value)} characters)"
@@ -43,13 +43,13 @@ def stored(value: Any, *, depth: int = 6) -> Any:
         kept = {_shown(key): _field(str(key), item, depth) for key, item in itertools.islice(value.items(), MOST)}
         return kept if len(value) <= MOST else {**kept, "…": f"({len(value)} keys)"}
     if isinstance(value, list):
-        items = [stored(item, depth=depth - 1) for item in value[:MOST]]
+        items = [recorded_copy(item, depth=depth - 1) for item in value[:MOST]]
         return items if len(value) <= MOST else [*items, f"… ({len(value)} items)"]
     return value
 
 
 def _field(key: str, value: Any, depth: int) -> Any:
-    return MARK if is_secret_name(key) else stored(value, depth=depth - 1)
+    return MARK if is_secret_name(key) else recorded_copy(value, depth=depth - 1)
 
 
 def _shown(key: Any) -> Any:
@@ -70,32 +70,32 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
     return tuple(secret for secret in found if len(secret) >= _SHORTEST)
 
 
-_later: dict[tuple[str, ...], tuple[str, ...]] = {}
+_added: dict[tuple[str, ...], tuple[str, ...]] = {}
 """Original secrets → the same secrets plus those that were added while this process ran."""
 
 
-def learn(secrets: tuple[str, ...], more: Iterable[str]) -> None:
+def add_secrets(secrets: tuple[str, ...], more: Iterable[str]) -> None:
     """Also mask these secrets wherever those are masked."""
     fresh = [secret for secret in more if len(secret) >= _SHORTEST]
-    _later[secrets] = tuple(dict.fromkeys((*now(secrets), *fresh)))
-    pattern_of.cache_clear()
+    _added[secrets] = tuple(dict.fromkeys((*current_secrets(secrets), *fresh)))
+    secret_pattern.cache_clear()
 
 
-def now(secrets: tuple[str, ...]) -> tuple[str, ...]:
+def current_secrets(secrets: tuple[str, ...]) -> tuple[str, ...]:
     """Return the secrets, with those that were added later."""
-    return _later.get(secrets, secrets)
+    return _added.get(secrets, secrets)
 
 
 @functools.lru_cache(maxsize=16)
-def pattern_of(secrets: tuple[str, ...]) -> re.Pattern[str]:
+def secret_pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
     """Return a pattern that matches any of the secrets. The longest match wins."""
-    return re.compile("|".join(map(re.escape, sorted(now(secrets), key=len, reverse=True))) or r"(?!)")
+    return re.compile("|".join(map(re.escape, sorted(current_secrets(secrets), key=len, reverse=True))) or r"(?!)")
 
 
 def mask(value: Any, secrets: tuple[str, ...]) -> Any:
     """Return a copy with every secret replaced."""
     if isinstance(value, str):
-        return pattern_of(secrets).sub(MARK, value)
+        return secret_pattern(secrets).sub(MARK, value)
     if isinstance(value, dict):
         return {mask(key, secrets): mask(item, secrets) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -19,7 +19,7 @@ REPLACEMENT = "\ufffd"
 """Replaces bytes that are not UTF-8, and control characters without a text equivalent."""
 
 
-def shown(data: bytes) -> str:
+def decode_output(data: bytes) -> str:
     """Decode printed bytes and reduce them. Bytes that are not UTF-8 are replaced."""
     text = data.decode("utf-8", "replace")
     return reduce(text) if data.translate(None, _PLAIN) else text

@@ -41,7 +41,7 @@ def _escape(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def squeezed(text: str) -> str:
+def collapse_runs(text: str) -> str:
     """Replace long runs of blanks, empty lines or one symbol with their count, so that nothing hides behind them."""
     return _RUN.sub(_count, text)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.calls import ToolDefinition
-from toolgate.text.visible import squeezed, visible
+from toolgate.text.visible import collapse_runs, visible
 from toolgate.tools.foreign_schema import ForeignSchema
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Offer:
     def shown(self) -> str:
         """The definition as a person reads it: nothing in it is hidden."""
         schema = json.dumps(self.parameters, indent=2, sort_keys=True, ensure_ascii=True)
-        return f"{squeezed(visible(self.description)) or '(no description)'}\n\nArguments:\n{schema}"
+        return f"{collapse_runs(visible(self.description)) or '(no description)'}\n\nArguments:\n{schema}"
 
     def definition(self, name: str) -> ToolDefinition:
         """What a model is told."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolgate.protocol.calls import ToolResult
-from toolgate.text.redaction import stored
+from toolgate.text.redaction import recorded_copy
 
 CALL_ID = "toolgate/callId"
 """The key of `_meta` with the call's id: what `toolgate undo` and the record know it by."""
@@ -21,7 +21,7 @@ def answer(result: ToolResult, arguments: str) -> dict[str, Any]:
     envelope = result.response.to_dict()
     if len(arguments) > LARGE:
         given = envelope["context"]
-        envelope["context"] = {**given, "params_input": stored(given["params_input"])}
+        envelope["context"] = {**given, "params_input": recorded_copy(given["params_input"])}
     meta = {CALL_ID: result.tool_call_id}
     if category := result.extras.get("failureCategory"):
         meta[CATEGORY] = category

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
-from toolgate.text.visible import squeezed, visible
+from toolgate.text.visible import collapse_runs, visible
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -38,7 +38,7 @@ def form(request: ApprovalRequest) -> dict[str, Any]:
 def question(request: ApprovalRequest) -> str:
     """What the person reads: rendered from the plan, nothing in it hidden or moved out of sight."""
     head = f"{visible(request.tool_name, keep='')} asks: {visible(request.summary, keep='')}"
-    detail = squeezed(visible(request.detail.rstrip("\n")))
+    detail = collapse_runs(visible(request.detail.rstrip("\n")))
     return f"{head}\n\n{detail}" if detail else head
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from toolgate.cli.style import diff_colour
-from toolgate.cli.visible import excerpt, squeezed, visible
+from toolgate.cli.visible import collapse_runs, excerpt, visible
 from toolgate.command.approval_text import without_command
 from toolgate.protocol.approval import Approval, ApprovalRequest
 
@@ -71,7 +71,7 @@ class Questions:
 
     async def _ask(self, request: ApprovalRequest, keyboard: Keyboard) -> Approval:
         detail = visible(request.detail.rstrip("\n"))
-        short, cut = excerpt(squeezed(detail), lines=_LINES, width=_WIDTH)
+        short, cut = excerpt(collapse_runs(detail), lines=_LINES, width=_WIDTH)
         cut = cut or short != detail
         self._show(request, short)
         keyboard.forget()
