@@ -7,11 +7,12 @@ from pathlib import Path
 from toolgate.process.fork import Fork
 from toolgate.process.streaming import Bounds, follow
 from toolgate.search.matches import Matches, MatchStream
+from toolgate.workspace.threads import Stop
 
 
 def found_by(fork: Fork, seconds: float = 10) -> tuple[Matches, bool]:
     found = Matches(limit=10)
-    ending = follow([fork], [MatchStream(found)], Bounds(deadline=time.monotonic() + seconds, check=lambda: None))
+    ending = follow([fork], [MatchStream(found)], Bounds(deadline=time.monotonic() + seconds, stop=Stop()))
     return found, ending.complete
 
 

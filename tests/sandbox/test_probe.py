@@ -22,7 +22,7 @@ def test_a_program_that_is_not_there_does_not_work() -> None:
 
 
 def test_a_setting_that_names_no_bubblewrap_is_said(tmp_path: Path) -> None:
-    found = bubblewrap(str(tmp_path), "/nonexistent/bwrap")
+    (found,) = bubblewrap(str(tmp_path), "/nonexistent/bwrap")
 
     assert (found.works, found.detail) == (False, "/nonexistent/bwrap cannot be run")
 

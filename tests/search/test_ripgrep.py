@@ -24,7 +24,7 @@ def program() -> str:
 
 
 def bounds(seconds: float = 10) -> Bounds:
-    return Bounds(deadline=time.monotonic() + seconds, check=Stop().check)
+    return Bounds(deadline=time.monotonic() + seconds, stop=Stop())
 
 
 def echo(tmp_path: Path, command: str) -> str:
@@ -145,7 +145,7 @@ def test_a_process_is_ended_when_nobody_waits(tmp_path: Path) -> None:
                 fake,
                 ripgrep.Query(pattern="x", directory=fd),
                 Matches(limit=1),
-                Bounds(deadline=started + 60, check=stop.check),
+                Bounds(deadline=started + 60, stop=stop),
             )
     finally:
         os.close(fd)

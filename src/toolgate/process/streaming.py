@@ -3,9 +3,11 @@
 import os
 import selectors
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Protocol
+
+from toolgate.workspace.threads import Stop, Stopped
 
 MOST_OUTPUT = 256 << 20
 """Most bytes that a search may write before it is ended."""
@@ -59,8 +61,8 @@ class Bounds:
 
     deadline: float
     """Deadline, as a `time.monotonic` value."""
-    check: Callable[[], None]
-    """Raises if the call was cancelled."""
+    stop: Stop
+    """Set if the call was cancelled; `Stopped` is raised then."""
 
 
 @dataclass(slots=True)
@@ -99,7 +101,8 @@ def _read_all(selector: selectors.BaseSelector, messages: bytearray, bounds: Bou
     """Read until every pipe is closed; False if the deadline or the output limit came first."""
     taken = 0
     while selector.get_map():
-        bounds.check()
+        if bounds.stop.is_set:
+            raise Stopped
         ready = selector.select(_TICK)
         for key, _ in ready:
             chunk = os.read(key.fd, _READ)

@@ -64,7 +64,7 @@ def find(
         if program is not None:
             first, files = First(limit), GlobResult()
             try:
-                for folder in descend(start, pattern, bounds.check):
+                for folder in descend(start, pattern, bounds.stop.check):
                     first.add(matching_links(workspace, start, folder, pattern))
                     with open_at(start.prefix + folder.path or ".") as target:
                         ending = _list(program, target, _Paths(folder.path, pattern, first), bounds)
@@ -76,7 +76,7 @@ def find(
                 pass
             else:
                 return files
-        return find_files(workspace, start, pattern, limit=limit, deadline=bounds.deadline, check=bounds.check)
+        return find_files(workspace, start, pattern, limit=limit, deadline=bounds.deadline, check=bounds.stop.check)
 
 
 def _list(program: str, target: SearchRoot, sink: _Paths, bounds: Bounds) -> StreamEnd:

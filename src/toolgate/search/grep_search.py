@@ -82,9 +82,8 @@ def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
                 f"{quote(job.path)} is binary: text cannot be searched for in it.",
                 "Search another file.",
             )
-        bounds = Bounds(deadline=job.deadline, check=stop.check)
         program = ripgrep.find(job.ripgrep, str(workspace.root))
-        return _Search(job, start, wanted, bounds).run(program)
+        return _Search(job, start, wanted, Bounds(deadline=job.deadline, stop=stop)).run(program)
 
 
 def bad_pattern(reason: str) -> ToolError:

@@ -9,6 +9,7 @@ back.
 """
 
 import re
+from collections.abc import Sequence
 
 from toolgate.search import globs
 
@@ -65,7 +66,7 @@ def _parse_line(line: str) -> list[Rule]:
     return rules
 
 
-def below(rules: list[Rule], folders: list[str]) -> list[Rule]:
+def below(rules: list[Rule], folders: Sequence[str]) -> list[Rule]:
     """The rules as they read from a directory further down: what is left of each after `folders` have been matched."""
     for folder in folders:
         rules = [

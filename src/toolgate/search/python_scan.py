@@ -16,7 +16,7 @@ import re
 
 from toolgate.search.ignore import Ignores
 from toolgate.search.walk import Folder, Walk
-from toolgate.workspace.beneath import open_current_directory, open_file_in
+from toolgate.workspace.beneath import open_directory, open_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing `typing` would cost the worker a tenth of its start
@@ -115,7 +115,7 @@ class Scanner:
     def file(self, name: str, path: str, dir_fd: int | None) -> None:
         """Search one file below an open directory."""
         try:
-            fd = open_file_in(dir_fd, name)
+            fd = open_file(name, dir_fd=dir_fd)
         except OSError as error:
             self._unreadable(path, error.errno)
             return
@@ -204,7 +204,7 @@ def search(plan: dict[str, Any], out: int) -> None:
         return
     wanted = Wanted(plan["names"], plan["paths"], plan["negated"])
     ignores = Ignores.inheriting(plan["inherited"] if plan["ignore"] else None)
-    walk = Walk(open_current_directory(), ignores=ignores, hidden=plan["hidden"])
+    walk = Walk(open_directory("."), ignores=ignores, hidden=plan["hidden"])
     share, shares = plan["share"]
     for turn, folder in enumerate(walk):
         _search_folder(scanner, folder, wanted, (share + turn) % shares, shares)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 
 from toolgate.search.ignore import Ignores
 from toolgate.search.walk import Folder, Walk
-from toolgate.workspace.beneath import open_file_in
+from toolgate.workspace.beneath import open_file
 from toolgate.workspace.threads import Stopped
 
 MOST_FILES = 2000
@@ -84,7 +84,7 @@ class SkippedFiles:
 
     def _sniff(self, name: str, dir_fd: int) -> bool:
         try:
-            fd = open_file_in(dir_fd, name)
+            fd = open_file(name, dir_fd=dir_fd)
         except OSError:  # ripgrep reports it
             return False
         try:

@@ -3,11 +3,11 @@
 import errno
 import os
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 
 from toolgate.search.ignore import LARGEST, Ignores, below, parse
-from toolgate.workspace.beneath import open_directory_in, open_file_in, scan_directory
+from toolgate.workspace.beneath import open_directory, open_file, scan_directory
 
 TEMP_PREFIX = ".toolgate-tmp-"
 """How the names of half-written files begin; no tool shows them."""
@@ -108,7 +108,7 @@ class Walk:
         while dirs:
             name = dirs.pop()
             try:
-                return open_directory_in(parent, name), f"{prefix}{name}/", ignores
+                return open_directory(name, dir_fd=parent), f"{prefix}{name}/", ignores
             except OSError as error:
                 if len(stack) > len(self._only) or not _is_missing(name, parent):
                     self.unreadable.append((f"{prefix}{name}/", error.errno or 0))
@@ -196,11 +196,11 @@ def read_small(fd: int, *names: str) -> str | None:
     folder = fd
     try:
         for name in names[:-1]:
-            deeper = open_directory_in(folder, name)
+            deeper = open_directory(name, dir_fd=folder)
             if folder != fd:
                 os.close(folder)
             folder = deeper
-        opened = open_file_in(folder, names[-1])
+        opened = open_file(names[-1], dir_fd=folder)
     except OSError:
         return None
     finally:
@@ -214,7 +214,7 @@ def read_small(fd: int, *names: str) -> str | None:
         os.close(opened)
 
 
-def inherited(folders: list[int], names: list[str]) -> list[str]:
+def inherited(folders: Sequence[int], names: Sequence[str]) -> list[str]:
     """The ignore rules that hold at the start of a search without being in it, as lines relative to it.
 
     `folders` are the open directories from the root down to the start's parent (the root alone if that is the start),

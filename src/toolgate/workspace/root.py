@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -247,11 +247,15 @@ class Workspace:
     @contextmanager
     def directory(self, parts: tuple[str, ...]) -> Iterator[int]:
         """A directory by its real components, none of which may be a link; raises `OSError`."""
-        fd = self._open(self.fd, "/".join(parts) or ".", _DIRECTORY, links=False)
+        fd = self.open_directory(parts)
         try:
             yield fd
         finally:
             os.close(fd)
+
+    def open_directory(self, parts: Sequence[str]) -> int:
+        """A directory by its real components, none of which may be a link; the caller closes it. Raises `OSError`."""
+        return self._open(self.fd, "/".join(parts) or ".", _DIRECTORY, links=False)
 
     def _kind(self, relative: str) -> str | None:
         info = self.stat(relative)

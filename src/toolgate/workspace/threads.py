@@ -21,23 +21,19 @@ class Stopped(BaseException):
 class Stop:
     """Tells a working thread that nobody waits for it any more."""
 
-    __slots__ = ("_set",)
+    __slots__ = ("is_set",)
 
     def __init__(self) -> None:
-        self._set = False
+        self.is_set = False
+        """Whether the thread should end."""
 
     def set(self) -> None:
         """Ask the thread to end."""
-        self._set = True
-
-    @property
-    def is_set(self) -> bool:
-        """Whether the thread should end."""
-        return self._set
+        self.is_set = True
 
     def check(self) -> None:
         """Raise `Stopped` if the thread should end. Writers call it before their commit point, never after."""
-        if self._set:
+        if self.is_set:
             raise Stopped
 
 

@@ -81,7 +81,7 @@ def _find(stop: Stop, workspace: Workspace, params: GlobParams, output_dir: str,
     from toolgate.search.globs import GlobError
     from toolgate.search.python_glob import Pattern, alternatives
 
-    bounds = Bounds(deadline=time.monotonic() + SECONDS, check=stop.check)
+    bounds = Bounds(deadline=time.monotonic() + SECONDS, stop=stop)
     if "\0" in params.pattern:
         raise _bad("it contains a NUL character")
     try:
