@@ -14,9 +14,9 @@ from toolgate.sandbox.layer import Layer
 
 
 def choose_layer(wanted: str, writable: tuple[str, ...] = (), bubblewrap: str | None = None) -> Layer:
-    """The layer that the operator named, or the best that works here. Never less than was asked for.
+    """Return the layer that the operator named, or for `auto` the best one that works here. Never choose a weaker one.
 
-    No program is taken from the directories that commands can write; `bubblewrap` names the one to use.
+    Programs in directories that commands can write are not used. `bubblewrap` names the bwrap to use.
     """
     chosen = [layer for layer in LAYERS.values() if layer.automatic] if wanted == "auto" else [LAYERS[wanted]]
     for layer in chosen:

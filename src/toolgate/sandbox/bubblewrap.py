@@ -1,4 +1,4 @@
-"""The first layer: bubblewrap, a small set-up program for namespaces that distributions ship and audit."""
+"""The first layer: bubblewrap, a small program that sets up namespaces. Distributions ship and audit it."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Bubblewrap:
     def __init__(self, program: str, *, nested: bool, descriptors: bool = False) -> None:
         self.program = program
         self._descriptors = descriptors
-        """Whether it can mount an open descriptor; otherwise only the finished view tells what was mounted."""
+        """Whether it can mount an open descriptor. Otherwise only the finished view shows what was mounted."""
         self._changes_user = bool(os.stat(program).st_mode & stat.S_ISUID)
         self.start = [program, *_NAMESPACES, *_FIXED, *(() if nested else ("--disable-userns",))]
 
     def refuses(self, access: Access) -> str | None:
-        """It can enforce every access."""
+        """Return None: it can enforce every access."""
         return None
 
     def wrap(self, view: View, info_fd: int) -> Wrapper:
-        """bwrap, which reads its options from a descriptor: the command need not see the host's paths in `ps`."""
+        """Return a bwrap command. It reads its options from a descriptor, so that `ps` shows no host paths."""
         words = ["--info-fd", str(info_fd)]
         if not view.network:
             words.append("--unshare-net")
@@ -64,22 +64,22 @@ class Bubblewrap:
         return _option(mount)
 
     def _filter(self, view: View) -> tuple[int, ...]:
-        """A descriptor to read the system call filter from, where there is one for this machine."""
+        """Return a descriptor with the system call filter, if there is one for this machine."""
         if not can_filter():
             return ()
         return (memory_file("filter", _filter_for(sockets_for(view, gated=self.gated))),)
 
     @property
     def gated(self) -> bool:
-        """A program that runs as another user cannot be started through the gate, which rules that out."""
+        """Whether it starts through the socket gate. A setuid bwrap cannot: the gate forbids changing the user."""
         return not self._changes_user and socket_gate().works
 
     def enforced(self, access: Access) -> tuple[str, ...]:
-        """What the namespaces and mounts hold."""
+        """Return what the namespaces and mounts enforce."""
         return guarantees(access)
 
     def missing(self, access: Access) -> tuple[str, ...]:
-        """Nothing that one would expect, where system calls can be filtered."""
+        """Return nothing if system calls can be filtered."""
         return gaps()
 
 
@@ -107,7 +107,7 @@ def _option(mount: Mount) -> list[str]:
 
 
 def find_bubblewrap(writable: tuple[str, ...] = (), setting: str | None = None) -> Bubblewrap | None:
-    """The first bwrap that can really make a sandbox; each is tried once per process and user."""
+    """Return the first bwrap that can set up a sandbox. Each is tried once per process and user."""
     candidates = bubblewrap_candidates(setting, writable)
     return next((layer for path in candidates if (layer := _try_bubblewrap(path, os.geteuid())) is not None), None)
 

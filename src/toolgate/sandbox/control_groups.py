@@ -1,4 +1,4 @@
-"""Control groups: limits for all processes of a session together, where the machine lets us make one."""
+"""Control groups: shared limits for all processes of a session, if the machine allows creating a group."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 _MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 _JOIN = 'for group in $0; do echo 0 > "$group/cgroup.procs" || exit 125; done; exec "$@"'
-"""Whoever starts writes itself into the groups first: nothing that it starts can be too early to be counted."""
+"""A process joins the groups before it starts the program, so that everything it starts is counted."""
 _TRIES = 200
 _OURS = re.compile(r"toolgate-(\d+)-[0-9a-f]{8}")
 _YOUNG = 10.0
-"""Seconds that a runtime has to lock a group that it has made."""
+"""Seconds within which a runtime locks a group after creating it."""
 _FILES = {
     "pids": {"pids.max": "processes"},
     "memory": {"memory.max": "memory", "memory.limit_in_bytes": "memory"},
@@ -25,23 +25,23 @@ _FILES = {
 
 
 class ControlGroup:
-    """The groups of one session, one for each hierarchy."""
+    """The groups of one session, one per hierarchy."""
 
     def __init__(self, *, processes: int, memory: int) -> None:
         values = {"processes": str(processes), "memory": str(memory)}
         self.limited: set[str] = set()
-        """Out of `processes` and `memory`, what really has a limit."""
+        """Which of `processes` and `memory` have a limit."""
         self._locks: list[int] = []
         self._paths = [path for path in _candidates() if self._make(path, values)]
         self.remove: Callable[[], object] = weakref.finalize(self, _remove, self._paths, self._locks)
-        """End whatever is left in the groups and remove them; also called when the interpreter ends."""
+        """Kill all processes in the groups and remove the groups; also called when the interpreter exits."""
 
     def wrap(self, argv: list[str]) -> list[str]:
-        """The same program, as a member of the groups."""
+        """Return a command that runs the program as a member of the groups."""
         return ["/bin/sh", "-c", _JOIN, " ".join(self._paths), *argv] if self._paths else argv
 
     def memory_kills(self) -> int:
-        """How often the kernel has ended a process of the group for taking too much memory."""
+        """How often the kernel killed a process of the group for using too much memory."""
         found = (_read(f"{path}/{name}") for path in self._paths for name in ("memory.events", "memory.oom_control"))
         return sum(int(count) for text in found for count in re.findall(r"^oom_kill (\d+)$", text, re.MULTILINE))
 
@@ -60,7 +60,7 @@ class ControlGroup:
 
 
 def _lock(path: str) -> int:
-    """A descriptor of the group that is locked as long as this process lives; -1 if somebody else has it locked."""
+    """Open a group and lock it while this process lives; -1 if another process has locked it."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -78,7 +78,7 @@ def _remove(paths: list[str], locks: list[int]) -> None:
                 break
             except FileNotFoundError:
                 break
-            except OSError:  # somebody is still in it
+            except OSError:  # a process is still in it
                 _end(path)
                 time.sleep(0.01)
     for fd in locks:
@@ -96,7 +96,7 @@ def _end(group: str) -> None:
         except OSError:
             continue
         try:
-            if pid in _read(f"{group}/cgroup.procs").split():  # the number may be another process's by now
+            if pid in _read(f"{group}/cgroup.procs").split():  # the PID may have been reused
                 signal.pidfd_send_signal(handle, signal.SIGKILL)
         except OSError:
             continue
@@ -105,9 +105,10 @@ def _end(group: str) -> None:
 
 
 def _sweep(parent: str) -> None:
-    """Remove the groups, and whatever runs in them, of runtimes that were killed.
+    """Remove the groups of runtimes that were killed, with all processes in them.
 
-    Such a runtime is not there any more, and, as it may only be invisible from here, its groups are not locked either.
+    A group is removed if its runtime's PID does not exist and the group is not locked. The lock matters because the
+    runtime may run in another PID namespace.
     """
     for name in os.listdir(parent):
         path, ours = f"{parent}/{name}", _OURS.fullmatch(name)
@@ -115,14 +116,14 @@ def _sweep(parent: str) -> None:
             continue
         try:
             fd = _lock(path) if time.time() - os.stat(path).st_mtime > _YOUNG else -1
-        except OSError:  # somebody else was faster
+        except OSError:  # another process removed it first
             continue
         if fd >= 0:
             _remove([path], [fd])
 
 
 def _candidates() -> Iterator[str]:
-    """Where a group of ours would be: below the one that this process is in."""
+    """Yield paths for a new group, below the group of this process."""
     name = f"toolgate-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     for line in _read("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)

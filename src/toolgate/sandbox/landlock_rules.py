@@ -1,4 +1,4 @@
-"""The view as Landlock rules, for machines that cannot make mounts: rights only add, so gaps are left by listing."""
+"""The view as Landlock rules, for machines without mounts. Rights only add up, so exclusions list everything else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 
 
 def cover(directory: str, excluded: Collection[str]) -> Iterator[Grant]:
-    """Reading rights for a directory without some paths in it; names stay visible."""
+    """Yield read rights for a directory, excluding some paths in it. Their names stay visible."""
     inside = [path for path in excluded if path.startswith(directory.rstrip("/") + "/")]
     if not inside:
         yield directory, "read"
@@ -33,7 +33,7 @@ def cover(directory: str, excluded: Collection[str]) -> Iterator[Grant]:
 
 
 def system_grants(private: Collection[str]) -> Iterator[Grant]:
-    """The system, and the devices that every program expects."""
+    """Yield rights for the system and for the devices that every program expects."""
     for path in _SYSTEM:
         yield path, "read"
     yield from cover("/etc", private)
@@ -42,7 +42,7 @@ def system_grants(private: Collection[str]) -> Iterator[Grant]:
 
 
 def root_grants(root: str, access: Access, hidden: Collection[str]) -> Iterator[Grant]:
-    """The project root."""
+    """Yield rights for the project root."""
     if access == "read":
         yield from cover(root, hidden)
     else:

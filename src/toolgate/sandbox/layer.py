@@ -1,4 +1,4 @@
-"""A layer: one way to confine a command, and what it can promise."""
+"""A layer: one way to confine a command, and what it guarantees."""
 
 from __future__ import annotations
 
@@ -14,51 +14,52 @@ from toolgate.sandbox.view import View
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """The program that confines, to be put before the shell's own words."""
+    """The command that confines, to be put before the shell's argv."""
 
     argv: list[str]
     fds: tuple[int, ...] = ()
-    """Descriptors that it needs; whoever starts it passes them on and closes them."""
+    """Descriptors that it needs. Whoever starts it passes them on and closes them."""
     sources: tuple[int, ...] = ()
-    """Descriptors of what it mounts, to be passed on; the view closes them."""
+    """Descriptors of what it mounts. They are passed on; the view closes them."""
 
 
 class Layer(Protocol):
-    """Turns a view into a program that confines.
+    """Turns a view into a command that confines.
 
-    MUST NOT claim in `enforced` what the kernel does not hold. MUST list in `missing` what its name lets people expect.
+    MUST NOT claim in `enforced` what the kernel does not enforce. MUST list in `missing` what users would expect from
+    its name.
     """
 
     name: str
     mounts: bool
-    """Whether it shows commands a view of their own; otherwise they see the host's paths."""
+    """Whether commands get their own view of the file system. Otherwise they see the host's paths."""
     ends_with: signal.Signals
-    """What makes the outer process end everything at once."""
+    """The signal that makes the outer process end everything at once."""
 
     @property
     def gated(self) -> bool:
-        """Whether its processes are started through the socket gate; see `gate`."""
+        """Whether its processes are started through the socket gate; see `socket_gate`."""
         ...
 
     def refuses(self, access: Access) -> str | None:
-        """Why this access cannot be enforced here; None when it can."""
+        """Return why this access cannot be enforced here; None if it can."""
         ...
 
     def wrap(self, view: View, info_fd: int) -> Wrapper:
-        """The confining program. It writes `{"child-pid": N}` to `info_fd` if the tree ends with that process."""
+        """Return the confining command. It writes `{"child-pid": N}` to `info_fd` if that process ends all others."""
         ...
 
     def enforced(self, access: Access) -> tuple[str, ...]:
-        """What holds."""
+        """Return what is enforced."""
         ...
 
     def missing(self, access: Access) -> tuple[str, ...]:
-        """What does not hold, although one may expect it."""
+        """Return what is not enforced, although users may expect it."""
         ...
 
 
 def memory_file(name: str, text: bytes) -> int:
-    """A descriptor to read a text from, without a file."""
+    """Return a descriptor of an in-memory file with this text."""
     fd = os.memfd_create(name)
     os.write(fd, text)
     os.lseek(fd, 0, os.SEEK_SET)
@@ -66,17 +67,17 @@ def memory_file(name: str, text: bytes) -> int:
 
 
 def sockets_for(view: View, *, gated: bool) -> str:
-    """What sockets a command may make; see `helper.seccomp.socket_rules`."""
+    """Return which sockets a command may create; see `supervisor.seccomp.socket_rules`."""
     return "all" if view.network else "gated" if gated else "own"
 
 
 def gaps() -> tuple[str, ...]:
-    """What no layer can hold on a machine whose system calls cannot be filtered."""
+    """Return what no layer can enforce on a machine without system call filters."""
     return () if can_filter() else ("unix sockets of the host, other kinds of network and its keyrings are reachable",)
 
 
 def guarantees(access: Access) -> tuple[str, ...]:
-    """What every layer with a view of its own holds."""
+    """Return what every layer with its own view enforces."""
     closed = ("no network", "host sockets unreachable") if can_filter() else ("no network over the internet protocol",)
     network = ("network reachable",) if access == "full" else closed
     keyrings = ("no keyrings",) if can_filter() else ()

@@ -1,7 +1,7 @@
-"""Directories of sessions where all processes put temporary files: whoever comes next removes those of dead owners.
+"""Private session directories among the temporary files. Each process removes those whose owners have died.
 
-The owner holds a lock on its directory. The kernel drops the lock when the owner dies, however that happens and in
-whichever container, so a directory whose lock can be taken belongs to no living process.
+The owner holds a lock on its directory. The kernel releases the lock when the owner dies, in whichever way and
+container. If the lock can be taken, the directory belongs to no living process.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import time
 from contextlib import suppress
 
 PREFIX = "toolgate-session-"
-"""How the names of these directories begin."""
+"""Prefix of these directories' names."""
 _PATIENCE = 5.0
-"""Seconds that one process spends on the directories of others."""
+"""Seconds that one process spends on removing the directories of others."""
 _DEEPEST = 64
-"""Levels that are open at a time; what is nested more deeply is moved up first."""
+"""Most directory levels that are open at once. Deeper levels are moved up first."""
 _ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOOK = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _swept: set[tuple[int, str]] = set()
 
 
 def make_directory(parent: str) -> tuple[str, int]:
-    """A new private directory and the descriptor that holds its lock; closing that gives the directory up."""
+    """Make a private directory; return it and the descriptor that holds its lock. Closing that releases it."""
     while True:
         path = tempfile.mkdtemp(prefix=PREFIX, dir=parent)
         try:
             fd = os.open(path, _ENTER)
-        except FileNotFoundError:  # another process took it for abandoned before it was locked
+        except FileNotFoundError:  # another process removed it as abandoned before it was locked
             continue
         if _is_taken(fd) or not os.fstat(fd).st_nlink:
             os.close(fd)
@@ -40,7 +40,7 @@ def make_directory(parent: str) -> tuple[str, int]:
 
 
 def sweep_once(parent: str) -> None:
-    """Remove what dead processes left in a directory, once per process and beside everything else."""
+    """Remove what dead processes left in a directory, once per process and in the background."""
     key = os.getpid(), parent
     if key not in _swept:
         _swept.add(key)
@@ -48,7 +48,7 @@ def sweep_once(parent: str) -> None:
 
 
 def sweep(parent: str) -> None:
-    """Remove the directories of this user that belong to no living process; links are never followed."""
+    """Remove this user's directories that belong to no living process. Links are never followed."""
     deadline = time.monotonic() + _PATIENCE
     with suppress(OSError):
         fd = os.open(parent, _ENTER)
@@ -63,7 +63,7 @@ def sweep(parent: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a directory with everything in it, as far as that is possible."""
+    """Remove a directory with everything in it, as far as possible."""
     with suppress(OSError):
         fd = os.open(path, _ENTER)
         try:
@@ -76,7 +76,7 @@ def remove(path: str) -> None:
 def _remove_abandoned(parent: int, name: str, deadline: float) -> None:
     try:
         fd = os.open(name, _ENTER, dir_fd=parent)
-    except OSError:  # a link, a file, gone, or not ours to look at
+    except OSError:  # a link, a file, gone, or not accessible
         return
     try:
         if os.fstat(fd).st_uid == os.geteuid() and not _is_taken(fd, unknown=True) and _empty(fd, deadline):
@@ -87,7 +87,7 @@ def _remove_abandoned(parent: int, name: str, deadline: float) -> None:
 
 
 def _is_taken(fd: int, *, unknown: bool = False) -> bool:
-    """Whether another process holds the lock; if not, this one does now. `unknown`: the answer without locks."""
+    """Take the lock; True if another process holds it. `unknown` is returned if the file system has no locks."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -98,7 +98,7 @@ def _is_taken(fd: int, *, unknown: bool = False) -> bool:
 
 
 def _empty(top: int, deadline: float | None) -> bool:
-    """Remove everything in an open directory, also what its owner closed to themselves; False if the time was up."""
+    """Remove everything in an open directory, even without permission bits; False if the time is up."""
     stack: list[tuple[int, str, set[str]]] = [(os.dup(top), "", set())]
     try:
         while stack:
@@ -120,7 +120,7 @@ def _empty(top: int, deadline: float | None) -> bool:
 
 
 def _remove_files(fd: int, kept: set[str]) -> str | None:
-    """Remove files until the first directory; its name. `kept` collects what cannot be removed."""
+    """Remove files until the first directory, and return its name. `kept` collects what cannot be removed."""
     with os.scandir(fd) as entries:
         for entry in entries:
             if entry.name in kept:

@@ -1,4 +1,4 @@
-"""The layers that need no program but Python: namespaces with Landlock, Landlock alone, and none."""
+"""The layers that need only Python: namespaces with Landlock, Landlock alone, and none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from toolgate.sandbox.view import SHARED_BYTES, SMALL_BYTES, View
 from toolgate.workspace.oserrors import is_shortage
 
 _LEAST_LANDLOCK = 3
-"""Before its third version, Landlock does not stop a file from being truncated."""
+"""Before version 3, Landlock does not prevent truncating a file."""
 _SCOPES = 6
 _SIZES = {"tmpfs": str(SMALL_BYTES), "shm": str(SHARED_BYTES)}
 _TOO_WIDE = (
@@ -36,7 +36,7 @@ Mode = Literal["namespaces", "landlock", "off", "probe"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
-    """What the helper found to work."""
+    """What the supervisor's probe found to work."""
 
     namespaces: bool
     landlock: int
@@ -44,7 +44,7 @@ class Kernel:
 
 
 class NativeLayer:
-    """Confines with the helper."""
+    """Confines with the supervisor."""
 
     def __init__(self, mode: Mode, landlock: int = 0) -> None:
         self.name = "off" if mode == "off" else "landlock"
@@ -54,13 +54,13 @@ class NativeLayer:
         self._landlock = landlock
 
     def refuses(self, access: Access) -> str | None:
-        """Landlock alone cannot take a path out of a directory that may be written."""
+        """Return why not: Landlock alone cannot protect a path inside a writable directory."""
         if self.mode == "landlock" and access == "write":
             return "without user namespaces, .git cannot be protected inside a writable root"
         return None
 
     def wrap(self, view: View, info_fd: int) -> Wrapper:
-        """The helper, with its order on a descriptor."""
+        """Return the supervisor's command, with its order on a descriptor."""
         order = {
             "mode": self.mode,
             "mounts": [
@@ -79,7 +79,7 @@ class NativeLayer:
         return Wrapper(wrapper.argv, wrapper.fds, sources)
 
     def _filter(self, view: View) -> dict[str, object]:
-        """The order's system call filter, where there is one for this mode and machine."""
+        """Return the order's system call filter, if there is one for this mode and machine."""
         if self.mode == "off" or not can_filter():
             return {}
         if self.mode == "namespaces":
@@ -89,11 +89,11 @@ class NativeLayer:
 
     @property
     def gated(self) -> bool:
-        """Only with namespaces: Landlock alone allows no sockets that could connect."""
+        """Whether it starts through the socket gate: with namespaces. Landlock alone allows no connecting sockets."""
         return self.mode == "namespaces" and socket_gate().works
 
     def enforced(self, access: Access) -> tuple[str, ...]:
-        """What holds, by mode."""
+        """Return what is enforced in this mode."""
         if self.mode == "namespaces":
             return guarantees(access)
         if self.mode == "off":
@@ -112,7 +112,7 @@ class NativeLayer:
         )
 
     def missing(self, access: Access) -> tuple[str, ...]:
-        """What does not hold, by mode."""
+        """Return what is not enforced in this mode."""
         if self.mode == "namespaces":
             return gaps()
         if self.mode == "off":
@@ -143,13 +143,13 @@ def _call(order: Mapping[str, object], info_fd: int) -> Wrapper:
 
 
 def supervised(directory: str, info_fd: int) -> Wrapper:
-    """The helper without any confinement: it only adopts what a program leaves behind, and ends it."""
+    """Return the supervisor's command without confinement: it only adopts and ends what a program leaves behind."""
     return _call({"mode": "off", "directory": directory, "grants": (), "network": True}, info_fd)
 
 
 @cache
 def _interpreter(_user: int) -> str:
-    """A Python for the helper; looked up once per user."""
+    """Return a Python for the supervisor. It is looked up once per user."""
     return find_interpreter()
 
 
@@ -190,7 +190,7 @@ def unconfined(_writable: tuple[str, ...] = (), _bubblewrap: str | None = None) 
 
 
 def find_native(_writable: tuple[str, ...] = (), _bubblewrap: str | None = None) -> NativeLayer | None:
-    """The best of these layers that works."""
+    """Return the best of these layers that works."""
     found = probe()
     if found.namespaces:
         return NativeLayer("namespaces", found.landlock)

@@ -1,4 +1,4 @@
-"""Sandboxes whose supervisor died while it made them: they wait for ever, and whoever comes next ends them."""
+"""Ends sandboxes whose supervisor died during their start. They would wait forever."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import re
 import signal
 
 DONE = "toolgate-state-is-written"
-"""The second argument of a shell that has written its state; a command line with it belongs to this runtime."""
+"""The second argument of a shell that has written its state. It marks command lines of this runtime."""
 _FIRST_OF_NAMESPACE = re.compile(rb"^NSpid:\s+\d+(?:\s+\d+)*\s+1$", re.MULTILINE)
 _PARENT = re.compile(rb"^PPid:\s+(\d+)$", re.MULTILINE)
 _USER = re.compile(rb"^Uid:\s+(\d+)\s", re.MULTILINE)
 
 
 def end_orphans() -> int:
-    """End what is left of sandboxes whose host was killed in the middle of a start; how many there were."""
+    """End sandboxes whose host was killed during their start; return how many."""
     return sum(_end(name) for name in os.listdir("/proc") if name.isdigit() and _is_orphan(name))
 
 
 def _is_orphan(pid: str) -> bool:
-    """The first process of a sandbox of ours and of this user, whose parent is no supervisor any more."""
+    """Whether this is the first process of a sandbox of this user's runtime, without a supervisor as its parent."""
     if _read(f"/proc/{pid}/comm") != b"bwrap\n":
         return False
     status = _read(f"/proc/{pid}/status")
@@ -38,7 +38,7 @@ def _end(pid: str) -> bool:
     except OSError:
         return False
     try:
-        if not _is_orphan(pid):  # the number was given to another process meanwhile
+        if not _is_orphan(pid):  # the PID was reused
             return False
         signal.pidfd_send_signal(handle, signal.SIGKILL)
     except OSError:

@@ -1,4 +1,4 @@
-"""What this machine offers to confine commands with, found out by trying."""
+"""Finds out by trying what this machine offers to confine commands."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _ALLOW_NAMESPACES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Whether something works, and what was seen."""
+    """Whether something works, and what was observed."""
 
     works: bool
     detail: str
@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
-    """One thing that a sandbox layer needs: whether it works here, what was seen, and what to do if it does not."""
+    """One thing that a sandbox layer needs: whether it works here, what was observed, and what to do if it does not."""
 
     name: str
     works: bool
@@ -39,7 +39,7 @@ class Requirement:
 
 
 def program(*argv: str) -> Finding:
-    """Run a program that should end at once; the first line of what it says."""
+    """Run a short program; return the first line that it prints."""
     try:
         done = run_briefly(argv, timeout=_PATIENCE)
     except OSError as error:
@@ -49,7 +49,7 @@ def program(*argv: str) -> Finding:
 
 
 def bubblewrap(root: str, setting: str | None) -> Iterator[Requirement]:
-    """Whether there is a bubblewrap that can really make a sandbox without network, and where it is."""
+    """Whether a bubblewrap can set up a sandbox without network here, and where it is."""
     found = _bubblewrap(root, setting)
     advice = _INSTALL_BUBBLEWRAP if found.detail == _NOT_INSTALLED else _ALLOW_NAMESPACES
     yield Requirement(name="bubblewrap", works=found.works, detail=found.detail, advice="" if found.works else advice)
@@ -99,5 +99,5 @@ def bash(root: str) -> Finding:
 
 
 def interpreter() -> str:
-    """The Python that starts the sandbox's helper."""
+    """The Python that starts the sandbox's supervisor."""
     return find_interpreter()

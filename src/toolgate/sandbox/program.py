@@ -1,7 +1,7 @@
-"""A program of the user's own that talks over its pipes: not confined, and ended with everything it has started.
+"""An unconfined program of the user's that talks over pipes, such as an MCP server. It ends with all its children.
 
-Its parent is the sandbox's helper without a sandbox: a process that adopts whatever the program leaves behind, ends all
-of it when it is told to, and does the same when the host process dies without a word.
+Its parent is the sandbox's supervisor, without a sandbox. The supervisor adopts the processes that the program leaves
+behind. It ends all of them when it is told to, and when the host process dies.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PASSED = frozenset(
     "HOME LANG LANGUAGE LOGNAME PATH SHELL TERM TMPDIR TZ USER SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE "
     "NODE_EXTRA_CA_CERTS XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_RUNTIME_DIR XDG_STATE_HOME".split()
 )
-"""What a program needs to find its way; a key of somebody else's is never among it."""
+"""Variables that are passed on. None of them holds a secret."""
 _COMPLAINTS = 4096
 _CHUNK = 65_536
 _PATIENCE = 5.0
@@ -31,7 +31,7 @@ _MOMENT = 0.5
 
 
 def program_environment(host: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """An allow list of the host's environment, and what the user gives this program on top of it."""
+    """Return the allowed part of the host's environment, plus what the user sets for this program."""
     passed = {name: value for name, value in host.items() if name in _PASSED or name.startswith("LC_")}
     return {**passed, **given}
 
@@ -51,7 +51,7 @@ class Program:
 
     @classmethod
     async def start(cls, words: Sequence[str], *, environment: Mapping[str, str], directory: str) -> Program:
-        """Start it; `FileNotFoundError` or `NotADirectoryError` say what is not there."""
+        """Start it. Raises `FileNotFoundError` or `NotADirectoryError` if the program or directory does not exist."""
         absolute = os.pathsep.join(search_path(environment))
         found = shutil.which(words[0], path=absolute)
         if found is None:
@@ -75,16 +75,16 @@ class Program:
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended (128 and the signal's number for a signal); None while it runs."""
+        """The exit code (128 + N for signal N); None while it runs."""
         return self._process.returncode
 
     @property
     def complaints(self) -> str:
-        """The end of what it has written to its standard error."""
+        """The end of its standard error."""
         return b"".join(self._said)[-_COMPLAINTS:].decode("utf-8", "replace")
 
     async def _listen(self) -> None:
-        """Read its standard error, so that it never has to wait, and keep the end of it."""
+        """Read its standard error so that it never blocks, and keep the end."""
         assert self._process.stderr is not None
         while chunk := await self._process.stderr.read(_CHUNK):
             self._said.append(chunk)
@@ -93,7 +93,7 @@ class Program:
                 self._kept -= len(self._said.popleft())
 
     async def stop(self, grace: float) -> None:
-        """Close its input, then TERM, then KILL, `grace` seconds apart; returns when nothing of it is left."""
+        """Close its input, then TERM, then KILL, `grace` seconds apart. Returns when all its processes have ended."""
         try:
             self.stdin.close()
             if not await self.ends_within(grace):
@@ -103,13 +103,13 @@ class Program:
                     await self.ends_within(_PATIENCE)
         finally:
             self._kill()
-            await asyncio.wait([self._listening], timeout=_MOMENT)  # its last words
+            await asyncio.wait([self._listening], timeout=_MOMENT)  # for its last output
             self._listening.cancel()
             with suppress(asyncio.CancelledError):
                 await self._listening
 
     async def ends_within(self, seconds: float) -> bool:
-        """Whether it ended in time; its output is thrown away meanwhile, for it may be waiting to write."""
+        """Whether it ends in time. Its output is discarded meanwhile, because it may be blocked on writing."""
         waiting = asyncio.create_task(self._process.wait())
         draining = asyncio.create_task(self._drain())
         try:
@@ -121,12 +121,12 @@ class Program:
             await asyncio.wait([waiting, draining])
 
     async def _drain(self) -> None:
-        with suppress(ConnectionError, RuntimeError):  # another reader was there first: then it reads
+        with suppress(ConnectionError, RuntimeError):  # another reader is active
             while await self.stdout.read(_CHUNK):
                 continue
 
     def _kill(self) -> None:
-        """Tell the supervisor to end everything, now."""
+        """Tell the supervisor to end everything now."""
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGTERM)

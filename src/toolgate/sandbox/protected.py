@@ -1,4 +1,4 @@
-"""The paths inside the root that commands may not write, as mounts; existing or not yet existing."""
+"""Mounts that protect paths inside the root from commands, whether or not they exist yet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from toolgate.workspace.outputs import OwnOutputs
 
 RUNTIME = ".toolgate"
 SEQUENCER = ("rebase-merge", "rebase-apply", "sequencer")
-"""What git works off later: a todo list may name commands."""
+"""git's todo lists: git executes them later, and they may contain commands."""
 _PINNED = (
     *(
         "config",
@@ -35,13 +35,13 @@ _PINNED = (
     ),
     *("objects/info", *SEQUENCER),
 )
-"""What stays read-only in `.git` while git itself writes there."""
+"""Paths in `.git` that stay read-only while git itself writes there."""
 
 
 class Protected:
-    """Plans the mounts that keep protected paths as they are. One for each session.
+    """Plans the mounts for protected paths. One per session.
 
-    Everything below the root is opened by descriptor, without following a link, and mounted by that descriptor.
+    Everything below the root is opened without following links, and mounted by its descriptor.
     """
 
     def __init__(
@@ -53,19 +53,19 @@ class Protected:
         self._repository = repository
         self._outputs = outputs
         self._mounted: dict[str, bool] = {}
-        """The paths that the view being planned mounts already, and whether they can be written."""
+        """Paths that the planned view already mounts, and whether each is writable."""
 
     def close(self) -> None:
-        """Remove the mount points that were made."""
+        """Remove the mount points that were created."""
         self._stubs.release()
 
     def identity(self) -> tuple[object, ...]:
-        """What is at each protected path: replaced on the host, a path loses its mount in every sandbox."""
+        """Identify what is at each protected path. A path that is replaced on the host loses its mounts."""
         paths = (_which(os.path.join(self._root.path, name)) for name in (".", RUNTIME, GIT))
         return (*paths, self._which_outputs(), *self._repository.signature())
 
     def _which_outputs(self) -> object:
-        """Whether the session has outputs: a view that was made before the first one does not show them."""
+        """Whether the session has outputs. A view that was made before the first output does not show them."""
         if self._outputs is None:
             return None
         return tuple(self._root.kind(path) for path in (self._outputs.stored, self._outputs.shown))
@@ -75,9 +75,9 @@ class Protected:
         self._mounted.clear()
 
     def runtime(self, *, writable: bool) -> Iterator[Mount]:
-        """Hide `.toolgate`: whatever the access, commands neither read nor write the runtime's own files."""
+        """Hide `.toolgate`: with any access, commands can neither read nor write the runtime's own files."""
         kind = self._kind(RUNTIME)
-        needed = writable or self._outputs is not None  # other sessions may keep outputs there while a command runs
+        needed = writable or self._outputs is not None  # other sessions may create outputs there while a command runs
         if kind == "absent" and not (needed and self._stubs.ensure(RUNTIME)):
             return
         self._stubs.hold_existing(RUNTIME)
@@ -90,9 +90,9 @@ class Protected:
             yield self._itself("ro", self._outputs.stored)
 
     def outputs(self, *, writable: bool) -> Iterator[Mount]:
-        """Show the session its own outputs in the directory for outputs, and not the names of others'.
+        """Show only the session's own outputs in the output directory.
 
-        A directory in which somebody keeps other things stays as it is: it has links, which lead nowhere in this view.
+        A directory that also holds other files stays as it is. Its links lead nowhere in this view.
         """
         if self._outputs is None or not self._is_for_outputs(self._outputs.shown):
             return
@@ -107,24 +107,24 @@ class Protected:
             self._mounted[shown] = False
 
     def own_outputs(self) -> str | None:
-        """The directory on the host that has the session's outputs in it; None while there is none."""
+        """Return the host directory with the session's outputs; None if there is none yet."""
         if self._outputs is None or self._root.kind(self._outputs.stored) != "directory":
             return None
         return self._path(self._outputs.stored)
 
     def outputs_of_nobody(self) -> Iterator[str]:
-        """Files in the directory for outputs that belong to no session: what was kept without one."""
+        """Yield files in the output directory that belong to no session."""
         if self._outputs is None or not self._is_for_outputs(self._outputs.shown):
             return
         with os.scandir(self._path(self._outputs.shown)) as entries:
             yield from [entry.path for entry in entries if not entry.is_symlink()]
 
     def _is_for_outputs(self, relative: str) -> bool:
-        """Whether a directory is for outputs only: then the runtime has made its ignore file."""
+        """Whether a directory is only for outputs: then it has the runtime's ignore file."""
         return self._root.kind(relative) == "directory" and self._root.read(f"{relative}/.gitignore", 2) == b"*\n"
 
     def hide(self, path: str, *, writable: bool) -> Iterator[Mount]:
-        """Hide another path inside the root, existing or not, on a way of mount points that no command can move."""
+        """Hide a path inside the root, existing or not. Its parents become mount points, which no command can move."""
         relative = os.path.relpath(path, self._root.path)
         if relative.split("/")[0] == RUNTIME:
             return
@@ -134,11 +134,11 @@ class Protected:
             yield self._mask(relative, kind != "directory")
 
     def keep(self, path: str) -> Iterator[Mount]:
-        """Keep another path inside the root as it is, on a way of mount points that no command can move."""
+        """Protect a path inside the root. Its parents become mount points, which no command can move."""
         yield from self._pin(os.path.relpath(path, self._root.path), file=False, made=False)
 
     def git(self) -> Iterator[Mount]:
-        """Keep the repository, and what makes the person's git run something, as they are."""
+        """Protect the repository, and the files that make the user's git run something."""
         kind = self._kind(GIT)
         if kind == "absent" or self._stubs.is_stub(GIT):
             if self._stubs.ensure(GIT):
@@ -149,7 +149,7 @@ class Protected:
             yield from self._pin(pin.relative, pin.file, pin.made)
 
     def for_git(self, target: str, parts: frozenset[str]) -> Iterator[Mount]:
-        """Show the repository a second time, writable, for git alone; only `parts` of what is pinned is not."""
+        """Mount the repository a second time, writable, for git. Pinned paths stay read-only unless in `parts`."""
         if self._kind(GIT) != "directory" or self._stubs.is_stub(GIT):
             raise _refusal(GIT, "is no directory of a repository")
         yield self._itself("rw", GIT, target)
@@ -168,7 +168,7 @@ class Protected:
         yield self._itself("ro", relative)
 
     def _way_to(self, relative: str, *, writable: bool) -> Iterator[Mount]:
-        """Make mount points of the directories above a path, so that none of them can be moved away."""
+        """Make the parent directories of a path mount points, so that none of them can be moved."""
         parts = relative.split("/")
         for depth in range(1, len(parts)):
             ancestor = "/".join(parts[:depth])
@@ -181,7 +181,7 @@ class Protected:
             yield self._itself("rw" if writable else "ro", ancestor)
 
     def _is_reached(self, relative: str) -> bool:
-        """Whether the directory above a path can be written in this view, and exists."""
+        """Whether the parent directory of a path exists and is writable in this view."""
         parent = os.path.dirname(relative)
         return not parent or parent in self._mounted
 
@@ -190,7 +190,7 @@ class Protected:
         return Mount("ro", self._path(relative), self._places.empty if is_file else self._places.nothing)
 
     def _itself(self, kind: str, relative: str, target: str = "") -> Mount:
-        """The path as it is, opened now; whoever gets the mount closes its descriptor."""
+        """Open a path now and return a mount of it. The receiver closes the descriptor."""
         path = self._path(relative)
         if not target:
             self._mounted[relative] = kind == "rw"

@@ -1,4 +1,4 @@
-"""The project root as an open directory: what lies below it is opened without following any link."""
+"""The project root as an open directory. Paths below it are opened without following links."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class RootDirectory:
-    """Opens, makes and removes entries below one directory. Commands may change the tree at any time."""
+    """Opens, creates and removes entries below one directory. Commands may change the tree at any time."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -22,21 +22,24 @@ class RootDirectory:
         self._open = choose_opener("auto", self.fd)[1]
 
     def close(self) -> None:
-        """Let go of the directory."""
+        """Close the directory."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
 
     def open(self, relative: str, flags: int) -> int:
-        """Open a path; a link anywhere on the way is `ELOOP`."""
+        """Open a path. A link anywhere in it raises `ELOOP`."""
         return self._open(self.fd, relative, flags | os.O_NOFOLLOW, links=False)
 
     def look(self, relative: str) -> int:
-        """A descriptor that stands for the entry, and cannot be read or written."""
+        """Return an `O_PATH` descriptor of an entry. It cannot be read or written."""
         return self.open(relative, _LOOK)
 
     def stat(self, relative: str) -> os.stat_result | None:
-        """What is there: None for nothing. A link on the way raises `OSError`; one at the end is described itself."""
+        """Return the status of an entry; None if it does not exist.
+
+        A link in its parents raises `OSError`. A link at the end is described itself.
+        """
         try:
             fd, name = self.parent(relative)
         except (FileNotFoundError, NotADirectoryError):
@@ -49,7 +52,7 @@ class RootDirectory:
             os.close(fd)
 
     def kind(self, relative: str) -> Kind:
-        """What is there; a link on the way to it, or at its end, is `other`."""
+        """Return what kind of entry it is. A link, also in its parents, is `other`."""
         try:
             info = self.stat(relative)
         except OSError as error:
@@ -61,12 +64,12 @@ class RootDirectory:
         return "directory" if stat.S_ISDIR(info.st_mode) else "file" if stat.S_ISREG(info.st_mode) else "other"
 
     def parent(self, relative: str) -> tuple[int, str]:
-        """The directory that holds a path, opened, and the path's last name in it."""
+        """Open the parent directory of a path; return it and the path's last name."""
         directory, _, name = relative.rpartition("/")
         return self._open(self.fd, directory or ".", os.O_PATH | os.O_DIRECTORY, links=False), name
 
     def read(self, relative: str, most: int) -> bytes | None:
-        """The content of a regular file; None if there is none, or if it has more than `most` bytes."""
+        """Return the content of a regular file; None if there is none or if it is larger than `most` bytes."""
         try:
             fd = self.open(relative, os.O_RDONLY | os.O_NONBLOCK)
         except OSError as error:

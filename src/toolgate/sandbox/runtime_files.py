@@ -1,4 +1,4 @@
-"""Mounts that keep the runtime's own program files, where they are inside the root, from being changed."""
+"""Mounts that protect the runtime's own program files inside the root."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from toolgate.sandbox.view import Mount
 
 
 def runtime_mounts(root: str) -> Iterator[Mount]:
-    """Mount each of them read-only onto itself, and every directory on the way to it as it is.
+    """Mount each file read-only onto itself, and each of its parent directories unchanged.
 
-    A mount point can be neither renamed nor removed, so no other file can take the place of one of these.
+    A mount point can be neither renamed nor removed, so no other file can replace one of these.
     """
     pinned: set[str] = set()
     for path in runtime_files(root):

@@ -1,4 +1,4 @@
-"""The directory of a session outside the sandbox: private homes and temps, pipes, spilled output."""
+"""A session's private directories outside the sandbox: homes, temporary files, pipes, output files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from toolgate.sandbox import leftovers
 from toolgate.sandbox.view import is_below
 
 _ON_DISK = ("", "/tmp", "/var/tmp", "/dev/shm")
-"""Where a session's directory may be; the first is the user's own choice for temporary files."""
+"""Candidates for the session's directory. The empty one stands for the user's own choice (`TMPDIR`)."""
 _IN_MEMORY = ("/dev/shm",)
-"""Where pipes are made fastest."""
+"""Where creating pipes is fastest."""
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class SessionDirectory:
-    """Directories and files of one session, removed with it (also when the interpreter ends)."""
+    """The directories and files of one session. They are removed with it, also when the interpreter exits."""
 
     def __init__(self, root: str) -> None:
         parents = _outside(root, *_ON_DISK), _outside(root, *_IN_MEMORY, *_ON_DISK)
@@ -55,35 +55,35 @@ class SessionDirectory:
         return path
 
     def directory_with(self, name: str, below: str) -> str:
-        """A private directory in which there is nothing but a mount point, for a view to show."""
+        """Return a private directory that is empty except for a mount point."""
         path = os.path.join(self.base, name)
         os.makedirs(os.path.join(path, below), mode=0o700, exist_ok=True)
         return path
 
     def home(self, access: Access) -> str:
-        """The private home of commands with this access.
+        """Return the private home of commands with this access.
 
-        `full` has one of its own: programs read their configuration from it, and commands that nobody approved must
-        not write that.
+        `full` has its own: programs read their configuration from it, and commands that nobody approved must not write
+        it.
         """
         return self._full_home if access == "full" else self._home
 
     def temporary(self, access: Access) -> str:
-        """The private directory for temporary files of commands with this access; `full` has one of its own."""
+        """Return the private directory for temporary files. `full` has its own."""
         return self._full_temporary if access == "full" else self._temporary
 
     def new_path(self, kind: str) -> str:
-        """The path of something new in a private directory."""
+        """Return an unused path in a private directory."""
         self._number += 1
         return os.path.join(self.output if kind == "output" else self._exchange, f"{kind}-{self._number}")
 
     def new_file(self, kind: str) -> tuple[str, int]:
-        """A new private file and its descriptor."""
+        """Create a private file; return its path and descriptor."""
         path = self.new_path(kind)
         return path, os.open(path, _NEW, 0o600)
 
     def sealed_copy(self, content: bytes, mode: int) -> str | None:
-        """A private copy of a script, which can be run as the original can; None where nothing can be run."""
+        """Make a private, executable copy of a script; None if no private directory allows running programs."""
         folder = next((one for one in (self.base, self._exchange) if not os.statvfs(one).f_flag & os.ST_NOEXEC), None)
         if folder is None:
             return None
@@ -95,14 +95,14 @@ class SessionDirectory:
         return path
 
     def remove_copies(self, paths: Iterable[str]) -> None:
-        """Remove sealed copies that are no longer needed."""
+        """Remove private copies that are no longer needed."""
         for path in paths:
             os.unlink(path)
 
     def anchor(self, directory: str, name: str, *, file: bool = False) -> None:
-        """Make sure that a mount point directly inside a directory that commands write is what it must be.
+        """Check or create a mount point directly inside a directory that commands write.
 
-        It is a mount point in every sandbox of the session, so no command can have replaced it; a link here means that
+        It is a mount point in every sandbox of the session, so no command can have replaced it. If it is a link,
         something outside did, and nothing is mounted through it.
         """
         path = os.path.join(directory, name)

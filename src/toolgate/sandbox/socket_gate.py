@@ -1,9 +1,9 @@
-"""Asks about every connection that a confined command makes: unix sockets of the host are out of reach.
+"""Checks every connection that a confined command makes, so that it cannot reach unix sockets of the host.
 
-A network of its own does not keep a process from unix sockets that have a path, and neither does a read-only mount.
-So the kernel stops each `connect` of a confined process and asks here. The connection is made here, with a copy of the
-address and of the socket, so that nothing can be exchanged between the check and the call. A path is followed as the
-command sees it, and must end in the command's private temp or home, or in its own `/dev`.
+Neither a network namespace nor a read-only mount prevents connections to unix sockets that have a path. Therefore the
+kernel stops each `connect` of a confined process and asks this gate. The gate connects a copy of the socket to a copy
+of the address, so that neither can be exchanged after the check. A path is resolved as the command sees it. It must
+lead to the command's private temp or home, or to its own `/dev`.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _LARGEST_ADDRESS = 128
 _MOST_AT_ONCE = 128
 _OWN_DEVICES = ("/dev", "/dev/shm")
 _ESCAPE = re.compile(r"\\([0-7]{3})")
-"""How the kernel writes spaces, tabs, line ends and backslashes in the list of mounts."""
+"""How the kernel escapes blanks and backslashes in `mountinfo`."""
 
 Identity = tuple[int, int]
 
 
 class SocketGate:
-    """Starts processes whose connections are asked about, and answers. One per process of the runtime."""
+    """Starts processes whose connections are checked, and checks them. One per process of the runtime."""
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]] = queue.SimpleQueue()
@@ -57,24 +57,24 @@ class SocketGate:
 
     @property
     def works(self) -> bool:
-        """Whether the kernel asks."""
+        """Whether the kernel supports it."""
         return self._listener >= 0
 
     def allow(self, directory: str) -> Identity:
-        """Let commands connect to sockets in a private directory, until `forget`."""
+        """Allow connections to sockets in a private directory, until `disallow_directory`."""
         identity = _identity(os.stat(directory))
         self._private.add(identity)
         return identity
 
     def forget(self, identity: Identity) -> None:
-        """The directory is no longer anybody's."""
+        """No longer allow connections to sockets in this directory."""
         self._private.discard(identity)
 
     def start_process(self, argv: list[str], **options: Any) -> Process:
-        """Start a process with the gate in force.
+        """Start a process whose connections are checked.
 
-        It runs in a thread that lives as long as the runtime: processes that end with their parent end with the thread
-        that started them.
+        A thread that lives as long as the runtime starts it, because a process that ends with its parent ends with the
+        thread that started it.
         """
         answer: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._jobs.put((lambda: start_process(argv, **options), answer))
@@ -85,10 +85,10 @@ class SocketGate:
         return started
 
     def _start_processes(self) -> None:
-        """Body of the thread that is filtered itself; what it starts inherits the filter."""
+        """Body of the filtered thread. The processes that it starts inherit the filter."""
         try:
             self._listener = _install()
-        except OSError as error:  # an old kernel, or somebody else already listens: `works` says so
+        except OSError as error:  # an old kernel, or another listener exists: `works` is then False
             self._listener = -1
             self._shortage = error if is_shortage(error) else None
         self._ready.set()
@@ -103,7 +103,7 @@ class SocketGate:
         while True:
             request = ctypes.create_string_buffer(80)
             if LIBC.ioctl(self._listener, ctypes.c_ulong(_RECEIVE), request) < 0:
-                if ctypes.get_errno() in (errno.EINTR, errno.ENOENT):  # the process that asked is gone
+                if ctypes.get_errno() in (errno.EINTR, errno.ENOENT):  # the process has ended
                     continue
                 return
             if self._room.acquire(blocking=False):
@@ -113,7 +113,7 @@ class SocketGate:
 
     def _handle(self, request: bytes) -> None:
         number, pid, _, _, _, _, fd, address, length = struct.unpack_from("QIIiIQQQQ", request)
-        answer = errno.EACCES  # whatever goes wrong, the process that waits gets an answer
+        answer = errno.EACCES  # the waiting process gets an answer whatever happens
         try:
             self._connect(number, pid, fd & 0xFFFFFFFF, address, length & 0xFFFFFFFF)
             answer = 0
@@ -124,11 +124,11 @@ class SocketGate:
             self._room.release()
 
     def _reply(self, number: int, error: int) -> None:
-        """Let the call return; a process that has ended meanwhile needs no answer."""
+        """Let the call return. A process that has ended needs no answer."""
         LIBC.ioctl(self._listener, ctypes.c_ulong(_SEND), struct.pack("QqiI", number, 0, -error, 0))
 
     def _connect(self, number: int, pid: int, fd: int, address: int, length: int) -> None:
-        """Make the connection in the place of the process that asks."""
+        """Connect on behalf of the process."""
         if not 2 <= length <= _LARGEST_ADDRESS:
             raise OSError(errno.EINVAL, "address")
         opened: list[int] = []
@@ -153,7 +153,7 @@ class SocketGate:
                 os.close(one)
 
     def _check(self, root: int, pid: int, file: int) -> None:
-        """Refuse what is not a socket in a directory of the command's own."""
+        """Refuse everything but a socket in one of the command's own directories."""
         if not stat.S_ISSOCK(os.fstat(file).st_mode):
             raise OSError(errno.ECONNREFUSED, "no socket")
         mount = _mount_point(pid, file)
@@ -169,7 +169,7 @@ class SocketGate:
 
 
 def _install() -> int:
-    """Filter this thread and what it starts; the descriptor on which the kernel asks."""
+    """Filter this thread and its children; return the descriptor on which the kernel asks."""
     machine = os.uname().machine
     if not can_filter():
         raise OSError(errno.ENOSYS, "seccomp")
@@ -189,7 +189,7 @@ def _install() -> int:
 
 
 def _try_descriptors() -> None:
-    """Raise `OSError` where descriptors of other processes cannot be had: no connection could be made for them."""
+    """Raise `OSError` if descriptors of other processes cannot be copied. Then no connection could be made."""
     handle = os.pidfd_open(os.getpid())
     try:
         os.close(syscall("pidfd_getfd", _PIDFD_GETFD, handle, ctypes.c_int(handle), 0))
@@ -198,7 +198,7 @@ def _try_descriptors() -> None:
 
 
 def _leader(thread: int) -> int:
-    """The process that a thread belongs to."""
+    """Return the process of a thread."""
     for line in _text(f"/proc/{thread}/status").splitlines():
         if line.startswith("Tgid:"):
             return int(line.split()[1])
@@ -216,13 +216,13 @@ def _read(memory: int, address: int, length: int) -> bytes:
 
 
 def _open_in(root: int, path: bytes) -> int:
-    """A path as the process sees it that has this root."""
+    """Open a path as a process with this root sees it."""
     how = struct.pack("QQQ", os.O_PATH | os.O_CLOEXEC, 0, _IN_ROOT | _NO_MAGIC_LINKS)
     return syscall("openat2", _OPENAT2, root, path, how, ctypes.c_size_t(len(how)))
 
 
 def _mount_point(pid: int, file: int) -> str:
-    """Where the mount that a file is on lies in the view of a process."""
+    """Return the mount point of a file in a process's view."""
     wanted = _mount_id(file)
     for line in _text(f"/proc/{pid}/mountinfo").splitlines():
         fields = line.split(" ")
@@ -258,7 +258,7 @@ _making = threading.Lock()
 
 
 def socket_gate() -> SocketGate:
-    """The gate of this process and user; a fork has none of its parent's threads and makes its own."""
+    """Return the gate of this process and user. A fork has none of its parent's threads and makes its own gate."""
     with _making:
         key = os.getpid(), os.geteuid()
         if key not in _gates:

@@ -1,4 +1,4 @@
-"""The named pipe through which a shell hands over its state: it is read while the command runs, and bounded."""
+"""The named pipe through which a shell passes on its state. It is read while the command runs, up to a limit."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import os
 from contextlib import suppress
 
 MOST_BYTES = 4 << 20
-"""A larger state is not kept; the last known one stays."""
+"""A larger state is dropped, and the last known one stays."""
 _CHUNK = 1 << 16
-"""Bytes that a pipe holds."""
+"""Capacity of a pipe in bytes."""
 _PAUSE = 0.001
-"""Seconds between two reads: a shell writes its state in many small pieces, and a command may write without end."""
+"""Seconds between two reads. A shell writes its state in many small pieces, and a command may write without end."""
 
 
 class StatePipe:
     """The host's end of the pipe. It keeps at most one byte more than a state may have, and drops the rest.
 
-    It is opened for reading and writing: so no shell waits for a reader, and the end of one writer is not the end of
-    the pipe.
+    It is opened for reading and writing. So no shell waits for a reader, and the end of one writer does not end the
+    pipe.
     """
 
     def __init__(self, path: str) -> None:
@@ -35,7 +35,7 @@ class StatePipe:
         self._loop.add_reader(self._fd, self._wait)
 
     def _wait(self) -> None:
-        """Something was written: take it in a moment, together with what follows it."""
+        """Something was written: read it after a pause, with what follows."""
         self._loop.remove_reader(self._fd)
         self._pause = self._loop.call_later(_PAUSE, self._go_on)
 
@@ -45,7 +45,7 @@ class StatePipe:
         self._loop.add_reader(self._fd, self._go_on if is_large else self._wait)
 
     def _take(self) -> int:
-        """Take what the pipe holds; how much that was."""
+        """Read what the pipe holds; return how many bytes."""
         try:
             chunk = os.read(self._fd, _CHUNK)
         except BlockingIOError:
@@ -58,12 +58,12 @@ class StatePipe:
         return len(self._text) > MOST_BYTES
 
     def text(self) -> bytes | None:
-        """What was written, for the time when the shell has ended; None if it was too much."""
+        """Return what the shell wrote; None if it was too much. Call it after the shell has ended."""
         self._take()
         return None if self._is_too_large else bytes(self._text)
 
     def close(self) -> None:
-        """Close and remove the pipe; once only."""
+        """Close and remove the pipe. Call it once."""
         self._loop.remove_reader(self._fd)
         if self._pause is not None:
             self._pause.cancel()

@@ -1,4 +1,4 @@
-"""Mount points for protected paths that do not exist yet: made for the session, removed with the last one."""
+"""Empty files and directories as mount points for protected paths that do not exist yet."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import stat
 from toolgate.sandbox.root_directory import RootDirectory
 
 _MARK = stat.S_ISVTX
-"""The sticky bit on an empty entry says that it is ours; nobody sets it on an empty file or an empty `.git`."""
+"""The sticky bit marks an empty entry as a stub. Nobody sets it on an empty file or an empty `.git`."""
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class Stubs:
-    """Empty entries below the root. Sessions of several processes share them through a lock on each.
+    """Stubs below the root. Sessions of several processes share them, with a lock on each.
 
-    Every one is made and removed by its name in an open directory, so that no link leads to another place.
+    Each is created and removed by its name in an open directory, so that links have no effect.
     """
 
     def __init__(self, root: RootDirectory) -> None:
@@ -25,7 +25,7 @@ class Stubs:
         self._held: dict[str, int] = {}
 
     def ensure(self, relative: str, *, file: bool = False) -> bool:
-        """Make and hold a stub where nothing is; False when the root cannot be written, so that nobody can."""
+        """Create and lock a stub if nothing is there; False if the root is read-only, so that commands cannot write."""
         while True:
             try:
                 self._make(relative, file)
@@ -65,7 +65,7 @@ class Stubs:
         except FileNotFoundError:
             return False
         fcntl.flock(fd, fcntl.LOCK_SH)
-        if os.fstat(fd).st_nlink == 0:  # another session removed it in between
+        if os.fstat(fd).st_nlink == 0:  # another session removed it meanwhile
             os.close(fd)
             return False
         self._held[relative] = fd
@@ -76,18 +76,18 @@ class Stubs:
         return info is not None and os.path.samestat(info, os.fstat(self._held[relative]))
 
     def hold_existing(self, relative: str) -> None:
-        """Hold a stub that another session made, so that it is not removed under this one."""
+        """Lock a stub that another session made, so that it is not removed while this one needs it."""
         if relative not in self._held and self.is_stub(relative):
             self._hold(relative)
 
     def release(self) -> None:
-        """Let go; whoever is the last removes what is still an empty stub."""
+        """Release all stubs. The last session removes those that are still empty."""
         for relative, fd in sorted(self._held.items(), reverse=True):
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if self.is_stub(relative) and self._is_there(relative):
                     self._remove(relative, stat.S_ISDIR(os.fstat(fd).st_mode))
-            except OSError:  # in use by another session, filled by somebody, or already gone: it stays as it is
+            except OSError:  # in use by another session, no longer empty, or gone: leave it
                 continue
             finally:
                 os.close(fd)
@@ -104,7 +104,7 @@ class Stubs:
             os.close(parent)
 
     def is_stub(self, relative: str) -> bool:
-        """Whether an entry is one of these stubs, and still empty."""
+        """Whether an entry is a stub and still empty."""
         try:
             fd = self._root.open(relative, _OPEN)
         except OSError:

@@ -1,4 +1,4 @@
-"""The parts of the machine that every command may read: the system, without what only some may read."""
+"""The system files that every command may read, without those that only some users may read."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def system_mounts() -> tuple[Mount, ...]:
 
 @cache
 def private_configuration() -> tuple[tuple[str, bool], ...]:
-    """Paths in `/etc` that not everybody may read (shadow passwords, host keys), and whether each is a directory.
+    """Paths in `/etc` that only some users may read (shadow passwords, host keys), and whether each is a directory.
 
-    The rule is the file's own mode, not a list of names: what the administrator closed to others stays closed, also
-    for a runtime that runs as root.
+    The file's mode decides, not a list of names. What the administrator closed to others stays closed, also for a
+    runtime that runs as root.
     """
     return tuple(_private(_ETC))
 
@@ -57,6 +57,6 @@ def _private(directory: str) -> Iterator[tuple[str, bool]]:
 
 @cache
 def resolver_mounts() -> tuple[Mount, ...]:
-    """What names are resolved with when the network is there; often a link into `/run`."""
+    """The resolver's configuration, for commands with network. It is often a link into `/run`."""
     real = os.path.realpath("/etc/resolv.conf")
     return (Mount("ro", real, real),) if real.startswith("/run/") and os.path.isfile(real) else ()

@@ -1,4 +1,4 @@
-"""Tools that live in a home directory: readable where PATH leads to them, without the keys beside them."""
+"""Toolchains in a home directory: readable if PATH leads to them, without the credentials beside them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _WHOLE = frozenset(
     ".pyenv .rbenv .nodenv .jenv .asdf .nvm .volta .fnm .bun .deno .cargo .rustup .sdkman .ghcup .opam .juliaup .dotnet"
     " .npm-global .poetry .nix-profile go miniconda3 anaconda3 miniforge3 mambaforge".split()
 )
-"""Directories directly in a home that hold a toolchain and little else."""
+"""Directories directly in a home that hold only a toolchain."""
 _WITH = {
     ".cargo": (".rustup",),
     ".local/bin": (".local/lib", ".local/pipx", ".local/share/pipx", ".local/share/uv", ".local/share/mise"),
@@ -19,7 +19,7 @@ _KEYS = (".cargo/credentials", ".cargo/credentials.toml")
 
 
 def toolchains(path_entries: Iterable[str], home: str) -> tuple[str, ...]:
-    """The directories outside the system that the entries of PATH need, parents first."""
+    """Return the directories outside the system that the entries of PATH need, parents first."""
     found: set[str] = set()
     for entry in path_entries:
         for place in {entry, os.path.realpath(entry)}:
@@ -31,7 +31,7 @@ def toolchains(path_entries: Iterable[str], home: str) -> tuple[str, ...]:
 
 
 def keys(places: Iterable[str], home: str) -> tuple[str, ...]:
-    """Files with credentials inside those directories."""
+    """Return files with credentials inside those directories."""
     candidates = (os.path.join(home, name) for name in _KEYS)
     return tuple(path for path in candidates if os.path.isfile(path) and _inside(path, tuple(places)))
 
@@ -47,7 +47,7 @@ def _in_home(place: str, home: str) -> set[str]:
 
 
 def _home_of(place: str, home: str) -> str | None:
-    """The home directory that a place is in, anybody's."""
+    """Return the home directory, of any user, that contains a path."""
     if _inside(place, (home,)):
         return home
     parts = place.split("/")
@@ -57,7 +57,7 @@ def _home_of(place: str, home: str) -> str | None:
 
 
 def _installation(place: str) -> set[str]:
-    """A `bin` directory and what belongs to it: its virtual environment, else its libraries."""
+    """Return a `bin` directory with its virtual environment, or else with its libraries."""
     parent = os.path.dirname(place)
     if _is_environment(parent):
         return {parent}

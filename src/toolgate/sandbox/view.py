@@ -1,4 +1,4 @@
-"""What a sandbox shows: a list of mounts, the same for every layer that can make mounts."""
+"""What a sandbox shows: a list of mounts, the same for every layer that can mount."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from toolgate.sandbox.git.git_list import GitList
 Kind = Literal["ro", "rw", "tmpfs", "shm", "proc", "dev", "symlink", "dir", "seal"]
 
 SHARED_BYTES = 256 << 20
-"""Size of `/dev/shm`, which is memory that no resource limit of a process counts."""
+"""Size of `/dev/shm`. No resource limit of a process counts this memory."""
 SMALL_BYTES = 16 << 20
-"""Size of every other directory in memory: there is nothing to put into it but mount points."""
+"""Size of every other in-memory directory. They only hold mount points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,12 @@ class Mount:
     target: str
     source: str = ""
     source_fd: int = -1
-    """The source as an open descriptor where commands can write around it; `source` is then only its name."""
+    """The source as an open descriptor, if commands can write near it. Then `source` is only its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A mount whose target lies where commands can write, so that it may have been led somewhere else."""
+    """A mount whose target is where commands can write, and so may have been redirected."""
 
     target: str
     device: int
@@ -39,14 +39,14 @@ class Check:
 
 
 def check_of(mount: Mount) -> Check:
-    """What must be found at the target of a mount."""
+    """Return what must be found at the target of a mount."""
     info = os.fstat(mount.source_fd) if mount.source_fd >= 0 else os.stat(mount.source)
     return Check(mount.target, info.st_dev, info.st_ino, mount.kind == "ro")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """Everything that a command can see, in the order in which it is mounted."""
+    """Everything that a command can see, in mount order."""
 
     access: Access
     mounts: tuple[Mount, ...]
@@ -55,21 +55,21 @@ class View:
     state_pipe: str
     """The pipe into which the shell writes its state, as the command sees it."""
     base: str
-    """An empty directory of the host's to build the view on."""
+    """An empty directory on the host to build the view in."""
     grants: tuple[tuple[str, str], ...]
-    """The same as Landlock rules: paths as the command sees them, and `list`, `read` or `write`."""
+    """The view as Landlock rules: paths as the command sees them, and `list`, `read` or `write`."""
     processes: int
     identity: tuple[object, ...] = ()
-    """What the protected paths were when the view was made; a view whose paths were replaced protects nothing."""
+    """What the protected paths were when the view was made. If they were replaced, the view no longer protects them."""
 
     git: GitList | None = None
-    """The git commands that the view is for; they find the repository in `git_directory`, writable."""
+    """The git commands that the view is for. They find the writable repository in `git_directory`."""
     git_directory: str = ""
     checks: tuple[Check, ...] = ()
-    """What must be true of the finished view before a command runs in it."""
+    """What must hold in the finished view before a command runs in it."""
 
     def close(self) -> None:
-        """Close the descriptors of its sources; once only, when the confining program has been started."""
+        """Close the descriptors of its sources. Call it once, after the confining program has been started."""
         for mount in self.mounts:
             if mount.source_fd >= 0:
                 os.close(mount.source_fd)

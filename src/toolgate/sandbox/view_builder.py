@@ -1,4 +1,4 @@
-"""Builds what a command can see: the system, its tools, a private home and temp, and the project root."""
+"""Builds the view of a command: the system, toolchains, a private home and temp, and the project root."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _SECRETS = (
     ".ssh .gnupg .aws .azure .kube .docker .netrc .npmrc .pypirc .git-credentials .config/gcloud .config/gh"
     " .config/toolgate .local/share/keyrings .cargo/credentials .cargo/credentials.toml .password-store .mozilla"
 ).split()
-"""What a home directory hides even when it is itself the project root."""
+"""Paths in a home directory that are hidden even if the home is the project root."""
 
 
 class ViewBuilder:
-    """Makes the views of one session."""
+    """Builds the views of one session."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class ViewBuilder:
         self._hidden = [os.path.realpath(place) for place in hidden]
 
     def close(self) -> None:
-        """Remove the mount points that were made, and let go of the root."""
+        """Remove the mount points that were created, and close the root."""
         self.protected.close()
         self.opened.close()
 
@@ -123,11 +123,11 @@ class ViewBuilder:
         )
 
     def repository_may_be_written(self) -> bool:
-        """Whether git commands get the root's repository writable: it has one, and no program of its own in it."""
+        """Whether git commands may write the root's repository: it exists and configures no program of its own."""
         return self.opened.kind(".git/HEAD") == "file" and not self.repository.runs_code()
 
     def identity_settings(self) -> dict[str, str]:
-        """Who commits, as the private home says it, where the repository does not say it itself."""
+        """Return the committer's identity from the private home, where the repository does not set it."""
         own = {entry.key for entry in self.repository.entries()}
         return {key: value for key, value in identity_in(self.places.home("write")).items() if key not in own}
 
@@ -136,7 +136,7 @@ class ViewBuilder:
         return view.identity == self.protected.identity()
 
     def _checks(self, mounts: list[Mount]) -> Iterator[Check]:
-        """The mounts whose targets lie where commands can write, unless a later one covers them."""
+        """Yield checks for mounts whose targets are where commands can write, unless a later mount covers them."""
         for number, mount in enumerate(mounts):
             near = mount.kind in ("ro", "rw") and any(
                 mount.target == place or is_below(mount.target, place) for place in (self.root, TEMPORARY, self.home)
@@ -149,7 +149,7 @@ class ViewBuilder:
                 yield check_of(mount)
 
     def _plain_grants(self, access: Access, state_pipe: str, roots: list[str]) -> Iterator[Grant]:
-        """Rules for a command that sees the host's own paths."""
+        """Yield rules for a command that sees the host's own paths."""
         yield from system_grants([path for path, _ in private_configuration()])
         for place in self._tools:
             yield from cover(place, self._keys)
@@ -197,7 +197,7 @@ class ViewBuilder:
         yield Mount("ro" if access == "read" else "rw", self.root, self.root)
 
     def _beside(self, roots: list[str]) -> Iterator[Mount]:
-        """What stays hidden in directories beside the project: keys, and the runtime's own files."""
+        """Yield masks in the directories beside the project: for credentials and for the runtime's own files."""
         secrets = [os.path.join(self._user_home, name) for name in _SECRETS]
         for path in (*secrets, *self._hidden):
             if os.path.exists(path) and any(is_below(path, place) or path == place for place in roots):
@@ -258,7 +258,7 @@ def _directory(path: str) -> str:
 
 
 def _grants(mounts: Iterable[Mount]) -> Iterator[Grant]:
-    """The same rights once more for Landlock: reading wherever the view leads, writing where it is writable."""
+    """Yield the view's rights as Landlock rules: everything is readable, and writable mounts are writable."""
     yield "/", "read"
     for mount in mounts:
         if mount.kind in ("rw", "tmpfs", "shm", "dev"):

@@ -1,4 +1,4 @@
-"""Looks at a finished view from outside, before a command runs in it."""
+"""Checks a finished view from outside, before a command runs in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolgate.workspace.confine import choose_opener
 
 
 def why_not(supervisor: int, checks: Iterable[Check]) -> str:
-    """Why the view of the shell below this process is not the planned one; empty if it is."""
+    """Return how the view of the shell below this process differs from the plan; empty if it does not."""
     shells = tree.children(supervisor)
     if not shells:
         return "it ended while it was looked at"

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 MOST_BYTES = 1 << 18
-"""A configuration file that is larger than this is not read."""
+"""Largest configuration file that is read, in bytes."""
 _HEADER = re.compile(r'\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?[ \t]*\]')
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)[ \t]*")
 _SKIPPED = re.compile(r"(?:[ \t\r\n]+|[#;][^\n]*)*")
@@ -28,11 +28,11 @@ class ConfigEntry(NamedTuple):
 
 
 class UnreadableConfigurationError(Exception):
-    """The text is not a configuration file that is surely read as git reads it."""
+    """The text may not be read by git as it is read here."""
 
 
 def parse(text: bytes) -> list[ConfigEntry]:
-    """The entries of a configuration file, in their order."""
+    """Return the entries of a configuration file, in order."""
     try:
         reader = _Reader(text.decode("utf-8").removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
@@ -70,7 +70,7 @@ class _Reader:
         return self._at < len(self._text)
 
     def _implied(self) -> str:
-        """A name alone means true, and must end its line."""
+        """A name without a value means true, and must end its line."""
         rest = self._text[self._at : self._at + 1]
         if rest not in ("", "\n", "#", ";"):
             raise UnreadableConfigurationError("a setting has no '='")
@@ -122,7 +122,7 @@ _DURING_WRITES = re.compile(
     r"filter\..*|merge\..*\.driver|diff\.external|diff\..*\.(?:command|textconv)|gpg\..*|trailer\..*"
     r"|interactive\.difffilter|gc\.recentobjectshook|hook\..*|core\.alternaterefscommand"
 )
-"""Keys whose programs git runs while it writes the repository; editors, hooks and networks are switched off."""
+"""Keys whose programs git runs while it writes the repository. Editors, hooks and networks are switched off."""
 _TRUSTED = re.compile(
     r"(?:git-lfs|git-crypt) [a-z-]+(?: -- %f| %f)?|gpg2?|ssh-keygen|gpgsm|(?:/usr)?/bin/(?:gpg2?|ssh-keygen)"
 )
@@ -143,7 +143,7 @@ _HARMLESS = re.compile(
     r"|submodule\..*\.(?:url|active|branch)|submodule\.(?:active|recurse)|receive\.(?:denycurrentbranch|denynonfastforwards)"
     r"|extensions\.(?:objectformat|refstorage|partialclone|noop)|transfer\.fsckobjects|versionsort\.suffix|http\.postbuffer"
 )
-"""Keys that cannot make git run anything, whatever their value."""
+"""Keys that cannot make git run anything, whatever their value is."""
 
 
 def names_program(entry: ConfigEntry) -> bool:
@@ -154,13 +154,13 @@ def names_program(entry: ConfigEntry) -> bool:
 
 
 def runs_code_during_writes(entry: ConfigEntry) -> bool:
-    """Whether git would run a program that may be the project's own while it writes the repository."""
+    """Whether git, while it writes the repository, would run a program that may belong to the project."""
     runs = _DURING_WRITES.fullmatch(entry.key.lower()) is not None and names_program(entry)
     return runs and entry.value != "" and _TRUSTED.fullmatch(entry.value) is None
 
 
 def is_harmless(text: bytes) -> bool:
-    """Whether a configuration file surely makes git run nothing."""
+    """Whether a configuration file certainly makes git run nothing."""
     try:
         entries = parse(text)
     except UnreadableConfigurationError:

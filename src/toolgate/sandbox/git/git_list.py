@@ -12,16 +12,16 @@ _SEQUENCED = {
     "commit": frozenset({"sequencer"}),
     "reset": frozenset({"sequencer"}),
 }
-"""git's own todo lists that a command works off."""
+"""git's own todo lists, which a command executes."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitList:
-    """Git commands that run one after the other."""
+    """A sequence of git commands."""
 
     verbs: frozenset[str]
 
     @property
     def parts(self) -> frozenset[str]:
-        """What is pinned in the repository, and these commands have to write."""
+        """The pinned parts of the repository that these commands have to write."""
         return frozenset(part for verb in self.verbs for part in _SEQUENCED.get(verb, ()))

@@ -1,4 +1,4 @@
-"""The gitlinks of an index: the directories that git takes for repositories of their own, and looks into."""
+"""The gitlinks of an index: directories that git treats as repositories and looks into."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _FIXED = 62
 
 
 class UnreadableIndexError(Exception):
-    """The index is none that this module can read."""
+    """The index is in a format that this module cannot read."""
 
 
 def gitlinks(data: bytes) -> frozenset[str]:
-    """The paths of all gitlinks. An index without any is recognised at once, whatever its size."""
+    """Return the paths of all gitlinks. An index without any is recognised quickly, whatever its size."""
     if not data or _MARK not in data:
         return frozenset()
     if data[:4] != b"DIRC" or len(data) < 12:
@@ -56,7 +56,7 @@ def _paths(data: bytes, version: int, count: int, fixed: int) -> frozenset[str]:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """git's own encoding of a number with seven bits per byte, and where it ends."""
+    """Decode git's variable-length number (seven bits per byte); return it and the offset after it."""
     byte = data[at]
     value = byte & 0x7F
     while byte & 0x80:

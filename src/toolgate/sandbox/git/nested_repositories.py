@@ -1,4 +1,4 @@
-"""Finds repositories below the root again and again, without reading what has not changed."""
+"""Finds repositories below the root repeatedly, without reading unchanged directories again."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from toolgate.sandbox.root_directory import RootDirectory
 from toolgate.workspace.oserrors import is_shortage
 
 _RECENT = 50_000_000
-"""Nanoseconds in which a second change may bear the same time stamp as the one that was seen."""
+"""Nanoseconds within which two changes may have the same time stamp."""
 _CONTENT = frozenset({"objects", "refs", "logs"})
-"""What lies in a `.git` and holds no repository that git would find by itself."""
+"""Directories inside a `.git` that hold no repository which git would find by itself."""
 
 
 class _Directory(NamedTuple):
     changed: int
     """Its change time, which no command can set; -1 if it must be read again."""
     names: tuple[str, ...]
-    """The directories in it."""
+    """Its subdirectories."""
     is_repository: bool
     pointer: bool
     """Whether its `.git` is a file or a link."""
 
 
 class NestedRepositories:
-    """The directories below a root, as they were seen last."""
+    """The directories below a root, as they were last seen."""
 
     def __init__(self, root: RootDirectory) -> None:
         self._root = root
         self._known: dict[str, _Directory] = {}
 
     def look(self, seconds: float) -> tuple[list[str], list[str], bool]:
-        """The repositories, the entries that point to one, and whether the time was enough for all directories."""
+        """Return the repositories, the entries that point to one, and whether there was time for all directories."""
         deadline = time.monotonic() + seconds
         waiting = self._changed() if self._known else ["."]
         while waiting and time.monotonic() <= deadline:
@@ -50,14 +50,14 @@ class NestedRepositories:
             if before is not None:
                 self._forget(set(self._below(path, before)) - below)
             waiting += (name for name in below if name not in self._known)
-        for path in waiting:  # they are read next time
+        for path in waiting:  # read the next time
             self._known[path] = _Directory(-1, (), False, False)
         repositories = [path for path, directory in self._known.items() if directory.is_repository]
         pointers = [_join(path, GIT) for path, directory in self._known.items() if directory.pointer]
         return repositories, pointers, not waiting
 
     def _changed(self) -> list[str]:
-        """The known directories whose entries may have changed: one look at each, without reading it."""
+        """Return the known directories whose entries may have changed. Each takes one `stat`."""
         found = []
         root = self._root.fd
         for path, directory in self._known.items():

@@ -1,4 +1,4 @@
-"""Sets aside what commands put into repositories below the root and would make the person's git run something."""
+"""Sets aside files that commands put into repositories below the root and that would make git run something."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _TODO = re.compile(rb"^[ \t]*(?:x|exec)[ \t]", re.MULTILINE)
 _WORKTREE = re.compile(r"(?:.*/)?\.git(?:/modules/[^/]+)*/worktrees/[^/]+")
 
 Stamp = tuple[int, int, int]
-"""Device, inode and change time: the same as long as nobody writes, renames or links it."""
+"""Device, inode and change time: unchanged as long as nobody writes, renames or links the file."""
 
 
 class PlantedFiles:
-    """Remembers what was there before commands could write, and judges the rest."""
+    """Remembers what existed before commands could write, and checks everything else."""
 
     def __init__(self, root: RootDirectory, intervals: WriteIntervals) -> None:
         self._root = root
         self._intervals = intervals
         self._nested = NestedRepositories(root)
         self._trusted: set[Stamp] = set()
-        """What was changed last when no command could write."""
+        """What was last changed while no command could write."""
         self._judged: set[Stamp] = set()
-        """What commands wrote and makes git run nothing."""
+        """What commands wrote and what makes git run nothing."""
 
     def set_aside(self) -> tuple[list[str], bool]:
-        """The paths that were moved, and whether all directories could be looked at."""
+        """Return the paths that were moved, and whether all directories could be checked."""
         repositories, pointers, complete = self._nested.look(_PATIENCE)
         moved = [path for path in pointers if self._points_away(path) and self._move(path)]
         for pointer in pointers:
@@ -87,12 +87,12 @@ class PlantedFiles:
             os.close(fd)
 
     def _is_fresh(self, directory: str) -> bool:
-        """Whether a command made or moved a directory, or an entry of it, since it was last seen."""
+        """Whether a command created or moved a directory, or one of its entries, since it was last seen."""
         info = self._stat(directory)
         return info is not None and self._intervals.holds(info.st_ctime_ns)
 
     def _is_new(self, path: str, fresh: bool) -> bool:
-        """Whether a command may have put it there; what has been judged once is not judged again."""
+        """Whether a command may have created it. Each entry is checked once."""
         info = self._stat(path)
         if info is None:
             return False
@@ -113,19 +113,19 @@ class PlantedFiles:
         return True
 
     def _is_worktree(self, repository: str) -> bool:
-        """Whether `commondir` is that of a linked work tree: it leads to the repository around it, which is judged."""
+        """Whether `commondir` belongs to a linked work tree. It leads to the surrounding repository, checked itself."""
         text = self._root.read(f"{repository}/commondir", 4096)
         return _WORKTREE.fullmatch(repository) is not None and text is not None and text.strip() == b"../.."
 
     def _points_away(self, pointer: str) -> bool:
-        """Whether a new `.git` leads out of the root, or anywhere through a link."""
+        """Whether a new `.git` leads out of the root or through a link."""
         if not self._is_new(pointer, fresh=False):
             return False
         target = self._target(pointer)
         return not target or self._root.kind(target) == "other"
 
     def _target(self, pointer: str) -> str:
-        """The directory, relative to the root, that a `.git` file names; empty if it is none inside the root."""
+        """Return the directory, relative to the root, that a `.git` file names; empty if it is not inside the root."""
         text = self._root.read(pointer, 4096)
         if not text or not text.startswith(b"gitdir:"):
             return ""

@@ -1,4 +1,4 @@
-"""Moves entries aside that would make the person's git run something; never through a link, and never in vain."""
+"""Moves entries aside that would make git run something, without following links."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import secrets
 import stat
 
 SUFFIX = ".set-aside-"
-"""Behind it stands a number that no command can foresee, so that nothing can be put in the way."""
+"""A random number follows it, so that no command can occupy the name in advance."""
 
 
 def set_aside(directory: int, name: str) -> bool:
-    """Rename an entry of an opened directory; False if it is not there any more."""
+    """Rename an entry of an open directory; False if it no longer exists."""
     for _ in range(2):
         try:
             os.rename(name, f"{name}{SUFFIX}{secrets.token_hex(4)}", src_dir_fd=directory, dst_dir_fd=directory)
@@ -25,6 +25,6 @@ def set_aside(directory: int, name: str) -> bool:
 
 
 def _open_up(directory: int) -> None:
-    """Make a directory writable again that a command has closed."""
-    path = f"/proc/self/fd/{directory}"  # the descriptor may be one that only stands for the directory
+    """Make a directory writable again after a command removed that permission."""
+    path = f"/proc/self/fd/{directory}"  # the descriptor may be an `O_PATH` one
     os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) | 0o700)

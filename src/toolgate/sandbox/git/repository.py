@@ -1,4 +1,4 @@
-"""The root's own repository: which paths below the root it makes the person's git run or read."""
+"""The root's own repository: the paths below the root that it makes the user's git run or read."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Pin:
 
     relative: str
     file: bool
-    """What to put there while it does not exist."""
+    """What to create there while it does not exist."""
     made: bool = True
-    """Whether something is put there while it does not exist."""
+    """Whether something is created there while it does not exist."""
 
 
 class Repository:
-    """Reads the root's repository as git would, again whenever one of its files has changed."""
+    """Reads the root's repository as git would, and again whenever one of its files has changed."""
 
     def __init__(self, root: RootDirectory, home: str) -> None:
         self._root = root
@@ -56,33 +56,33 @@ class Repository:
         self._pins: tuple[Pin, ...] = ()
 
     def signature(self) -> tuple[object, ...]:
-        """Changes whenever `pins` may have changed."""
+        """A value that changes whenever `pins` may have changed."""
         paths = dict.fromkeys((*self._first_files(), *self._files, self._path(f"{GIT}/index")))
         return tuple(_signature(path) for path in paths)
 
     def pins(self) -> tuple[Pin, ...]:
-        """What commands must not change, besides `.git` itself."""
+        """Return the paths that commands must not change, besides `.git` itself."""
         self._refresh()
         return self._pins
 
     def entries(self) -> list[ConfigEntry]:
-        """The settings of the repository and of the person, with everything that they include."""
+        """Return the settings of the repository and the user, with all included files."""
         self._refresh()
         return self._entries
 
     def runs_code(self) -> str:
-        """A key whose program, which may be the project's, git would run while it writes; empty if there is none."""
+        """Return a key that makes git run a program of the project while it writes; empty if there is none."""
         return next((entry.key for entry in self.entries() if runs_code_during_writes(entry)), "")
 
     def hooks(self, verbs: frozenset[str]) -> tuple[str, ...]:
-        """The hooks that these git commands would run."""
+        """Return the hooks that these git commands would run."""
         wanted = {name for verb in verbs for name in _HOOKS.get(verb, ())}
         own = [entry.value for entry in self.entries() if entry.key.lower() == "core.hookspath"]
         directory = os.path.join(self._root.path, os.path.expanduser(own[-1]) if own else f"{GIT}/hooks")
         return tuple(sorted(name for name in wanted if os.access(os.path.join(directory, name), os.X_OK)))
 
     def gitlinks(self) -> frozenset[str]:
-        """The directories that the index takes for repositories."""
+        """Return the directories that the index lists as repositories."""
         data = self._root.read(f"{GIT}/index", MOST_INDEX)
         try:
             return gitlinks(data or b"")
@@ -152,7 +152,7 @@ class Repository:
                 yield Pin(inside, file=True)
 
     def _separate(self) -> Iterator[Pin]:
-        """A git directory elsewhere in the root, which the file `.git` names."""
+        """Return the git directory elsewhere in the root that a `.git` file names."""
         text = self._root.read(GIT, 4096)
         if text and text.startswith(b"gitdir:"):
             inside = self._inside(_joined(self._root.path, os.fsdecode(text[7:].strip())))
@@ -167,7 +167,7 @@ class Repository:
             yield Pin(f"{link}/{GIT}", file=False)
 
     def _inside(self, path: str) -> str:
-        """The path relative to the root; empty for one outside, for the root itself and for what `.git` protects."""
+        """Return the path relative to the root; empty outside it, for the root itself and for what `.git` protects."""
         normal = os.path.normpath(path)
         if not normal.startswith(self._root.path + "/"):
             return ""
@@ -178,7 +178,7 @@ class Repository:
 
 
 def identity_in(home: str) -> dict[str, str]:
-    """`user.name` and `user.email` of a home that commands can write, and nothing else of its settings."""
+    """Return `user.name` and `user.email` from a home that commands can write, and no other settings."""
     try:
         fd = os.open(f"{home}/.gitconfig", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:

@@ -1,4 +1,4 @@
-"""What git commands left in the root's repository that only something else than git would put there."""
+"""Finds files that appeared in the root's repository during git commands but were not made by git."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _KNOWN = re.compile(
     r"|rebase-merge|rebase-apply|sequencer|reftable|info|hooks|branches)(?:\.lock)?"
     rf"|.*{re.escape(SUFFIX)}[0-9a-f]+"
 )
-"""What git itself makes in its directory while it records work."""
+"""Names that git itself creates in its directory while it records work."""
 _TODO = {"rebase-merge", "rebase-apply", "sequencer"}
 
 
 class UnexpectedFiles:
-    """The names in the repository before git commands, to be compared with those after."""
+    """The names in the repository before git commands, for comparison with those afterwards."""
 
     def __init__(self, root: RootDirectory, parts: frozenset[str]) -> None:
         self._root = root
@@ -29,7 +29,7 @@ class UnexpectedFiles:
         self._before = frozenset(self._names())
 
     def set_aside(self) -> list[str]:
-        """Move away what is new and none of git's; the paths that were moved."""
+        """Move new names aside that are not git's own; return the paths that were moved."""
         moved = []
         for name in sorted(set(self._names()) - self._before):
             if _KNOWN.fullmatch(name) and (name not in _TODO or name in self._expected):

@@ -1,4 +1,4 @@
-"""Watches what commands do to repositories: before an answer is given, what they planted has been set aside."""
+"""Watches what commands do to repositories. Planted files are set aside before the answer is given."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PATIENCE = 30.0
 
 
 class RepositoryWatch:
-    """One for each session. Commands with `write` access begin and end in it; those with `full` were approved."""
+    """One per session. It tracks commands with `write` access; commands with `full` access were approved."""
 
     def __init__(self, root: RootDirectory, repository: Repository) -> None:
         self._root = root
@@ -35,12 +35,12 @@ class RepositoryWatch:
         self._planted = PlantedFiles(root, self._intervals)
         self._written: dict[Hashable, tuple[UnexpectedFiles, frozenset[str]]] = {}
         self._shared: dict[Hashable, int] = {}
-        """Locks which tell other sessions on the same root that a command can write here."""
+        """Locks that tell other sessions on the same root that a command can write here."""
         self._later: list[str] = []
-        """Notes about commands that nobody was waiting for."""
+        """Notes about commands whose end nobody was waiting for."""
 
     def began(self, key: Hashable, git: GitList | None, *, reads: bool = False) -> None:
-        """A command with `write` access starts; `reads` if it surely changes nothing."""
+        """Record that a command with `write` access starts. `reads`: it certainly changes nothing."""
         if reads:
             return
         if git is not None:
@@ -50,7 +50,7 @@ class RepositoryWatch:
         self._intervals.begin(key)
 
     async def ended(self, key: Hashable, git: GitList | None, *, heard: bool = True) -> list[str]:
-        """What has to be said about a command that ended; kept for the next answer if nobody has `heard` it."""
+        """Return notes about a command that ended. If nobody `heard` it, they are kept for the next answer."""
         if not self._intervals.runs(key) and not self._intervals.is_open:
             notes = []
         else:
@@ -62,7 +62,7 @@ class RepositoryWatch:
         return notes
 
     def close(self) -> None:
-        """Let go of every lock."""
+        """Release every lock."""
         for fd in self._shared.values():
             os.close(fd)
         self._shared.clear()
@@ -106,7 +106,7 @@ class RepositoryWatch:
         return moved
 
     def _is_alone(self) -> bool:
-        """Whether no other command with `write` access runs on this root, in this process or another."""
+        """Whether no other command with `write` access runs on this root, in any process."""
         fd = self._lock(fcntl.LOCK_EX)
         if fd is None:
             return False
@@ -128,7 +128,7 @@ class RepositoryWatch:
         return fd
 
     def _forget(self, links: list[str]) -> None:
-        """Take gitlinks out of the index; git reads neither the work tree nor what is below them for that."""
+        """Remove gitlinks from the index. For that, git reads neither the work tree nor anything below them."""
         off = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
         done = run_briefly(
             [_GIT_PROGRAM, *off, "update-index", "-z", "--force-remove", "--stdin"],

@@ -1,4 +1,4 @@
-"""The times in which commands could write: what changed outside them was changed by somebody else."""
+"""The intervals in which commands could write. Changes outside them were made by somebody else."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import time
 from bisect import bisect_right
 
 _COARSE = 5  # CLOCK_REALTIME_COARSE, which the time module does not name
-"""The clock that the kernel takes time stamps from; nothing that is written later bears an earlier one."""
+"""The clock of the kernel's time stamps: no later write gets an earlier time stamp."""
 _MOST = 4096
 
 
 class WriteIntervals:
-    """Closed intervals of past commands, and the beginnings of those that still run."""
+    """Closed intervals of past commands, and the start times of running ones."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -19,11 +19,11 @@ class WriteIntervals:
         self._running: dict[object, int] = {}
 
     def begin(self, key: object) -> None:
-        """A command starts."""
+        """Record that a command starts."""
         self._running[key] = time.clock_gettime_ns(_COARSE)
 
     def end(self, key: object) -> None:
-        """A command and everything that it started have ended."""
+        """Record that a command and all its processes have ended."""
         start = self._running.pop(key, None)
         if start is None:
             return
@@ -32,17 +32,17 @@ class WriteIntervals:
             self._ends.pop()
         self._starts.append(start)
         self._ends.append(time.time_ns())
-        if len(self._starts) > _MOST:  # the oldest become one, with the pauses between them
+        if len(self._starts) > _MOST:  # the oldest two become one, including the pause between them
             self._starts[1:3] = []
             self._ends[0:2] = []
 
     def runs(self, key: object) -> bool:
-        """Whether this command has begun and not ended."""
+        """Whether this command has started and not ended."""
         return key in self._running
 
     @property
     def is_open(self) -> bool:
-        """Whether a command still runs."""
+        """Whether a command is running."""
         return bool(self._running)
 
     def holds(self, moment: int) -> bool:

@@ -14,6 +14,6 @@ _FROM_US = re.compile(rf"^from {re.escape(__name__)}\.\w+ import (?:\([^)]*\)|[^
 
 @cache
 def source() -> bytes:
-    """The helper as one script."""
+    """Return the supervisor as one script."""
     texts = ((get_data(__name__, f"{name}.py") or b"").decode() for name in _MODULES)
     return ("\n".join(_FROM_US.sub("", text) for text in texts) + "\nmain()\n").encode()

@@ -1,4 +1,4 @@
-"""Numbers of the system calls that commands do not get."""
+"""Numbers of the system calls that commands may not use."""
 
 CALLS = {
     "acct": (163, 89),
@@ -97,7 +97,7 @@ PRIVILEGED = (
     " fsconfig fsmount fsopen fspick mount mount_setattr move_mount open_tree open_tree_attr pivot_root umount2"
     " add_key keyctl request_key"
 ).split()
-"""What only an administrator needs, mounts, and the kernel's keyrings: the host's session keyring is inherited."""
+"""Calls for administrators, mounts and keyrings. A command would inherit the host's session keyring."""
 ATTRIBUTES = (
     "chmod chown fchmod fchmodat fchmodat2 fchown fchownat file_setattr fremovexattr fsetxattr futimesat lchown"
     " lremovexattr lsetxattr removexattr removexattrat setxattr setxattrat utime utimensat utimes"
@@ -106,9 +106,9 @@ ATTRIBUTES = (
 SHARED = "mq_open mq_unlink msgctl msgget msgrcv msgsnd semctl semget semop semtimedop shmat shmctl shmget".split()
 """Memory, queues and semaphores that all processes of a user share where there is no namespace of their own."""
 MISSING = ("clone3", "io_uring_enter", "io_uring_register", "io_uring_setup")
-"""Calls that a filter cannot look into; programs that are told that there is no such call use the older ones."""
+"""Calls that a filter cannot inspect. Programs fall back to older ones if they do not exist."""
 
 
 def call_number(name: str, machine: str) -> int | None:
-    """The number of a call on this machine; None if it has no such call."""
+    """Return the number of a call on this machine; None if it does not exist."""
     return CALLS[name][0 if machine == "x86_64" else 1]

@@ -1,4 +1,4 @@
-"""System calls that Python does not have."""
+"""System calls that Python does not offer."""
 
 import ctypes
 import os
@@ -11,7 +11,7 @@ SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER = 1, 4, 38, 36
 PR_CAPBSET_DROP, PR_SET_SECCOMP, PR_SET_SECUREBITS = 24, 22, 28
 KEEP_NOTHING = 0xEF
-"""Root has no rights by its name alone, keeps none when the user changes, and can raise none; all of it locked."""
+"""Securebits: root has no rights by its name, keeps none when the user changes, and can raise none; all locked."""
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER = 0x20000, 0x4000000, 0x8000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
@@ -24,7 +24,7 @@ ATTR_RDONLY, ATTR_NOSUID, ATTR_NODEV = 1, 2, 4
 
 
 def check(result: int, what: str) -> int:
-    """The result of a call, or the error that it stands for."""
+    """Return the result of a call, or raise its error."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -32,7 +32,7 @@ def check(result: int, what: str) -> int:
 
 
 def syscall(what: str, number: int, *arguments: object) -> int:
-    """A raw system call."""
+    """Make a raw system call."""
     return check(LIBC.syscall(ctypes.c_long(number), *arguments), what)
 
 
@@ -57,20 +57,20 @@ def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> No
 
 
 def restrict_mount(target: str, attributes: int, *, recursive: bool) -> None:
-    """Set mount attributes such as read-only, on everything below as well if asked."""
+    """Set mount attributes such as read-only, also on everything below if asked."""
     text = ctypes.create_string_buffer(attributes.to_bytes(8, "little") + bytes(24), 32)
     flags = AT_RECURSIVE if recursive else 0
     syscall("mount_setattr", SYS_MOUNT_SETATTR, -100, target.encode(), flags, text, ctypes.c_size_t(32))
 
 
 def open_without_links(directory: int, path: str, flags: int) -> int:
-    """`openat2` that follows no link at all."""
+    """`openat2` that follows no links."""
     how = b"".join(part.to_bytes(8, "little") for part in (flags | os.O_CLOEXEC, 0, RESOLVE_NO_SYMLINKS))
     return syscall(f"open {path}", SYS_OPENAT2, ctypes.c_int(directory), os.fsencode(path), how, ctypes.c_size_t(24))
 
 
 def mount_descriptor(source: int, target: int, attributes: int) -> None:
-    """Mount what one descriptor stands for, with everything below it, on what another one stands for."""
+    """Mount the source descriptor, with everything below it, on the target descriptor."""
     flags = ctypes.c_uint(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE)
     tree = syscall("open_tree", SYS_OPEN_TREE, ctypes.c_int(source), b"", flags)
     try:
@@ -84,7 +84,7 @@ def mount_descriptor(source: int, target: int, attributes: int) -> None:
 
 
 def drop_privileges() -> None:
-    """Give up every capability for good: a program that root starts gets none back either."""
+    """Drop every capability for good. Programs that root starts get none back either."""
     try:
         prctl(PR_SET_SECUREBITS, KEEP_NOTHING)
     except PermissionError:  # without the right to set them there is nothing to lock

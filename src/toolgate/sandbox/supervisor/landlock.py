@@ -1,4 +1,4 @@
-"""Landlock: rights to files, given beneath directories and never taken away again."""
+"""Landlock: file rights, granted beneath directories and never revoked."""
 
 import ctypes
 import os
@@ -12,14 +12,14 @@ TRUNCATE, IOCTL_DEV = 1 << 14, 1 << 15
 ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 READING = EXECUTE | READ_FILE | READ_DIR
 RIGHTS_BY_ABI = {1: 13, 2: 14, 3: 15, 4: 15}
-"""How many of the rights, counted from the first bit, each version of Landlock knows; 16 from the fifth on."""
+"""How many rights, counted from the first bit, each version of Landlock knows; 16 from version 5 on."""
 BIND_TCP, CONNECT_TCP = 1, 2
 SCOPE_ABSTRACT_SOCKETS, SCOPE_SIGNALS = 1, 2
 O_PATH = 0x200000
 
 
 def landlock_abi() -> int:
-    """The version of Landlock that the kernel has; 0 without."""
+    """Return the kernel's version of Landlock; 0 if it has none."""
     try:
         return syscall("landlock", CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
     except OSError:
@@ -44,7 +44,7 @@ def restrict_files(grants: list[list[str]], *, network: bool, sockets: bool) -> 
 
 
 def grant(ruleset: int, path: str, rights: int) -> None:
-    """Add one rule; a path that is gone needs none."""
+    """Add one rule. A path that no longer exists needs none."""
     try:
         fd = os.open(path, O_PATH | os.O_CLOEXEC)
     except OSError:

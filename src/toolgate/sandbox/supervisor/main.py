@@ -1,4 +1,4 @@
-"""The helper's program: read the order, confine, run, hand over the status."""
+"""The supervisor's program: read the order, confine, run the command, pass on its status."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from toolgate.sandbox.supervisor.supervise import (
 )
 
 TERM = {signal.SIGTERM}
-"""Held back while there is a child that nobody could end yet."""
+"""Signals that are blocked while there is a child that cannot be ended yet."""
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def read_all(fd: int) -> bytes:
-    """Everything from a descriptor's start."""
+    """Read everything from the start of a descriptor."""
     text, position = b"", 0
     while chunk := os.pread(fd, 1 << 16, position):
         text += chunk
@@ -57,7 +57,7 @@ def read_all(fd: int) -> bytes:
 
 
 def probe() -> None:
-    """Say what works here."""
+    """Print what works here."""
     namespaces = True
     try:
         enter_namespaces(network=False)
@@ -68,7 +68,7 @@ def probe() -> None:
 
 
 def in_namespaces(order: dict[str, Any], info_fd: int, parent: int, program: list[str]) -> int:
-    """With namespaces: the first process of the new one supervises, and takes everybody with it."""
+    """With namespaces: the first process of the new namespace supervises, and all others end with it."""
     die_with_parent(parent, signal.SIGKILL)
     enter_namespaces(network=order["network"])
     signal.pthread_sigmask(signal.SIG_BLOCK, TERM)
@@ -101,7 +101,7 @@ def in_namespaces(order: dict[str, Any], info_fd: int, parent: int, program: lis
 
 
 def limit(name: str, value: str) -> None:
-    """Set a limit of the namespace; older kernels do not have it, and the report does not claim it."""
+    """Set a limit of the namespace. Older kernels do not have it, and the report does not claim it."""
     try:
         write_file(f"/proc/sys/{name}", value)
     except OSError:
@@ -109,7 +109,7 @@ def limit(name: str, value: str) -> None:
 
 
 def beneath_us(order: dict[str, Any], info_fd: int, parent: int, program: list[str]) -> int:
-    """Without namespaces: this process adopts whatever the command leaves behind, and ends it."""
+    """Without namespaces: this process adopts what the command leaves behind, and ends it."""
     os.close(info_fd)
     adopt()
     signal.pthread_sigmask(signal.SIG_BLOCK, TERM)
@@ -132,7 +132,7 @@ def run(order: dict[str, Any], program: list[str]) -> NoReturn:
         os.chdir(order["directory"])
         if order["grants"]:
             network = order["network"]
-            sockets = network or order["mode"] == "namespaces"  # a namespace of its own has itself to talk to
+            sockets = network or order["mode"] == "namespaces"  # loopback in its own network namespace
             restrict_files(order["grants"], network=network, sockets=sockets)
         if "filter" in order:
             install_filter(command_filter(os.uname().machine, **order["filter"]))
@@ -145,7 +145,7 @@ def run(order: dict[str, Any], program: list[str]) -> NoReturn:
 
 
 def is_closed(fd: int) -> bool:
-    """Whether nobody holds the other end of a pipe any more."""
+    """Whether nobody holds the other end of a pipe."""
     os.set_blocking(fd, False)
     try:
         return not os.read(fd, 1)
@@ -156,6 +156,6 @@ def is_closed(fd: int) -> bool:
 
 
 def let_go(but: int = -1) -> None:
-    """Hold no descriptor that belongs to the command."""
+    """Close all descriptors that belong to the command."""
     os.closerange(0, max(but, 0))
     os.closerange(but + 1, 1 << 20)

@@ -1,4 +1,4 @@
-"""The command's own view of the file system, and namespaces to put it in."""
+"""The command's view of the file system, and the namespaces that hold it."""
 
 import ctypes
 import os
@@ -41,7 +41,7 @@ O_LOOK = 0x200000 | os.O_NOFOLLOW  # O_PATH
 
 
 def enter_namespaces(*, network: bool) -> None:
-    """Leave the host's namespaces; the next child is the first process of the new one."""
+    """Leave the host's namespaces. The next child is the first process of the new ones."""
     uid, gid = os.getuid(), os.getgid()
     flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS
     unshare(flags if network else flags | CLONE_NEWNET)
@@ -53,14 +53,14 @@ def enter_namespaces(*, network: bool) -> None:
 
 
 def raise_loopback() -> None:
-    """A network of its own still has itself to talk to."""
+    """Set up loopback in the new network namespace."""
     fd = check(LIBC.socket(2, 2 | os.O_CLOEXEC, 0), "socket")
     check(LIBC.ioctl(fd, ctypes.c_ulong(0x8914), struct.pack("16sH14x", b"lo", 0x41)), "loopback")
     os.close(fd)
 
 
 def build_view(mounts: list[tuple[str, str, str, int]], base: str) -> None:
-    """Make the view on an empty directory of the host's and move into it."""
+    """Build the view in an empty directory of the host and move into it."""
     mount("none", "/", "", MS_REC | MS_PRIVATE)
     mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=0755")
     for kind, target, source, source_fd in mounts:
@@ -77,7 +77,7 @@ def build_view(mounts: list[tuple[str, str, str, int]], base: str) -> None:
 
 
 def seal_view(mounts: list[tuple[str, str, str, int]]) -> None:
-    """Make the view's own directories read-only, when everything is in place."""
+    """Make the view's own directories read-only, after everything else."""
     for kind, target, _, _ in mounts:
         if kind == "seal":
             restrict_mount(target, ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV, recursive=False)
@@ -106,10 +106,10 @@ def place(kind: str, target: str, source: str) -> None:
 
 
 def place_descriptor(kind: str, target: str, source_fd: int) -> None:
-    """Mount what the host has opened; neither the source nor the target is reached through a link.
+    """Mount what the host has opened. Neither source nor target is reached through a link.
 
-    A descriptor from outside belongs to the host's mounts. So the same path is opened again in here, and must lead to
-    the same thing.
+    A descriptor from outside belongs to the host's mounts. Therefore the same path is opened again in here, and must
+    lead to the same file.
     """
     wanted = os.fstat(source_fd)
     again = open_without_links(AT_FDCWD, os.readlink(f"/proc/self/fd/{source_fd}"), O_LOOK)
@@ -130,7 +130,7 @@ def place_descriptor(kind: str, target: str, source_fd: int) -> None:
 
 
 def make_devices(target: str) -> None:
-    """The devices that every program expects, and no other."""
+    """Create the devices that every program expects, and no others."""
     mount("tmpfs", target, "tmpfs", MS_NOSUID, "size=16m,mode=0755")
     for name in DEVICES:
         make_point(f"{target}/{name}", is_directory=False)
@@ -149,7 +149,7 @@ def make_directories(path: str) -> None:
 
 
 def make_point(path: str, *, is_directory: bool) -> None:
-    """Something to mount on."""
+    """Create a mount point."""
     if is_directory:
         make_directories(path)
     elif not os.path.exists(path):

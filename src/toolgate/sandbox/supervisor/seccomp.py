@@ -1,4 +1,4 @@
-"""The system call filter: what no namespace, mount or Landlock rule takes away."""
+"""The system call filter: forbids what namespaces, mounts and Landlock do not."""
 
 import ctypes
 import os
@@ -22,12 +22,12 @@ NEW_NAMESPACES = 0x7E020000
 NEW_TIME_NAMESPACE = 0x80
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
 CONNECTED_TYPES = (1, 5)
-"""Stream and sequenced packets: kinds of unix sockets that can only send where they were connected to."""
+"""Stream and sequenced packets: unix sockets that can only send to where they are connected."""
 NETLINK_PROTOCOLS = (0, 4)
-"""Addresses and routes, and the list of sockets: both of the network that the command is in."""
+"""Netlink families for addresses, routes and sockets of the command's own network."""
 CHARACTER_DEVICE, BLOCK_DEVICE, KIND_OF_FILE = 0x2000, 0x6000, 0xF000
 CHANGING_IOCTLS = (0x40086602, 0x401C5820, 0x40087602, 0x40806685, 0x800C6613)
-"""Flags, project, version, verity and encryption of a file: they need no descriptor that was opened for writing."""
+"""Flags, project, version, verity and encryption of a file. Setting them needs no writable descriptor."""
 
 Line = tuple[int, int, int, int]
 
@@ -43,12 +43,12 @@ def fail(number: int) -> Line:
 
 
 def argument(position: int) -> Line:
-    """Look at the lower half of an argument."""
+    """Load the lower half of an argument."""
     return (LOAD, 0, 0, 16 + 8 * position)
 
 
 def rule(machine: str, name: str, body: list[Line]) -> list[Line]:
-    """`body` decides about a call; where it does not, the next rules do."""
+    """Apply `body` to one call. If it does not decide, the next rules do."""
     number = call_number(name, machine)
     if number is None:
         return []
@@ -62,12 +62,12 @@ def forbidden(machine: str, names: tuple[str, ...] | list[str], error: int) -> l
 
 
 def one_of(values: tuple[int, ...], error: int) -> list[Line]:
-    """Fail unless the value that was loaded is one of these."""
+    """Fail unless the loaded value is one of these."""
     return [*((EQUAL, len(values) - position, 0, value) for position, value in enumerate(values)), fail(error)]
 
 
 def none_of(values: tuple[int, ...], error: int) -> list[Line]:
-    """Fail if the value that was loaded is one of these."""
+    """Fail if the loaded value is one of these."""
     return [line for value in values for line in ((EQUAL, 0, 1, value), fail(error))]
 
 
@@ -77,7 +77,7 @@ def unix_types() -> list[Line]:
 
 
 def socket_rules(machine: str, sockets: str) -> list[Line]:
-    """What sockets may be made: `none`, `own` (no unix sockets but pairs), `gated` (unix sockets, too) or `all`."""
+    """Which sockets may be created: `none`, `own` (unix sockets only as pairs), `gated` (unix sockets too) or `all`."""
     if sockets == "all":
         return []
     pairs = [argument(0), *one_of((AF_UNIX,), EAFNOSUPPORT), *unix_types()]
@@ -98,7 +98,7 @@ def socket_rules(machine: str, sockets: str) -> list[Line]:
 
 
 def alone_rules(machine: str, *, attributes: bool) -> list[Line]:
-    """What else is taken away where Landlock is alone: it covers no attributes, and there is no IPC namespace."""
+    """Further rules for Landlock alone: it does not cover attributes, and there is no IPC namespace."""
     lines = forbidden(machine, SHARED, EPERM)
     lines += rule(machine, "prlimit64", [argument(0), *one_of((0,), EPERM)])
     if not attributes:
@@ -108,7 +108,7 @@ def alone_rules(machine: str, *, attributes: bool) -> list[Line]:
 
 
 def command_filter(machine: str, *, sockets: str, alone: bool = False, attributes: bool = True) -> bytes:
-    """The program for a command: what it may not call, whatever its user may."""
+    """Return the filter for a command: calls that it may not make, whoever its user is."""
     devices = [(AND, 0, 0, KIND_OF_FILE), *none_of((CHARACTER_DEVICE, BLOCK_DEVICE), EPERM)]
     lines = [
         *forbidden(machine, MISSING, ENOSYS),
@@ -124,19 +124,19 @@ def command_filter(machine: str, *, sockets: str, alone: bool = False, attribute
 
 
 def gate_filter(machine: str) -> bytes:
-    """The program that asks the runtime about every connection."""
+    """Return the filter that asks the runtime about every connection."""
     return assembled(machine, rule(machine, "connect", [(RETURN, 0, 0, NOTIFY)]))
 
 
 def assembled(machine: str, lines: list[Line]) -> bytes:
-    """The rules behind a look at the table of calls: those of 32-bit programs have other numbers."""
+    """Prefix rules with a check of the system call table: 32-bit programs use other numbers."""
     head = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, ARCHITECTURES[machine]), (RETURN, 0, 0, KILL), (LOAD, 0, 0, 0)]
     head += [(AT_LEAST, 0, 1, X32), fail(ENOSYS)]
     return b"".join(struct.pack("HBBI", *line) for line in (*head, *lines, (RETURN, 0, 0, ALLOW)))
 
 
 def install_filter(program: bytes) -> None:
-    """Filter the calls of this process and of all that come after it."""
+    """Filter the calls of this process and its future children."""
     text = ctypes.create_string_buffer(program, len(program))
     head = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(text)))
     prctl(PR_SET_NO_NEW_PRIVS, 1)

@@ -1,4 +1,4 @@
-"""Being the parent: hand over the exit status, end what is left, die with the host."""
+"""The supervisor as a parent: passes on the exit status, ends what is left, ends with the host."""
 
 import os
 import signal
@@ -11,19 +11,19 @@ FAILED = 125
 
 
 def die_with_parent(parent: int, number: int) -> None:
-    """Get a signal when the parent ends, also when it already has."""
+    """Get a signal when the parent ends, also if it already has."""
     prctl(PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
         sys.exit(FAILED)
 
 
 def status_to_code(status: int) -> int:
-    """A wait status in the shell's convention."""
+    """Convert a wait status to the shell's convention."""
     return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
 
 
 def first_of_namespace(command: int) -> int:
-    """Reap as the first process of a namespace until the command ends; everybody else ends with us."""
+    """Reap as the first process of a namespace until the command ends. All other processes end with this one."""
     while True:
         pid, status = os.wait()
         if pid == command:
@@ -31,7 +31,7 @@ def first_of_namespace(command: int) -> int:
 
 
 def adopt() -> None:
-    """Become the parent of orphans below us, so that none gets away."""
+    """Adopt orphaned descendants, so that none escapes."""
     prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -46,14 +46,14 @@ def wait_for(command: int) -> int:
 
 
 def end_and_leave() -> None:
-    """The host wants everything gone, or is gone itself."""
+    """Handle the host's request to end everything, or its death."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     end_all()
     os._exit(128 + signal.SIGTERM)
 
 
 def end_all() -> None:
-    """Kill all descendants, again and again until there is none: a child of a killed one becomes ours."""
+    """Kill all descendants until there is none. Children of a killed process are adopted."""
     while True:
         for pid in below(os.getpid()):
             try:
@@ -69,7 +69,7 @@ def end_all() -> None:
 
 
 def below(pid: int) -> list[int]:
-    """All descendants."""
+    """Return all descendants."""
     parents: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
