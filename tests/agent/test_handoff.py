@@ -123,7 +123,7 @@ async def test_a_state_that_cannot_be_read_keeps_nobody_from_going_on(root: Path
 async def test_a_state_without_the_newer_keys_is_read(root: Path) -> None:
     first, second = process(root), process(root)
     await run(first, "Bash", command="cd sub")
-    carried = first.shell.carried()
+    carried = first.shell.export_state()
     assert carried is not None
     unpack(second, carried)
     assert second.shell.cwd == "sub"

@@ -83,7 +83,7 @@ def test_it_says_where_each_program_comes_from(toolgate: Toolgate) -> None:
     assert "(/" in checks["bubblewrap"]["finding"]
     assert "(/" in checks["ripgrep"]["finding"]
     assert "(/" in checks["bash"]["finding"]
-    assert "sandbox helper: /" in checks["python"]["finding"]
+    assert "sandbox supervisor: /" in checks["python"]["finding"]
 
 
 @pytest.mark.parametrize("name", ["SESSION_DEFAULT_MODE", "TOOL_OUTPUT_MAX_LINES"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolgate.sandbox.view import Check
-from toolgate.sandbox.view_check import why_not
+from toolgate.sandbox.view_check import view_difference
 
 
 @pytest.fixture
@@ -33,17 +33,17 @@ def _check(path: Path, *, inode: int | None = None, read_only: bool = False) -> 
 
 
 def test_the_planned_view_is_confirmed(supervisor: int, tmp_path: Path) -> None:
-    assert why_not(supervisor, [_check(tmp_path)]) == ""
+    assert view_difference(supervisor, [_check(tmp_path)]) == ""
 
 
 def test_another_file_in_a_place_is_named(supervisor: int, tmp_path: Path) -> None:
-    found = why_not(supervisor, [_check(tmp_path, inode=1)])
+    found = view_difference(supervisor, [_check(tmp_path, inode=1)])
 
     assert found == f"'{tmp_path}' was replaced while the sandbox was being set up"
 
 
 def test_a_place_that_should_be_read_only_and_is_not_is_named(supervisor: int, tmp_path: Path) -> None:
-    assert str(tmp_path) in why_not(supervisor, [_check(tmp_path, read_only=True)])
+    assert str(tmp_path) in view_difference(supervisor, [_check(tmp_path, read_only=True)])
 
 
 def test_a_link_in_a_place_is_never_followed(supervisor: int, tmp_path: Path) -> None:
@@ -52,11 +52,11 @@ def test_a_link_in_a_place_is_never_followed(supervisor: int, tmp_path: Path) ->
     link = tmp_path / "link"
     link.symlink_to(real)
 
-    assert str(link) in why_not(supervisor, [_check(link)])
+    assert str(link) in view_difference(supervisor, [_check(link)])
 
 
 def test_a_view_that_ended_is_said() -> None:
     with subprocess.Popen(["/bin/true"]) as process:
         process.wait()
 
-        assert why_not(process.pid, []) == "it ended while it was looked at"
+        assert view_difference(process.pid, []) == "it ended while it was looked at"

@@ -133,12 +133,12 @@ def test_a_home_that_is_carried_to_another_process_is_not_the_old_private_one(tm
     async def run() -> tuple[str, str]:
         async with ShellSession(Workspace(tmp_path), layer=make_layer("landlock"), environment={"HOME": "/x"}) as one:
             await one.execute("export A=1; echo x > ~/.x", access="read")
-            text = one.carried()
+            text = one.export_state()
             assert text is not None
             async with ShellSession(
                 Workspace(tmp_path), layer=make_layer("landlock"), environment={"HOME": "/x"}
             ) as two:
-                two.carry_on(text)
+                two.import_state(text)
                 full = await two.execute("echo $A; echo x > ~/.y && ls -A ~", access="full")
                 read = await two.execute("echo $A; ls -A ~", access="read")
         return full.stdout, read.stdout

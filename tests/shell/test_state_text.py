@@ -16,11 +16,11 @@ async def _moved(tmp_path: Path, *commands: tuple[str, Access], then: str, acces
     first = ShellSession(Workspace(places[0]))
     for command, level in commands:
         await first.execute(command, access=level)
-    carried = first.carried()
+    carried = first.export_state()
     await first.close()
     assert carried is not None
     second = ShellSession(Workspace(places[1]))
-    second.carry_on(carried)
+    second.import_state(carried)
     result = await second.execute(then, access=access)
     await second.close()
     return result.stdout
@@ -47,7 +47,7 @@ async def test_code_does_not_climb_to_a_higher_access_on_the_way(tmp_path: Path)
 
 async def test_nothing_is_carried_where_nothing_has_changed(tmp_path: Path) -> None:
     session = ShellSession(Workspace(tmp_path))
-    unused = session.carried()
+    unused = session.export_state()
     await session.close()
 
     assert unused is None
@@ -56,13 +56,13 @@ async def test_nothing_is_carried_where_nothing_has_changed(tmp_path: Path) -> N
 async def test_a_state_that_is_too_large_is_not_carried_and_the_next_answer_says_so(tmp_path: Path) -> None:
     session = ShellSession(Workspace(tmp_path))
     await session.execute("big=$(head -c 2000000 /dev/zero | tr '\\0' x); small=1")
-    carried = session.carried()
+    carried = session.export_state()
     await session.close()
     assert carried is not None
     assert len(carried) <= 1024 * 1024
 
     other = ShellSession(Workspace(tmp_path))
-    other.carry_on(carried)
+    other.import_state(carried)
     first, second = [await other.execute('echo "[$small]"') for _ in range(2)]
     await other.close()
     assert (first.stdout, second.stdout, second.stderr) == ("[]\n", "[]\n", "")

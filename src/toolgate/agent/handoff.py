@@ -49,15 +49,15 @@ class Luggage:
     def _changes(self) -> tuple[object, int, int]:
         """What is another one when there is something new; the shell's first."""
         shell: ShellSession | None = self._context.shared.get("shell")
-        left, jobs = ((), 0) if shell is None else (shell.left, shell.jobs.number)
+        left, jobs = ((), 0) if shell is None else (shell.states, shell.jobs.number)
         return left, jobs, SeenFiles.of(self._context.shared).changes
 
 
 def pack(context: ToolContext) -> str:
     """What the session would miss in another process, as text; empty if that is nothing."""
     shell: ShellSession | None = context.shared.get("shell")
-    state = None if shell is None else shell.carried()
-    more = {"known": SeenFiles.of(context.shared).carried(), "jobs": 0 if shell is None else shell.jobs.number}
+    state = None if shell is None else shell.export_state()
+    more = {"known": SeenFiles.of(context.shared).export_state(), "jobs": 0 if shell is None else shell.jobs.number}
     if state is None and not any(more.values()):
         return ""
     text = json.dumps(more, separators=(",", ":"))
@@ -70,11 +70,11 @@ def unpack(context: ToolContext, text: str) -> None:
         return
     try:
         found = json.loads(text)
-        SeenFiles.of(context.shared).carry_on(found.pop("known", {}))
+        SeenFiles.of(context.shared).import_state(found.pop("known", {}))
         number = found.pop("jobs", 0)
         if found or number:
             context.shell.jobs.number = number
-            context.shell.carry_on(text)
+            context.shell.import_state(text)
     except Exception as error:  # noqa: BLE001 - the state of a later version, or a damaged one
         logger("agent").warning("session_state_not_read", session_id=context.session_id, error=type(error).__name__)
         with suppress(ToolError):  # the project is gone, and every command says so

@@ -53,7 +53,7 @@ def _python() -> Check:
     return Check(
         name="python",
         state="ok",
-        finding=f"{platform.python_version()} ({sys.executable}; sandbox helper: {probe.interpreter()})",
+        finding=f"{platform.python_version()} ({sys.executable}; sandbox supervisor: {probe.interpreter()})",
     )
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 from toolgate.process.executables import find_interpreter
 from toolgate.process.start import run_briefly
 from toolgate.protocol.plan import Access
-from toolgate.sandbox import supervisor as helper
+from toolgate.sandbox import supervisor
 from toolgate.sandbox.layer import Wrapper, gaps, guarantees, memory_file, sockets_for
 from toolgate.sandbox.socket_gate import socket_gate
 from toolgate.sandbox.supervisor.seccomp import can_filter
@@ -123,7 +123,7 @@ class NativeLayer:
 
 
 def _call(order: Mapping[str, object], info_fd: int) -> Wrapper:
-    script = memory_file("helper", helper.source())
+    script = memory_file("supervisor", supervisor.source())
     try:
         text = memory_file("order", json.dumps(order).encode())
     except OSError:

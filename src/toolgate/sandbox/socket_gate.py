@@ -60,13 +60,13 @@ class SocketGate:
         """Whether the kernel supports it."""
         return self._listener >= 0
 
-    def allow(self, directory: str) -> Identity:
+    def allow_directory(self, directory: str) -> Identity:
         """Allow connections to sockets in a private directory, until `disallow_directory`."""
         identity = _identity(os.stat(directory))
         self._private.add(identity)
         return identity
 
-    def forget(self, identity: Identity) -> None:
+    def disallow_directory(self, identity: Identity) -> None:
         """No longer allow connections to sockets in this directory."""
         self._private.discard(identity)
 

@@ -10,7 +10,7 @@ from toolgate.sandbox.view import Check
 from toolgate.workspace.confine import choose_opener
 
 
-def why_not(supervisor: int, checks: Iterable[Check]) -> str:
+def view_difference(supervisor: int, checks: Iterable[Check]) -> str:
     """Return how the view of the shell below this process differs from the plan; empty if it does not."""
     shells = tree.children(supervisor)
     if not shells:

@@ -10,8 +10,7 @@ from typing import Any
 from toolgate.errors import ToolError
 from toolgate.process.streaming import Bounds, StreamEnd
 from toolgate.protocol.codes import ErrorCode
-from toolgate.search import python_workers as workers
-from toolgate.search import ripgrep
+from toolgate.search import python_workers, ripgrep
 from toolgate.search.filters import Filter
 from toolgate.search.listing import shown_name
 from toolgate.search.matches import Matches
@@ -191,7 +190,7 @@ class _Search:
                 f"'pattern' uses {feature}, which needs ripgrep, and ripgrep is not available.",
                 "Write the pattern without it, or ask the user to install ripgrep.",
             ) from None
-        return workers.search(translation, self._wanted.expressions, self._query, self._found, self._bounds)
+        return python_workers.search(translation, self._wanted.expressions, self._query, self._found, self._bounds)
 
     def _fill(self, outcome: GrepOutcome, ending: StreamEnd) -> None:
         start, found = self._start, self._found

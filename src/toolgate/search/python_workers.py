@@ -15,7 +15,7 @@ from toolgate.process.fork import Fork
 from toolgate.process.read_only import ReadOnlyCommand, memory_file, start
 from toolgate.process.streaming import Bounds, OutputProcess, StreamEnd, end, follow
 from toolgate.protocol.codes import ErrorCode
-from toolgate.search import python_scan as scan
+from toolgate.search import python_scan
 from toolgate.search.matches import Matches, MatchStream
 from toolgate.search.regex_dialect import Translation
 from toolgate.search.ripgrep import Query
@@ -73,7 +73,7 @@ def _start(plan: dict[str, object], query: Query) -> OutputProcess:
     try:
         return _start_bare(plan, query)
     except (PermissionError, FileNotFoundError):
-        return Fork(query.directory, lambda out: scan.search(plan, out))
+        return Fork(query.directory, lambda out: python_scan.search(plan, out))
 
 
 def _start_bare(plan: dict[str, object], query: Query) -> OutputProcess:

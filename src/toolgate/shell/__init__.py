@@ -21,7 +21,7 @@ _WHERE = {
     "BashWrapperHandler": "toolgate.agent_commands.router",
     "CommandRouter": "toolgate.agent_commands.router",
 }
-"""Public name to the module that has it: imported when it is asked for, so that a search does not load a sandbox."""
+"""Public name → its module, which is imported on first use, so that a search does not load a sandbox."""
 
 __all__ = ["BashWrapperHandler", "CommandResult", "CommandRouter", "SandboxReport", "ShellOptions", "ShellSession"]
 

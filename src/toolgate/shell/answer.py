@@ -1,4 +1,4 @@
-"""What becomes of a command: its answer, with a hint where one helps."""
+"""Builds the answer of a command, with a hint if one helps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KILLED = 137  # 128 + SIGKILL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A command that has ended, or goes on as a job, and where it ran."""
+    """A command that has ended or continues as a job, and where it ran."""
 
     run: CommandRun
     access: Access
@@ -29,12 +29,12 @@ class Answer:
     jobs: Jobs
     timed_out: bool = False
     job: str | None = None
-    """The job that it has become."""
+    """The id of the background job that it has become."""
     notes: Sequence[str] = ()
-    """Lines about the repository: what was set aside, and which hooks did not run."""
+    """Notes about the repository: what was set aside, and which hooks did not run."""
 
     def result(self, cwd: str) -> CommandResult:
-        """What whoever asked for it is told."""
+        """Build the result that the caller gets."""
         stdout, stderr = (self._own_name(stream.text()) for stream in (self.run.stdout, self.run.stderr))
         stderr += "".join(self.notes)
         out, err = self.run.stdout.info, self.run.stderr.info
@@ -54,7 +54,7 @@ class Answer:
         )
 
     def _own_name(self, text: str) -> str:
-        """The repository by the name that people know, not by the place where git was given it."""
+        """Show the repository as `.git`, not as the directory that git was given."""
         directory = self.run.process.view.git_directory
         return text.replace(directory, ".git") if directory else text
 

@@ -1,4 +1,4 @@
-"""Scripts that a person has approved: what runs is what was shown, whatever else happens to the file."""
+"""Scripts that a person has approved. What runs is what was shown, even if the file changes."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 LARGEST = 1 << 20
-"""Bytes of a file that are hashed and copied; a larger one is known by its identity and its times."""
+"""Largest file that is hashed and copied, in bytes. A larger one is identified by its inode, size and times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """A file inside the root as it was read."""
+    """A file inside the root, as it was read."""
 
     path: str
     digest: str
     """SHA-256 of the content, or `none` and why it could not be read."""
     content: bytes | None = None
-    """None if it is too large to be copied, or could not be read."""
+    """None if it is too large to copy, or could not be read."""
     mode: int = 0
 
 
 def read_script(workspace: Workspace, path: str) -> Script:
-    """A file and its hash, read once: both are about the same content."""
+    """Read a file once and return its content with its hash."""
     try:
         with workspace.open_file(path) as file:
             if file.stat.st_size <= LARGEST:
@@ -46,7 +46,7 @@ def read_script(workspace: Workspace, path: str) -> Script:
 
 
 def check_scripts(workspace: Workspace, digests: Mapping[str, str]) -> list[Script]:
-    """The files that a person has approved with these hashes; `CONFLICT` if one has changed."""
+    """Return the files if they still have the approved hashes; raise `CONFLICT` if one has changed."""
     scripts = []
     for path, digest in digests.items():
         script = read_script(workspace, path)

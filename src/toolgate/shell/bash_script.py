@@ -1,22 +1,22 @@
-"""What a fresh bash is told: the prelude that it starts with, the state that it loads, the command that it runs."""
+"""The scripts that a fresh bash reads: its prelude, the state that it loads, and the command."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 from toolgate.sandbox.orphans import DONE
-from toolgate.shell import state_dump as dump
+from toolgate.shell import state_dump
 from toolgate.shell.quoting import quote
 from toolgate.shell.state import ShellState, Variable
 
 _SKIPPED_OPTIONS = frozenset({b"noexec", b"onecmd", b"privileged", b"restricted", b"history", b"posix"})
 _LATE = {b"xtrace": b"x", b"verbose": b"v"}
-"""Options that would show the user what loads the command; they are set together with it."""
+"""Options that would show how the command is loaded. They are set together with the command."""
 _BY_POSIX = frozenset({b"expand_aliases", b"inherit_errexit", b"shift_verbose", b"sourcepath"})
-"""What entering POSIX mode changes, and leaving it does not change back."""
+"""What POSIX mode sets and leaving it does not reset."""
 _NEEDED = "builtin enable exit set trap printf pwd dirs umask declare alias shopt"
 _AGAIN = rf"\unset -f builtin enable; \builtin enable {_NEEDED} || \enable {_NEEDED}"
-"""A command may have switched builtins off: its exit status is told all the same."""
+"""Passes on the exit status even if a command has disabled builtins."""
 _FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"extdebug"})
 
 
@@ -34,7 +34,7 @@ def prelude(*, up_fd: int, state_fd: int, command_fd: int, state_pipe: str, limi
     """
     target = quote(state_pipe.encode()).decode()
     keep = "POSIXLY_CORRECT=$?:$SHELLOPTS:$BASHOPTS"
-    write = f"{{ {dump.CODE}; }} >| {target}"
+    write = f"{{ {state_dump.CODE}; }} >| {target}"
     trap = quote(f'[[ "${{2-}}" == {DONE} ]] || {{ {keep}; {_AGAIN}; {write}; }} 2>/dev/null'.encode()).decode()
     return (
         f"exec {up_fd}>&-; {_limits(limits)}trap -- {trap} EXIT; . /dev/fd/{state_fd}; . /dev/fd/{command_fd}; "
@@ -48,9 +48,9 @@ def _limits(limits: Mapping[str, int]) -> str:
 
 
 def load(state: ShellState, base: Iterable[bytes]) -> bytes:
-    """The script that brings a state back. `base` names what the process was started with.
+    """Return the script that restores a state. `base` names the variables that the process was started with.
 
-    Functions named like the builtins that we need are not brought back: they would stand between us and the command.
+    Functions named like the builtins that the scripts need are not restored, because they would run instead.
     """
     gone = [b"BASH_EXECUTION_STRING", *(name for name in base if name not in state.variables)]
     lines = [b"{", b"unset -v " + b" ".join(gone)]
@@ -72,7 +72,7 @@ def load(state: ShellState, base: Iterable[bytes]) -> bytes:
 
 
 def command(text: bytes, state: ShellState, close: Iterable[int]) -> bytes:
-    """The script that hands over the command: it closes the descriptors that it came through."""
+    """Return the script that passes on the command. It closes the descriptors that the command arrived on."""
     on = [name for name, value in state.options.items() if value and name not in _SKIPPED_OPTIONS]
     off = [name for name, value in state.options.items() if not value and name not in _SKIPPED_OPTIONS]
     late = b"".join(_LATE[name] for name in on if name in _LATE)

@@ -1,4 +1,4 @@
-"""Takes in what a command prints: exact counts, both ends in memory, the whole on disk up to a cap."""
+"""Captures what a command prints: exact counts, both ends in memory, and everything in a file up to a limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolgate.shell.result import StreamInfo
 from toolgate.text.terminal import decode_output
 
 _SHOWN_AT_ONCE = 16 * 1024
-"""A live viewer gets at most this much of one gulp: its end."""
+"""Most characters of one piece that a live viewer gets. The start is dropped."""
 
 _SAMPLE = 4096
 
@@ -21,7 +21,7 @@ Listener = Callable[[str], None]
 
 
 class Capture:
-    """One stream. Memory stays below three times `kept`, whatever comes."""
+    """Captures one stream. Memory stays below three times `kept`."""
 
     def __init__(self, *, kept: int, spill: int, opener: Opener, listener: Listener | None = None) -> None:
         self._kept = kept
@@ -43,7 +43,7 @@ class Capture:
         self._last = b""
 
     def feed(self, chunk: bytes) -> None:
-        """Take in what was printed."""
+        """Add printed bytes."""
         self.bytes += len(chunk)
         self._newlines += _newlines(chunk)
         self._last = chunk[-1:]
@@ -61,7 +61,7 @@ class Capture:
         self._cut = True
         try:
             self._path, self._fd = self._opener()
-        except OSError as error:  # no room or no descriptor for a file: the ends and the counts are still right
+        except OSError as error:  # no space or descriptor for a file: the ends and the counts stay exact
             logger("shell").warning("output_not_kept", error=error.strerror)
         before = 0
         for chunk in self._start:
@@ -89,7 +89,7 @@ class Capture:
                 written = os.write(self._fd, rest)
                 self._spilled += written
                 rest = rest[written:]
-        except OSError as error:  # a full disk: the ends and the counts are still right
+        except OSError as error:  # the disk is full: the ends and the counts stay exact
             logger("shell").warning("output_not_kept", error=error.strerror)
             self._close()
 
@@ -108,17 +108,17 @@ class Capture:
             os.close(fd)
 
     def finish(self) -> None:
-        """Nothing more will come."""
+        """End of the stream."""
         self._close()
 
     @property
     def lines(self) -> int:
-        """Newlines, and one more for a last line without."""
+        """Number of newlines, plus one for a last line without."""
         return self._newlines + (1 if self.bytes and self._last != b"\n" else 0)
 
     @property
     def info(self) -> StreamInfo:
-        """The counts."""
+        """Return the counts."""
         return StreamInfo(
             bytes=self.bytes,
             lines=self.lines,
@@ -128,7 +128,7 @@ class Capture:
         )
 
     def text(self) -> str:
-        """What was printed, as a person would have seen it; head and tail of it when it is long."""
+        """Return the output as a person would see it; only its head and tail if it is long."""
         if not self._cut:
             return decode_output(b"".join(self._start))
         head = _without_half_line(self._head)
@@ -143,7 +143,7 @@ class Capture:
 
 
 def _newlines(chunk: bytes) -> int:
-    """How many lines end in a chunk. Where lines are long, deleting their ends is faster than counting them."""
+    """Count the newlines in a chunk. For long lines, `translate` is faster than `count`."""
     if chunk.count(b"\n", 0, _SAMPLE) * 25 > min(len(chunk), _SAMPLE):
         return chunk.count(b"\n")
     return len(chunk) - len(chunk.replace(b"\n", b""))
@@ -153,7 +153,7 @@ def _without_half_line(head: bytes) -> bytes:
     newline = head.rfind(b"\n", len(head) // 2)
     if newline >= 0:
         return head[: newline + 1]
-    for back in range(1, 4):  # no line ends there: at least do not cut a character
+    for back in range(1, 4):  # no line ends there: at least do not split a character
         byte = head[-back]
         if byte >= 0xC0:
             return head[:-back]

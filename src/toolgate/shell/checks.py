@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_command(command: str, most: int) -> None:
-    """A command must be text that a shell can take."""
+    """Check that a command is text that a shell accepts."""
     try:
         size = len(command.encode())
     except UnicodeEncodeError:
@@ -28,7 +28,7 @@ def check_command(command: str, most: int) -> None:
 
 
 def check_access(access: str, roots: Sequence[str]) -> None:
-    """An access must be one of the three; further roots belong to `full`."""
+    """Check that the access is one of the three, and that further roots come only with `full`."""
     if access not in get_args(Access):
         raise _invalid(f"access must be one of {', '.join(get_args(Access))}.")
     if roots and access != "full":
@@ -38,7 +38,7 @@ def check_access(access: str, roots: Sequence[str]) -> None:
 
 
 def check_timeout(timeout: float | None, options: ShellOptions) -> float:
-    """The seconds that a command may take."""
+    """Return the timeout of a command in seconds."""
     seconds = options.timeout if timeout is None else timeout
     if not 0 < seconds <= options.most_timeout:
         raise _invalid(f"timeout must be more than 0 and at most {options.most_timeout:g} seconds.")
@@ -46,7 +46,7 @@ def check_timeout(timeout: float | None, options: ShellOptions) -> float:
 
 
 def check_root(workspace: Workspace, path: str) -> None:
-    """What is mounted by its path must still be the directory that was opened as the root."""
+    """Check that the path of the root still leads to the directory that was opened."""
     workspace.require_present()
     opened = workspace.stat(".")
     try:

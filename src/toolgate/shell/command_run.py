@@ -1,4 +1,4 @@
-"""One command in one shell process, from being fed to being gone."""
+"""One command in one shell process, from its start to its end."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from toolgate.shell.process import ShellProcess
 _AT_ONCE = 0.1
 _STEP = 0.002
 _LOADING = 10.0
-"""Seconds that a shell may take to start and to load its state before it is given up."""
+"""Seconds that a shell may take to start and to load its state."""
 
 
 class StateStuck(Exception):
-    """The shell never took its command: its state does not load. The command has not begun."""
+    """The shell did not take its command, because its state does not load. The command was not run."""
 
 
 class CommandRun:
@@ -34,16 +34,16 @@ class CommandRun:
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs."""
+        """Whether it is still running."""
         return self._ended is None
 
     @property
     def seconds(self) -> float:
-        """How long it has run."""
+        """Seconds that it has run."""
         return (self._ended or time.monotonic()) - self._started
 
     def begin(self) -> None:
-        """Feed the command and listen."""
+        """Pass the command to the shell and capture its output."""
         self.process.capture(self.stdout, self.stderr)
         self.process.feed(self.command.encode("utf-8"))
 
@@ -69,23 +69,23 @@ class CommandRun:
                 await asyncio.wait([self.process.ended], timeout=_STEP)
 
     async def stop(self, grace: float) -> None:
-        """End it and everything that it started."""
+        """End it with all its processes."""
         self.stopped = True
         await self.process.stop(grace)
         self.end()
 
     async def end_naturally(self) -> None:
-        """Let go of a command that ended by itself; what it left running ends now."""
+        """Finish a command that ended by itself. Processes that it left running are ended."""
         await self.empty()
         self.end()
 
     async def empty(self) -> None:
-        """End what a command has left running, and wait until it is gone."""
+        """End the processes that a command left running, and wait for them."""
         self.process.kill()
         await self.process.gone()
 
     def end(self) -> None:
-        """Collect what is left and let go of the process."""
+        """Read the remaining output and close the process."""
         if self._ended is not None:
             return
         self._ended = time.monotonic()

@@ -1,4 +1,4 @@
-"""Command lines that are nothing but git: for them the repository can be written, because no other code runs."""
+"""Recognises command lines that run only git. They may write the repository, because no other code runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RUNS = {
     "bisect": re.compile(r"run|vi.*"),
     "worktree": re.compile(r"(?!list$).*"),
 }
-"""Words with which a git command runs a program that the command line names, or writes where it must not."""
+"""Arguments with which git runs a program that the command line names, or writes where it must not."""
 _GLOBALS = frozenset({"--no-pager", "-P", "-p", "--paginate", "--no-optional-locks", "--literal-pathspecs"})
 _SETTINGS = re.compile(
     r"(?:user|author|committer)\.(?:name|email)=.*|(?:commit|tag)\.gpgsign=false|init\.defaultbranch=.*|color\.ui=.*"
@@ -38,7 +38,7 @@ _SETTINGS = re.compile(
 )
 _IDENTITY = re.compile(r"GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)|EMAIL|TZ|LANG|LC_[A-Z]+")
 _OTHERS = frozenset("cd echo printf true : pwd cat head tail wc grep ls".split())
-"""Builtins and system programs that run no other program and bring no repository with configuration of its own."""
+"""Builtins and system programs that run no other program and contain no repository configuration."""
 _VALUED = frozenset(
     {"-m", "--message", "-F", "--author", "--date", "--trailer", "-am", "-qm", "-aqm", "-qam", "-sm", "-asm"}
 )
@@ -49,7 +49,7 @@ _MOST_TEXT = 1 << 16
 
 
 class _NoJobs(Grammar):
-    """The grammar without `&`: what runs in the background outlives the command beside it."""
+    """The grammar without `&`: a background process would outlive the git command."""
 
     def separator(self) -> bool:
         self.blank()
@@ -59,13 +59,13 @@ class _NoJobs(Grammar):
 
 
 class _OtherCodeError(Exception):
-    """Something else than git may run."""
+    """Something other than git may run."""
 
 
 def git_list(command: str, state: ShellState, root: str, kind: Callable[[str], Kind]) -> GitList | None:
-    """The git commands of a command line that runs nothing else, if one of them writes the root's repository.
+    """Return the git commands of a command line that runs nothing else, if one of them writes the root's repository.
 
-    `kind` says what a path, relative to the root, is.
+    `kind` returns what a path, relative to the root, is.
     """
     if "git" not in command or len(command) > _MOST_TEXT or _redefines(state):
         return None
@@ -78,9 +78,9 @@ def git_list(command: str, state: ShellState, root: str, kind: Callable[[str], K
 
 
 def only_reads(command: str, state: ShellState, first: Mapping[bytes, bytes]) -> bool:
-    """Whether a command line surely changes no file: builtins and system programs that only print.
+    """Whether a command line certainly changes no file: it consists of builtins and programs that only print.
 
-    `first` is the environment that the session began with: a variable that makes programs run something else counts.
+    `first` is the session's first environment. A variable that changes which programs run counts as a change.
     """
     now = state.environment
     if (
@@ -162,7 +162,7 @@ class _Reader:
             raise _OtherCodeError
 
     def _may_open(self, target: str) -> bool:
-        """Whether a file is one of the project, reached without a link: a link could lead into some repository."""
+        """Whether a file belongs to the project and no link leads to it. A link could lead into a repository."""
         if target == "/dev/null":
             return True
         relative = posixpath.relpath(posixpath.join(self._directory, target), self._root)
@@ -179,14 +179,14 @@ class _Reader:
         self._check_directory()
 
     def _check_directory(self, directory: str = "") -> None:
-        """The git directory is given to git, so it must be the one that git would find."""
+        """Refuse unless the git directory that git would find is the one that it is given."""
         relative = posixpath.relpath(directory or self._directory, self._root)
         parts = () if relative == "." else relative.split("/")
         if parts[:1] == [".."] or any(self._is_nested("/".join(parts[: depth + 1])) for depth in range(len(parts))):
             raise _OtherCodeError
 
     def _is_nested(self, directory: str) -> bool:
-        """Whether a directory is a repository of its own, or a link that may lead to one."""
+        """Whether a directory is a repository, or a link that may lead to one."""
         if self._kind(directory) not in ("directory", "absent") or self._kind(f"{directory}/.git") != "absent":
             return True
         return self._kind(f"{directory}/HEAD") != "absent" and self._kind(f"{directory}/objects") != "absent"
@@ -224,7 +224,7 @@ class _Reader:
             only_paths, before = only_paths or text == "--", text
 
     def _known(self, word: Lexeme) -> str:
-        """The text of a word that is the same whatever the shell's state."""
+        """Return the text of a word that does not depend on the shell's state."""
         parts = (Part("bare", word.raw),) if word.parts is None else word.parts
         if any(part.kind not in ("bare", "quoted") for part in parts) or any(
             _PATTERN.search(part.text) for part in parts if part.kind == "bare"
@@ -233,7 +233,7 @@ class _Reader:
         return "".join(part.text for part in parts)
 
     def _text(self, word: Lexeme) -> str:
-        """The text of a word, with NUL for the value of a variable; every other expansion is refused."""
+        """Return the text of a word, with NUL for the value of a variable. Other expansions are refused."""
         if word.parts is None:
             return word.raw
         return self._parts(word.parts)
@@ -258,13 +258,13 @@ _LISTS_PATHS = frozenset({"add", "stage", "rm", "mv", "restore", "ls-files", "di
 
 
 def _starts_with_pattern(word: Lexeme) -> bool:
-    """Whether a word may become file names, of which one may look like an option."""
+    """Whether a word may expand to file names, one of which may look like an option."""
     parts = (Part("bare", word.raw),) if word.parts is None else word.parts
     return bool(parts) and parts[0].kind == "bare" and _PATTERN.match(parts[0].text) is not None
 
 
 def _is_heredoc(code: Sequence) -> bool:
-    """`$(cat <<'EOF' …)`: the usual way to write a text of several lines."""
+    """`$(cat <<'EOF' …)`: the common way to write a text of several lines."""
     if len(code.statements) != 1 or len(code.statements[0].pipelines) != 1:
         return False
     commands = code.statements[0].pipelines[0].commands

@@ -36,10 +36,10 @@ class Jobs:
         self._stop = stop
         self._runs: dict[str, CommandRun] = {}
         self.number = 0
-        """How many there were, here and wherever the session was before: no id is used twice."""
+        """Number of jobs so far, including those in other processes of this session. No id is used twice."""
 
     def check_room(self) -> None:
-        """Refuse one more job than may run."""
+        """Refuse a job beyond the limit."""
         running = sum(1 for run in self._runs.values() if run.alive)
         if running >= self._most:
             raise ToolError(
@@ -49,7 +49,7 @@ class Jobs:
             )
 
     def add(self, run: CommandRun) -> str:
-        """Take over a run; its id. Of jobs that have ended, the oldest are forgotten."""
+        """Add a run and return its id. The oldest ended jobs are dropped."""
         ended = [name for name, old in self._runs.items() if not old.alive]
         for name in ended[: max(len(ended) - _REMEMBERED, 0)]:
             del self._runs[name]
@@ -59,32 +59,32 @@ class Jobs:
         return name
 
     def list(self) -> list[JobInfo]:
-        """All jobs of the session, the oldest first."""
+        """Return all jobs of the session, oldest first."""
         return [self._info(name) for name in self._runs]
 
     def get(self, name: str) -> JobInfo:
-        """One job."""
+        """Return one job."""
         self._run(name)
         return self._info(name)
 
     def output(self, name: str) -> tuple[str, str]:
-        """What a job has printed so far, head and tail of it when it is long."""
+        """Return what a job has printed so far; only head and tail if it is long."""
         run = self._run(name)
         return run.stdout.text(), run.stderr.text()
 
     def streams(self, name: str) -> tuple[StreamInfo, StreamInfo]:
-        """The counts of what a job has printed, and where all of it is."""
+        """Return the counts of what a job has printed, and where all of it is."""
         run = self._run(name)
         return run.stdout.info, run.stderr.info
 
     async def wait(self, name: str, timeout: float | None = None) -> JobInfo:
-        """Wait until a job ends, or until `timeout`; the job goes on either way."""
+        """Wait until a job ends, or until `timeout`. The job continues either way."""
         run = self._run(name)
         await asyncio.wait([run.finished], timeout=timeout)
         return self._info(name)
 
     async def stop(self, name: str) -> JobInfo:
-        """End a job with everything that it started."""
+        """End a job with all its processes."""
         await self._stop(self._run(name))
         return self._info(name)
 
@@ -94,7 +94,7 @@ class Jobs:
 
     @asynccontextmanager
     async def paused(self) -> AsyncIterator[None]:
-        """Nothing that can write the root runs in the background meanwhile, except what a person has approved."""
+        """Stop all jobs that can write the root during the block, except those that a person has approved."""
         writers = [run.process for run in self._runs.values() if run.alive and run.process.writes]
         try:
             for process in writers:

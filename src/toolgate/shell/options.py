@@ -1,4 +1,4 @@
-"""What the operator can set about commands, with the defaults."""
+"""The operator's options for commands, with their defaults."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ class ShellOptions:
     sandbox: str = "auto"
     """A layer of `toolgate.protocol.choices.LAYERS`, or `auto` for the best that works."""
     bubblewrap: str | None = None
-    """The `bwrap` to run; None: the system's own, else the one from the wheel."""
+    """The `bwrap` to run; None for the system's, else the one from the wheel."""
     timeout: float = 120.0
-    """Seconds that a command may take by default."""
+    """Default timeout of a command, in seconds."""
     most_timeout: float = 600.0
     grace: float = 1.0
     """Seconds between TERM and KILL."""
     memory_bytes: int = 4 * GIB
-    """Of one process (`RLIMIT_DATA`), and of the whole session where a control group can be had."""
+    """Per process (`RLIMIT_DATA`), and for the whole session if there is a control group."""
     processes: int = 1024
     file_bytes: int = 2 * GIB
-    """Size of the largest file that a command can write."""
+    """Largest file that a command can write, in bytes."""
     open_files: int = 4096
     kept_bytes: int = 128 * KIB
-    """Output kept in memory from each end of a stream."""
+    """Bytes of output kept in memory from each end of a stream."""
     spill_bytes: int = 512 * MIB
-    """Output of one stream kept on disk."""
+    """Bytes of one stream kept on disk."""
     command_bytes: int = MIB
     jobs: int = 16
-    """Background jobs of one session that run at the same time."""
+    """Most background jobs of one session at the same time."""
     passed_environment: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     """Further host paths that every command may read."""
     roots: tuple[str, ...] = ()
     """Further host directories that `access="full"` may write."""
     hidden: tuple[str, ...] = ()
-    """The runtime's own files, wherever they are: its database, its policy, its configuration."""
+    """The runtime's own files: its database, policy and configuration."""
 
     @classmethod
     def of(cls, settings: Settings | None, root: str) -> ShellOptions:
-        """The options that the operator's settings name."""
+        """Return the options from the settings."""
         if settings is None:
             return cls()
         shell = settings.shell
@@ -67,7 +67,7 @@ class ShellOptions:
 
     @property
     def ulimits(self) -> dict[str, int]:
-        """The resource limits in the units of bash's `ulimit`, by its option letter."""
+        """Return the resource limits in the units of bash's `ulimit`, by option letter."""
         return {
             "c": 0,
             "d": self.memory_bytes // KIB,

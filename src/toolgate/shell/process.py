@@ -21,8 +21,8 @@ from toolgate.sandbox.layer import Layer
 from toolgate.sandbox.socket_gate import socket_gate
 from toolgate.sandbox.state_pipe import StatePipe
 from toolgate.sandbox.view import View
-from toolgate.sandbox.view_check import why_not
-from toolgate.shell import bash_script as script
+from toolgate.sandbox.view_check import view_difference
+from toolgate.shell import bash_script
 from toolgate.shell.capture import Capture
 from toolgate.shell.state import ShellState
 from toolgate.shell.state_dump import BadDump
@@ -95,7 +95,7 @@ class ShellProcess:
         self._info, info = self._fds.pipe()
         self._up, up = self._fds.pipe()
         self._inherited = (state, self._waiting)
-        text = script.prelude(
+        text = bash_script.prelude(
             up_fd=up,
             state_fd=state,
             command_fd=self._waiting,
@@ -126,13 +126,13 @@ class ShellProcess:
     def load(self, state: ShellState) -> None:
         """Give the shell its state; once only, and before the command."""
         self.loaded = state
-        self._fds.send(self._state_fd, script.load(state, self._base))
+        self._fds.send(self._state_fd, bash_script.load(state, self._base))
 
     def feed(self, command: bytes) -> None:
         """Give the shell its command; once only."""
         if self.loaded is None:
             raise RuntimeError("a command before its state")
-        self._order = script.command(command, self.loaded, self._inherited)
+        self._order = bash_script.command(command, self.loaded, self._inherited)
         if self._is_checked:
             self._give()
 
@@ -150,7 +150,7 @@ class ShellProcess:
         if self.view.checks:
             if self._supervisor is None:
                 return
-            self.refusal = why_not(self._supervisor, self.view.checks)
+            self.refusal = view_difference(self._supervisor, self.view.checks)
         if self.refusal:
             self.kill()
             return

@@ -15,8 +15,7 @@ from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
 from toolgate.sandbox import choose_layer
-from toolgate.shell import slots
-from toolgate.shell import state_text as carry
+from toolgate.shell import slots, state_text
 from toolgate.shell.answer import Answer
 from toolgate.shell.approved_scripts import check_scripts
 from toolgate.shell.capture import Capture
@@ -72,7 +71,7 @@ class ShellSession:
         self._watchers: set[asyncio.Task[None]] = set()
         self._closed = False
         self._answered = 0.0
-        self._carried: tuple[tuple[ShellState, ...], str | None] | None = None
+        self._exported: tuple[tuple[ShellState, ...], str | None] | None = None
         self._lost: list[str] = []
         """Lines about lost state, for the next command's answer."""
         self._hurried = False
@@ -106,22 +105,22 @@ class ShellSession:
         """The state that a command is given right after a restart."""
         return self._parts()[1].first(access)
 
-    def carried(self) -> str | None:
+    def export_state(self) -> str | None:
         """The state as text, for another process to go on from; None if there is nothing to carry."""
         if self._made is None:
             return None
-        if self._carried is None or self._carried[0] != self.left:
-            self._carried = self.left, carry.write(self._made[1], self._root)
-        return self._carried[1]
+        if self._exported is None or self._exported[0] != self.states:
+            self._exported = self.states, state_text.write(self._made[1], self._root)
+        return self._exported[1]
 
     @property
-    def left(self) -> tuple[ShellState, ...]:
+    def states(self) -> tuple[ShellState, ...]:
         """What commands have left: another one if a command has changed it."""
         return () if self._made is None else self._made[1].all
 
-    def carry_on(self, text: str) -> None:
+    def import_state(self, text: str) -> None:
         """Go on from a state that another process has carried."""
-        if not carry.read(text, self._parts()[1], self._root):
+        if not state_text.read(text, self._parts()[1], self._root):
             self.report_lost_state("it was too large")
 
     def report_lost_state(self, reason: str) -> None:

@@ -77,7 +77,7 @@ class Starter:
             for access in get_args(Access)
         }
         own = (self.places.temporary("write"), self.places.home("write")) if layer.gated else ()
-        self._private = [socket_gate().allow(place) for place in own]
+        self._private = [socket_gate().allow_directory(place) for place in own]
         self._group = ControlGroup(processes=options.processes, memory=options.memory_bytes)
         self._pipes: dict[ShellProcess, StatePipe] = {}
         self._copies: dict[ShellProcess, list[str]] = {}
@@ -274,7 +274,7 @@ class Starter:
         self._watch.close()
         self.views.close()
         for place in self._private:
-            socket_gate().forget(place)
+            socket_gate().disallow_directory(place)
         await in_thread(self._remove)
 
     def _remove(self, _: Stop) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from toolgate.protocol.plan import Access
-from toolgate.shell import state_dump as dump
+from toolgate.shell import state_dump
 from toolgate.shell.state import SENSITIVE, ShellState
 
 _PLACES = (b"HOME", b"TMPDIR")
@@ -66,14 +66,14 @@ class StateHistory:
     def take_directory(self, access: Access, text: bytes) -> None:
         """Remember only where a command ended: of a shell that was given no more of the state."""
         if text:
-            ended = dump.parse(text)
+            ended = state_dump.parse(text)
             own = self.for_access(access)
             self.keep(access, replace(own, directory=ended.directory, previous=ended.previous or own.previous))
 
     def _parsed(self, text: bytes) -> ShellState:
         """The state that a dump stands for; most commands leave what they found."""
         if self._dumped is None or self._dumped[0] != text:
-            self._dumped = text, dump.parse(text)
+            self._dumped = text, state_dump.parse(text)
         return self._dumped[1]
 
     def directory_in(self, root: str) -> str:

@@ -46,12 +46,12 @@ class SeenFiles:
         """Whether the session has seen a file at this place."""
         return parts in self._seen
 
-    def carried(self) -> dict[str, str]:
+    def export_state(self) -> dict[str, str]:
         """What is known by content, for another process to go on from: the latest files."""
         known = [(parts, seen.digest) for parts, seen in self._seen.items() if seen.digest is not None]
         return {"/".join(parts): digest for parts, digest in known[-_MOST_CARRIED:]}
 
-    def carry_on(self, found: Mapping[str, str]) -> None:
+    def import_state(self, found: Mapping[str, str]) -> None:
         """Go on from what another process has carried: a file may have another identity here, but not another hash."""
         for path, digest in found.items():
             self._seen[tuple(path.split("/"))] = _Seen(identity="", stamp="", digest=digest, settled=False)

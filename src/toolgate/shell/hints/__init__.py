@@ -1,7 +1,7 @@
-"""Says when the sandbox was the reason of a failure, and which access would have worked.
+"""Hints that say when the sandbox caused a failure, and which access would have worked.
 
-A command that fails for a reason of its own gets no hint: what it says itself is all there is to say. A phrase that
-stands in the command line as well is its own words, and nothing is concluded from it.
+A command that fails for another reason gets no hint. A phrase that also occurs in the command line is ignored, because
+the command may only have printed it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["CommandEnd", "hint"]
 
 
 def hint(ending: CommandEnd) -> str:
-    """A next step for a command that failed; empty if the sandbox had no part in it."""
+    """Return a next step for a command that failed; empty if the sandbox was not the cause."""
     if ending.exit_code == 0:
         return network_hint(ending) or repository_hint(ending)
     confined: tuple[Callable[[CommandEnd], str], ...] = () if ending.layer == "off" else (network_hint, path_hint)

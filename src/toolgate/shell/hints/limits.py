@@ -19,7 +19,7 @@ _TOO_LARGE = 153  # 128 + SIGXFSZ
 
 
 def limit_hint(ending: CommandEnd) -> str:
-    """Which limit the command hit."""
+    """Return which limit the command reached."""
     killed = ending.exit_code == _TOO_LARGE and str(_TOO_LARGE) not in ending.command
     if killed or ending.says(_FILE):
         return "The command hit the limit on the size of a file."

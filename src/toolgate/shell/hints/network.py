@@ -1,4 +1,4 @@
-"""Hints about the network: there is none without full access, and some programs fail without a word."""
+"""Hints about the network. Without full access there is none, and some programs fail silently."""
 
 import re
 
@@ -10,9 +10,9 @@ _MESSAGE = re.compile(
     r"|\b(?:ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b|socket\.gaierror|getaddrinfo failed|getaddrinfo E\w+"
 )
 _DENIED = re.compile(r"socket[^\n]*(?:\n[^\n]*){0,3}Permission ?(?:Error|denied)")
-"""Where sockets themselves are denied."""
+"""Messages where creating sockets is denied."""
 _SILENT = {"curl": (5, 6, 7, 28), "wget": (4,), "getent": (2,)}
-"""Exit codes with which a program that was told to be quiet says that it reached nobody."""
+"""Exit codes of programs that were told to be quiet and could not connect."""
 _WAITING = {
     "git": ("clone", "fetch", "pull", "push", "ls-remote", "submodule"),
     "npm": ("install", "i", "ci", "add", "view", "update", "audit", "exec", "create", "publish", "info", "outdated"),
@@ -22,12 +22,12 @@ _WAITING = {
     "pip3": ("install", "download", "index", "wheel"),
     **dict.fromkeys(("npx", "curl", "wget", "ssh", "scp", "sftp", "telnet", "nc", "ncat", "ping", "ftp"), ()),
 }
-"""Programs that wait for the network, and the words with which they do; none: always."""
+"""Programs that wait for the network, and the arguments with which they do; empty for always."""
 _HERE = re.compile(r"(?:\w+://)?(?:[^/@]*@)?(?:localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0)(?:[:/].*)?")
 
 
 def network_hint(ending: CommandEnd) -> str:
-    """Whether there would have been a network with full access."""
+    """Whether the command needed a network, which only full access has."""
     if ending.access == "full" or (ending.exit_code == 0 and not _MESSAGE.search(ending.stderr)):
         return ""
     programs = [words for words in ending.commands if _goes_out(words)]
@@ -51,7 +51,7 @@ def _none(ending: CommandEnd) -> str:
 
 
 def _elsewhere(ending: CommandEnd) -> str:
-    """A server that is a background job has a loopback of its own, as every command has."""
+    """Explain that a server in a background job has its own loopback, like every command."""
     if not ending.jobs:
         return ""
     return (
@@ -61,7 +61,7 @@ def _elsewhere(ending: CommandEnd) -> str:
 
 
 def _goes_out(words: tuple[str, ...]) -> bool:
-    """Whether a simple command is one that needs the network."""
+    """Whether a simple command needs the network."""
     if words[0] == "getent":
         return words[1:2] in (("hosts",), ("ahosts",), ("ahostsv4",))
     verbs = _WAITING.get(words[0])

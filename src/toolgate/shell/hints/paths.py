@@ -1,4 +1,4 @@
-"""Hints about paths: what is read-only, what is protected, and what commands do not see."""
+"""Hints about paths: what is read-only, what is protected, and what commands cannot see."""
 
 import posixpath
 import re
@@ -10,7 +10,7 @@ _BUSY = re.compile(r"[Dd]evice or resource busy|\bEBUSY\b|\[Errno 16\]")
 _ABSENT = re.compile(r"[Nn]o such file or directory|\bENOENT\b|does not exist|[Cc]annot access")
 _DENIED = re.compile(r"[Pp]ermission denied|\bEACCES\b|\[Errno 13\]")
 _WRITES = re.compile(r"[Cc]annot (?:touch|create|remove|move|make|copy)|creat|writ|unlink|mkdir|temporary file|open\(")
-"""How a program says that it was writing, where reading is denied in the same words."""
+"""Messages of programs that were writing, where reading is denied in the same words."""
 _PATH = re.compile(
     r"(?:(?<=['\"‘`:=(\s])|^)(~?/[^\s'\"’`:;,()]+|(?:[^\s'\"‘’`:;,()/]+/)*\.(?:git|toolgate)(?:/[^\s'\"’`:;,()]*)?)"
 )
@@ -20,19 +20,19 @@ _LOCK = re.compile(r"Unable to create '[^']*\.git/[^']*\.lock': Read-only file s
 
 
 def repository_hint(ending: CommandEnd) -> str:
-    """What git was denied, although the last program of the command line ended well."""
+    """Messages of git about denied paths, although the last program of the command line succeeded."""
     return path_hint(ending) if ending.access == "write" and ending.mounts and ending.says(_LOCK) else ""
 
 
 def path_hint(ending: CommandEnd) -> str:
-    """What the sandbox does with the path that the command failed on."""
+    """Return how the sandbox treats the path that the command failed on."""
     own = ending.command.lower()
     for line in ending.said.splitlines():
         kind = _complaint(ending, line)
         if kind is None or kind[1].lower() in own:
             continue
         places = [(_place(ending, path), path) for path in _PATH.findall(line)] or [("root", "")]
-        # the last one is what was written: `cannot copy 'A' to 'B'`
+        # the last path is the one written: `cannot copy 'A' to 'B'`
         found = next((text for place, path in reversed(places) if (text := _text(ending, kind[0], place, path))), "")
         if found:
             return found
@@ -40,7 +40,7 @@ def path_hint(ending: CommandEnd) -> str:
 
 
 def _complaint(ending: CommandEnd, line: str) -> tuple[str, str] | None:
-    """Whether a line is about writing or about seeing something, and its words for that."""
+    """Whether a line is about writing or about a missing file, and its message."""
     if match := _READ_ONLY.search(line):
         return "write", match.group()
     if (match := _BUSY.search(line)) and ".git" in line:
@@ -65,7 +65,7 @@ def _place(ending: CommandEnd, path: str) -> str:
     if _is_in(full, ending.home) or full.startswith(("/root/", "/home/")):
         return "home"
     if _is_in(full, "/tmp") or _is_in(full, "/var/tmp"):
-        # a project below /var/tmp is shown by its real path, which is another one in the sandbox
+        # a project below /var/tmp is shown by its real path, which differs in the sandbox
         return "git" if f"/{posixpath.basename(ending.root)}/.git/" in full else "temporary"
     return "outside"
 

@@ -1,4 +1,4 @@
-"""Hints about programs that wait for a person at a terminal, where there is neither."""
+"""Hints about programs that wait for input at a terminal, which does not exist."""
 
 from toolgate.shell.hints.command_end import CommandEnd
 
@@ -11,7 +11,7 @@ _WANTS = frozenset(
 
 
 def terminal_hint(ending: CommandEnd) -> str:
-    """Which program waited in vain; only for a command that ran to its deadline."""
+    """Return which program waited. Only for a command that reached its deadline."""
     if ending.exit_code is not None:
         return ""
     for words in ending.commands:
