@@ -1,4 +1,4 @@
-"""The config file, checked: it is refused as a whole unless every key in it can be set, and secrets are kept."""
+"""Checks the config file. The whole file is refused unless every key in it can be set."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from toolgate.userfiles import ConfigFile
 
     Tables = Mapping[str, type[BaseSettings]]
-    """Table of the file (the empty name: outside of all tables) → the model that its keys belong to."""
+    """Table of the file (empty: outside all tables) → the model that defines its keys."""
 
 
 _PATHS = frozenset({"policy_file", "mcp_config"})
 
 
 def configured(file: ConfigFile, tables: Tables, environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """What the config file sets, by table, without what the environment sets; `ConfigError` if it cannot be used."""
+    """Return what the config file sets, by table, without what the environment sets. Raises `ConfigError`."""
     if problems := list(_problems(file, tables)):
         raise ConfigError(problems)
     present = {name.upper() for name in environ}
@@ -41,7 +41,7 @@ def configured(file: ConfigFile, tables: Tables, environ: Mapping[str, str]) -> 
 
 
 def _located(file: ConfigFile, path: str, environ: Mapping[str, str]) -> str:
-    """A file that the file names, relative to the file: the current directory may be a project of anybody's."""
+    """Resolve a path relative to the config file, not to the current directory, which may be an untrusted project."""
     if path.startswith("~/") and environ.get("HOME", "").startswith("/"):
         return os.path.join(environ["HOME"], path[2:])
     return os.path.join(file.path.absolute().parent, path) if path else path
@@ -69,11 +69,11 @@ def _problems(file: ConfigFile, tables: Tables) -> Iterator[str]:
 
 
 def _findings(model: type[BaseSettings], values: dict[str, Any]) -> list[Any]:
-    """What is wrong with the values of one table: by themselves, and of exactly the type that is wanted."""
+    """Return what is wrong with the values of one table. Each must have exactly the expected type."""
     text = json.dumps(values, default=lambda date: {"not text": str(date)})
     fresh = model.__new__(model)
     try:
-        # past BaseSettings.__init__, which would mix the environment in; as JSON, since there a path is text
+        # not through BaseSettings.__init__, which would add the environment; as JSON, in which a path is text
         model.__pydantic_validator__.validate_json(text, strict=True, self_instance=fresh)
     except ValidationError as error:
         return list(error.errors(include_url=False, include_input=False, include_context=False))
@@ -100,7 +100,7 @@ def _secrets(model: type[BaseSettings], values: dict[str, Any]) -> Iterator[str]
 
 
 def _is_secret(field: FieldInfo, value: str) -> bool:
-    """A key or a token; and an address that is not shown is one if it has a password in it."""
+    """Whether a field is a secret: a key, a token, or a hidden address that contains a password."""
     if SecretStr in (field.annotation, *get_args(field.annotation)):
         return True
     if field.repr:

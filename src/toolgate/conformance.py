@@ -1,4 +1,4 @@
-"""The rules of the envelope, checked on a finished one; `toolgate.testing` runs them on whole tools."""
+"""Checks a finished envelope against the rules of the protocol. `toolgate.testing` runs the checks on whole tools."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _GUIDANCE = re.compile(
     r"|CORRECTION|Next:|请|可以|建议|使用|尝试|检查",
     re.IGNORECASE,
 )
-"""Words of an instruction: rough, but a text without any of them surely tells the model nothing to do."""
+"""Words of instructions. A text without any of them certainly tells the model nothing to do."""
 
 
 def violations(envelope: ToolResponse | ToolResult | dict[str, Any], *, root: str | None = None) -> list[str]:
-    """Every rule of the protocol that this finished envelope breaks; an empty list is a pass.
+    """Return every rule of the protocol that this finished envelope breaks; an empty list is a pass.
 
     With `root`, the envelope may not name that directory unless its own arguments did.
     """
@@ -144,7 +144,7 @@ def _status(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _payload(data: dict[str, Any]) -> Iterator[str]:
-    """The names that tools of one kind share have one type."""
+    """Check that fields which tools of one kind share have the same type."""
     if "applied" in data and not isinstance(data["applied"], bool):
         yield "data.applied is not a boolean"
     if "content" in data and not isinstance(data["content"], str):
@@ -172,7 +172,7 @@ def _has(item: object, **types: type) -> bool:
 
 
 def _truncation(data: dict[str, Any]) -> Iterator[str]:
-    """The block that the framework writes when it cuts an output itself."""
+    """Check the block that the framework adds when it truncates an output."""
     if "truncation" not in data:
         return
     block = data["truncation"]

@@ -26,7 +26,7 @@ from toolgate.protocol.codes import ErrorCode
 
 
 class ToolgateError(Exception):
-    """Base of everything that Toolgate raises on purpose."""
+    """Base class of everything that Toolgate raises on purpose."""
 
 
 class ToolError(ToolgateError):
@@ -47,7 +47,7 @@ class PolicyError(ToolgateError):
 
 
 class ConfigError(ToolgateError):
-    """The config file is unreadable or says what cannot be set; each problem names the place and what to write."""
+    """The config file is unreadable or sets something unknown. Each problem names the place and what to write."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
@@ -62,19 +62,19 @@ class DeclarationError(ToolgateError, TypeError, ValueError):
 
 
 class UndoRefused(ToolgateError):
-    """A file changed after the call that should be taken back."""
+    """A file was changed after the call that is to be undone."""
 
 
 class StoreError(ToolgateError):
-    """The database cannot be opened, read or written; the message says what to do about it."""
+    """The database cannot be opened, read or written. The message says what to do about it."""
 
 
 class OutputMissing(ToolgateError):
-    """A whole output is not to be had, or no longer; the message is for the person."""
+    """An output file is not available, or no longer. The message is for the user."""
 
 
 class ModelError(ToolgateError):
-    """A language model did not answer, or not in a way that can be used; the message is for the person."""
+    """A language model did not answer, or its answer is unusable. The message is for the user."""
 
     def __init__(self, code: str, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -89,7 +89,7 @@ class ModelError(ToolgateError):
 
 
 class SessionError(ToolgateError):
-    """What was asked of a session cannot be done."""
+    """A request to a session cannot be fulfilled."""
 
 
 class SessionNotFound(SessionError):
@@ -97,20 +97,20 @@ class SessionNotFound(SessionError):
 
 
 class SessionBusy(SessionError):
-    """Someone else holds the session, or the database stayed locked for too long."""
+    """Another process holds the session, or the database stayed locked for too long."""
 
 
 class RequestRepeated(SessionError):
-    """The client's request has started a turn before; it starts no other, and nothing was written."""
+    """The client's request has already started a turn. It starts no other, and nothing was written."""
 
     def __init__(self, message: str, turn_id: str) -> None:
         super().__init__(message)
         self.turn_id = turn_id
-        """The turn that it has started; the session's log has what became of it."""
+        """The turn that it started. The session's log has its result."""
 
 
 class SessionFenced(SessionError):
-    """The lease is no longer the session's: someone else took over, or it was given back. Nothing was written."""
+    """The lease is no longer valid: another process took over, or it was released. Nothing was written."""
 
 
 class ModeNotEnabled(SessionError):

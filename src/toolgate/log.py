@@ -1,4 +1,4 @@
-"""Loggers: structlog over the standard logging module, configured by nobody but the application."""
+"""Loggers: structlog over the standard logging module. Only the application configures them."""
 
 import functools
 import logging
@@ -7,14 +7,14 @@ from typing import Any
 
 
 def _render(_logger: object, _method: str, event: MutableMapping[str, Any]) -> tuple[tuple[str], dict[str, Any]]:
-    """`event_name key=value key=value`, so that plain logging shows all of it; a traceback is logging's own work."""
+    """Render `event_name key=value`, so that plain logging shows everything. Logging adds tracebacks itself."""
     name, error = event.pop("event", ""), event.pop("exc_info", None)
     line = " ".join([str(name), *(f"{key}={value!r}" for key, value in event.items())])
     return (line,), {"exc_info": error}
 
 
 class _Plain:
-    """Stands in for structlog while it cannot be loaded: a process without descriptors can open no file."""
+    """Replaces structlog if it cannot be loaded, as in a process without free descriptors."""
 
     def __init__(self, room: str) -> None:
         self._logger = logging.getLogger(f"toolgate.{room}")
@@ -28,7 +28,7 @@ class _Plain:
 
 
 def logger(room: str) -> Any:
-    """The logger of a room; `logger("registry").warning("event_name", key=value)`."""
+    """Return the logger of a room: `logger("registry").warning("event_name", key=value)`."""
     try:
         return _bound(room)
     except OSError:

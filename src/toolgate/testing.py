@@ -1,4 +1,4 @@
-"""What tests of tools and agents need: a model, an approver, a clock and a record that do as told, and conformance."""
+"""Fakes for tests of tools and agents (a model, an approver, a clock, a recorder), and conformance checks."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ __all__ = [
 
 
 class AutoApprover:
-    """Answers every question the same way and keeps the questions."""
+    """Gives the same answer to every approval request, and keeps the requests."""
 
     def __init__(self, allow: bool = True, *, message: str = "", remember: bool = False) -> None:
         self.requests: list[ApprovalRequest] = []
         self._answer = Approval(allowed=allow, message=message, remember=remember)
 
     async def decide(self, request: ApprovalRequest) -> Approval:
-        """The answer that was fixed at the beginning."""
+        """Return the fixed answer."""
         self.requests.append(request)
         return self._answer
 
 
 class FakeClock:
-    """A clock that stands still until it is told to go on; `context.clock = FakeClock()`."""
+    """A clock that stands still until `advance` is called; `context.clock = FakeClock()`."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self._monotonic = 0.0
@@ -59,7 +59,7 @@ class FakeClock:
         return self._time
 
     def advance(self, seconds: float) -> None:
-        """Let time pass; it never goes backwards."""
+        """Advance the clock. It never goes backwards."""
         if not seconds >= 0:
             raise ValueError("time does not go backwards")
         self._monotonic += seconds
@@ -91,7 +91,7 @@ class ScriptedModel:
         self._turns = iter([[turn] if isinstance(turn, str) else list(turn) for turn in turns])
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
-        """Play the next turn."""
+        """Stream the next turn."""
         self.requests.append(ModelRequest(list(request.messages), list(request.tools)))
         turn = next(self._turns, None)
         if turn is None:
@@ -106,19 +106,19 @@ class ScriptedModel:
 
 
 class FaultyModel:
-    """Another model whose requests fail as planned: `faults[n]` is raised in the n-th request, None lets it pass."""
+    """Wraps a model and makes requests fail: `faults[n]` is raised in the n-th request, None lets it pass."""
 
     name = "faulty"
 
     def __init__(self, model: ModelClient, faults: Iterable[BaseException | None], *, after: int = 0) -> None:
-        """`after`: how many pieces of the answer come before the fault."""
+        """`after`: how many pieces of the answer are streamed before the fault."""
         self.requests: list[ModelRequest] = []
         self._model = model
         self._faults = iter(list(faults))
         self._after = after
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
-        """Fail as planned, or pass the answer on."""
+        """Raise the planned fault, or stream the model's answer."""
         self.requests.append(request)
         fault = next(self._faults, None)
         left = self._after
@@ -136,7 +136,7 @@ class FaultyModel:
 async def check_tool(
     tool: Tool[Any] | CallableTool, arguments: dict[str, Any], *, context: ToolContext | None = None
 ) -> list[str]:
-    """Run a tool through the pipeline, with these valid arguments and with bad ones, and list all violations."""
+    """Run a tool through the pipeline, with these valid arguments and with invalid ones, and return all violations."""
     definition = tool.tool_definition
     context = context if context is not None else _context_for(tool)
     toolset = CallableToolset([tool], context)
@@ -165,14 +165,14 @@ def _unexpected(result: ToolResult, call: ToolCall, *, is_valid: bool) -> Iterat
 
 
 def _context_for(tool: Tool[Any] | CallableTool) -> ToolContext:
-    """A context in which the tool may run: its mode, and someone who says yes."""
+    """Return a context in which the tool may run: its mode, and an approver that says yes."""
     modes = tool.allowed_modes if isinstance(tool, Tool) else frozenset(ToolMode)
     mode = ToolMode.coding if ToolMode.coding in modes else ToolMode.chat_safe
     return ToolContext(mode=mode, approver=AutoApprover())
 
 
 def _trials(schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """(what is tried, the arguments as a model would write them, whether they are valid)."""
+    """Yield a label, the arguments as a model would write them, and whether they are valid."""
     text = json.dumps(arguments)
     yield "valid arguments", text, True
     yield "broken JSON", text[:-1] + ',"', False

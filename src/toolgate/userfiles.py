@@ -1,4 +1,4 @@
-"""The user's own files: where they are, and the config file as it is read. None of them belongs to a project."""
+"""The user's own files: where they are, and how the config file is read. They belong to no project."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEY = r"\s*(?P<name>(?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\
 
 
 def users_config(environ: Mapping[str, str]) -> Path | None:
-    """The config file that is read: the one that is named, else `toolgate/config.toml` in the user's directory."""
+    """Return the config file: the named one, else `toolgate/config.toml` in the user's config directory."""
     named = environ.get(VARIABLE)
     if named == "":
         raise ConfigError([f"{VARIABLE}: is empty. Unset it for the default place, or set it to a TOML file"])
@@ -26,22 +26,22 @@ def users_config(environ: Mapping[str, str]) -> Path | None:
 
 
 def users_policy(environ: Mapping[str, str]) -> Path | None:
-    """`toolgate/policy.toml` in the user's config directory; None where nobody knows which that is."""
+    """Return `toolgate/policy.toml` in the user's config directory; None if HOME is unset."""
     return _in_config_directory(environ, "policy.toml")
 
 
 def users_servers(environ: Mapping[str, str]) -> Path | None:
-    """`toolgate/mcp.json` in the user's config directory; None where nobody knows which that is."""
+    """Return `toolgate/mcp.json` in the user's config directory; None if HOME is unset."""
     return _in_config_directory(environ, "mcp.json")
 
 
 def users_approvals(environ: Mapping[str, str]) -> Path | None:
-    """`toolgate/mcp-approvals.json` in the user's config directory; None where nobody knows which that is."""
+    """Return `toolgate/mcp-approvals.json` in the user's config directory; None if HOME is unset."""
     return _in_config_directory(environ, "mcp-approvals.json")
 
 
 def users_database(environ: Mapping[str, str]) -> str:
-    """`toolgate/toolgate.db` in the user's data directory; below the current one where nobody knows which that is."""
+    """Return `toolgate/toolgate.db` in the user's data directory, or below the current directory if HOME is unset."""
     configured, home = environ.get("XDG_DATA_HOME", ""), environ.get("HOME", "")
     if configured.startswith("/"):
         return f"sqlite:///{configured.rstrip('/')}/toolgate/toolgate.db"
@@ -58,13 +58,13 @@ def _in_config_directory(environ: Mapping[str, str], name: str) -> Path | None:
 
 
 class ConfigFile(NamedTuple):
-    """What the config file says, and who else may touch it."""
+    """The parsed config file, and whether others can access it."""
 
     path: Path
     values: Mapping[str, Any]
-    """As TOML has it; nothing of it is checked yet."""
+    """The parsed TOML, not checked yet."""
     private: bool
-    """Whether nobody but its owner can read it."""
+    """Whether only its owner can read it."""
     text: str
 
     def where(self, table: str, key: str = "") -> str:
@@ -74,7 +74,7 @@ class ConfigFile(NamedTuple):
         return f"{self.path}{f', line {line}' if line else ''}, {place}"
 
     def _line(self, table: str, key: str) -> int | None:
-        """Where a key stands, or its table; found by looking, since the parser does not tell."""
+        """Find the line of a key, or of its table. The parser does not report lines."""
         current, header = "", None
         wanted = f"{table}.{key}" if table and key else table or key
         for number, line in enumerate(self.text.splitlines(), 1):
@@ -96,7 +96,7 @@ def _bare(name: str) -> str:
 
 
 def read_config_file(environ: Mapping[str, str]) -> ConfigFile | None:
-    """The config file, or None where there is none; one that was named must be there."""
+    """Return the config file, or None if there is none. A file that was named must exist."""
     path = users_config(environ)
     if path is None:
         return None
@@ -116,7 +116,7 @@ def read_config_file(environ: Mapping[str, str]) -> ConfigFile | None:
 
 
 def read_token_file(path: Path) -> str:
-    """The text of a file with tokens; `ConfigError` unless nobody but its owner may read it."""
+    """Return the text of a file with tokens. Raises `ConfigError` if others may read it."""
     advice = "Mend it, or set TOOLGATE_GATEWAY_TOKEN_FILE to another file"
     try:
         text, mode = _read(path)
@@ -139,7 +139,7 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
 
 
 def _read(path: Path) -> tuple[str, int]:
-    """The text of a regular UTF-8 file, and its mode."""
+    """Return the text of a regular UTF-8 file, and its mode."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         mode = os.fstat(descriptor).st_mode

@@ -1,4 +1,4 @@
-"""One shell process in its sandbox: started in advance, given a command once, ended with everything below it."""
+"""One shell process in its sandbox. It is started in advance, gets one command, and ends with all its children."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ShellStart:
     environment: Mapping[str, str]
     limits: Mapping[str, int]
     state: StatePipe
-    """Where the shell writes its state when it ends; the shell opens it by its path in the view."""
+    """Where the shell writes its state when it ends. The shell opens it by its path in the view."""
     group: ControlGroup
     bash: str
     """The absolute path of the shell."""
@@ -64,18 +64,18 @@ class ShellProcess:
         self.loaded: ShellState | None = None
         self._fds = Descriptors(self._loop)
         self._inner = -1
-        """A handle of the namespace's first process, with which everything in it ends."""
+        """A pidfd of the namespace's first process. Killing that ends everything in the namespace."""
         self._told = b""
         self._supervisor: int | None = None
-        """The number of the namespace's first process, as soon as it is known."""
+        """PID of the namespace's first process, once it is known."""
         self._is_up = False
         self._is_checked = False
         self.refusal = ""
-        """Why the shell was ended before it got a command; empty while it was not."""
+        """Why the shell was ended before it got a command; empty otherwise."""
         self.is_starved = False
-        """Whether there was no memory to take in what it printed; then it was ended."""
+        """Whether it was ended because there was no memory for its output."""
         self._order: bytes | None = None
-        """The command, until the shell is up."""
+        """The command, until the shell is running."""
         self._empty: asyncio.Future[None] | None = None
         try:
             self._spawn(start)
@@ -124,12 +124,12 @@ class ShellProcess:
         _enlarge(self.stdout)
 
     def load(self, state: ShellState) -> None:
-        """Give the shell its state; once only, and before the command."""
+        """Send the shell its state. Call it once, before `feed`."""
         self.loaded = state
         self._fds.send(self._state_fd, bash_script.load(state, self._base))
 
     def feed(self, command: bytes) -> None:
-        """Give the shell its command; once only."""
+        """Send the shell its command. Call it once."""
         if self.loaded is None:
             raise RuntimeError("a command before its state")
         self._order = bash_script.command(command, self.loaded, self._inherited)
@@ -137,14 +137,14 @@ class ShellProcess:
             self._give()
 
     def _came_up(self) -> None:
-        """The shell runs, so whoever supervises it is bound to our life: it can have its command."""
+        """The shell runs, so its supervisor now ends with this process: it may have its command."""
         self._loop.remove_reader(self._up)
         self._fds.drop(self._up)
         self._is_up = True
         self._check_view()
 
     def _check_view(self) -> None:
-        """Let the shell have its command once its view is known to be what was planned."""
+        """Send the command after the view was found to be as planned."""
         if not self._is_up or self.refusal or self._is_checked:
             return
         if self.view.checks:
@@ -163,17 +163,17 @@ class ShellProcess:
         self._fds.send(self._command_fd, order or b"")
 
     def taken(self) -> bool:
-        """Whether the shell has taken its command; if not, it is still starting or busy loading its state."""
+        """Whether the shell has taken its command. If not, it is still starting or loading its state."""
         unread = fcntl.ioctl(self._waiting, termios.FIONREAD, struct.pack("i", 0))
         return self._is_checked and self._order is None and unread == struct.pack("i", 0)
 
     def capture(self, stdout: Capture, stderr: Capture) -> None:
-        """Take in the output from now on."""
+        """Capture the output from now on."""
         for fd, capture in ((self.stdout, stdout), (self.stderr, stderr)):
             self._loop.add_reader(fd, partial(self._swallow, fd, capture))
 
     def _swallow(self, fd: int, capture: Capture) -> None:
-        """Take what is there, but let others have their turn as well."""
+        """Read what is there, in portions, so that other tasks can run."""
         for _ in range(_GULPS):
             if not self._gulp(fd, capture):
                 return
@@ -186,17 +186,17 @@ class ShellProcess:
                 return True
         except BlockingIOError:
             return False
-        except MemoryError:  # nobody can take in what it prints: it would wait for ever
+        except MemoryError:  # its output cannot be read, so it would wait forever
             self.is_starved = True
             self.kill()
         self._loop.remove_reader(fd)
         return False
 
     def drain(self, stdout: Capture, stderr: Capture) -> None:
-        """Take in what is still in the pipes, without waiting for whoever may hold them open."""
+        """Read what is left in the pipes, without waiting for processes that hold them open."""
         for fd, capture in ((self.stdout, stdout), (self.stderr, stderr)):
             self._loop.remove_reader(fd)
-            for _ in range(_PIPE // _GULP + 1):  # a process that got away may write faster than it is read
+            for _ in range(_PIPE // _GULP + 1):  # a process that escaped may write faster than it is read
                 if not self._gulp(fd, capture):
                     break
 
@@ -208,16 +208,16 @@ class ShellProcess:
 
     @property
     def writes(self) -> bool:
-        """Whether it can write the root without a person having approved its command."""
+        """Whether it can write the root and no person has approved its command."""
         return self.view.access == "write" or (self.layer.name == "off" and self.view.access == "read")
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs."""
+        """Whether it is still running."""
         return not self.ended.done()
 
     def _learn(self) -> None:
-        """Take the number of the namespace's first process while its parent, which answers for it, still runs."""
+        """Open the namespace's first process while its parent still runs, so that the PID cannot have been reused."""
         chunk = os.read(self._info, 4096)
         self._told += chunk
         if chunk and b"}" not in self._told:
@@ -234,7 +234,7 @@ class ShellProcess:
         self._check_view()
 
     async def gone(self) -> None:
-        """Wait until nothing of the sandbox is left; several may wait."""
+        """Wait until no process of the sandbox is left. Several tasks may wait."""
         if self._inner not in self._fds:
             return
         if self._empty is None:
@@ -247,7 +247,7 @@ class ShellProcess:
         empty.set_result(None)
 
     async def pause(self) -> bool:
-        """Stop everything inside until `resume`; whether nothing runs any more."""
+        """Stop all processes inside until `resume`; whether nothing runs any more."""
         for _ in range(_PAUSE_TRIES):
             if not any(map(tree.is_running, (self._process.pid, *tree.descendants(self._process.pid)))):
                 return True
@@ -256,23 +256,23 @@ class ShellProcess:
         return False
 
     def resume(self) -> None:
-        """Let everything inside go on."""
+        """Continue all processes inside."""
         self._signal_all(signal.SIGCONT)
 
     def _signal_all(self, number: signal.Signals) -> None:
-        """Signal the process and everything below it; one that is starting may have nothing below it yet."""
+        """Signal the process and everything below it. While it starts, there may be nothing below it."""
         if self._handle in self._fds and self.alive:
             signal.pidfd_send_signal(self._handle, number)
             tree.signal_below(self._process.pid, number)
 
     def terminate(self) -> None:
-        """Ask everything inside to end; supervisors are left out, for they end when the command has."""
+        """Ask all processes inside to end. Supervisors get no signal, because they end with the command."""
         pid = self._process.pid
         supervisors = tree.children(pid) if self._inner in self._fds else []
         tree.signal_below(pid, signal.SIGTERM, skip=frozenset(supervisors))
 
     def kill(self) -> None:
-        """End everything inside, now."""
+        """Kill everything inside."""
         self._end_unannounced()
         for handle, number in ((self._inner, signal.SIGKILL), (self._handle, self.layer.ends_with)):
             if handle in self._fds:
@@ -282,7 +282,7 @@ class ShellProcess:
                     continue
 
     def _end_unannounced(self) -> None:
-        """End what the wrapper has started and not told of yet: it may not be bound to its parent's death so early."""
+        """Kill what the wrapper has started but not reported yet. It may not end with its parent so early."""
         if self._inner in self._fds or self._handle not in self._fds or self.layer.ends_with != signal.SIGKILL:
             return
         try:
@@ -293,7 +293,7 @@ class ShellProcess:
         tree.signal_below(self._process.pid, signal.SIGKILL)
 
     async def stop(self, grace: float) -> None:
-        """TERM, then KILL after `grace` seconds, and wait until nothing is left."""
+        """Send TERM, then KILL after `grace` seconds, and wait until nothing is left."""
         if self.alive and grace > 0:
             self.terminate()
             await asyncio.wait([self.ended], timeout=grace)
@@ -302,14 +302,14 @@ class ShellProcess:
         await asyncio.wait_for(self.gone(), _KILL_PATIENCE)
 
     def dumped(self) -> bytes:
-        """What the shell wrote when it ended; empty if it did not. `BadDump` if it was too much."""
+        """Return what the shell wrote when it ended; empty if it wrote nothing. Raises `BadDump` if it was too much."""
         text = self._state.text()
         if text is None:
             raise BadDump("it is larger than 4 MiB")
         return text
 
     def close(self) -> None:
-        """Let go of every descriptor. What still runs is ended."""
+        """Close every descriptor, and end what still runs."""
         self.kill()
         for fd in (self.stdout, self.stderr, self._handle, self._info, self._up, self._inner):
             if fd in self._fds:
@@ -325,5 +325,5 @@ class ShellProcess:
 def _enlarge(fd: int) -> None:
     try:
         fcntl.fcntl(fd, _SET_PIPE_SIZE, _PIPE)
-    except OSError:  # over the user's share of pipe memory: the usual size works too
+    except OSError:  # over the user's limit for pipes: the default size works too
         return

@@ -1,11 +1,11 @@
-"""Bash's own notation for values: checked before it is believed, decoded and written."""
+"""Bash's notation for values: checks, decodes and writes it."""
 
 from __future__ import annotations
 
 import re
 
 SCALAR = rb"""(?:"(?:[^"\\$`]++|\\.)*+"|\$'(?:[^'\\]++|\\.)*+')"""
-"""A value as `declare -p` prints it. Nothing in it is expanded, because `$` and backticks only pass escaped."""
+"""A value as `declare -p` prints it. Nothing in it is expanded: `$` and backticks are only accepted escaped."""
 
 _ESCAPE = re.compile(rb"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
 _NAMED = {b"a": b"\a", b"b": b"\b", b"e": b"\x1b", b"E": b"\x1b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
@@ -13,7 +13,7 @@ _NAMED[b"v"] = b"\v"
 
 
 def decode(literal: bytes) -> bytes:
-    """The value that a `SCALAR` stands for."""
+    """Return the value of a `SCALAR`."""
     if literal.startswith(b"$'"):
         return _ESCAPE.sub(_ansi, literal[2:-1])
     return re.sub(rb"\\([\\\"$`])", rb"\1", literal[1:-1])
@@ -29,10 +29,10 @@ def _ansi(match: re.Match[bytes]) -> bytes:
 
 
 def quote(value: bytes) -> bytes:
-    """A single shell word that stands for `value`, whatever is in it (but NUL)."""
+    """Quote any value without NUL as a single shell word."""
     return b"'" + value.replace(b"'", b"'\\''") + b"'"
 
 
 def quote_scalar(value: bytes) -> bytes:
-    """`value` in the notation of `declare -p`."""
+    """Return `value` in the notation of `declare -p`."""
     return b'"' + re.sub(rb'([\\"$`])', rb"\\\1", value) + b'"'

@@ -1,4 +1,4 @@
-"""What a command left behind: its output, how it ended, and what confined it."""
+"""The result of a command: its output, how it ended, and what confined it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from toolgate.protocol.plan import Access
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxReport:
-    """What was in force while a command ran. Nothing is in it that was only hoped for."""
+    """What was enforced while a command ran."""
 
     layer: str
     """`bwrap`, `landlock` or `off`."""
@@ -22,11 +22,11 @@ class SandboxReport:
     missing: tuple[str, ...] = ()
     """What this layer cannot guarantee here."""
     unconfined: tuple[str, ...] = ()
-    """Those of `missing` that are about the access itself, not about limits: a person is asked about them."""
+    """The items of `missing` that concern the access itself, not limits. A person is asked about them."""
     roots: tuple[str, ...] = ()
     """Directories beside the project that could be written."""
     limits: dict[str, int] = field(default_factory=dict)
-    """`memory_bytes` and `file_bytes` of one process, `processes`; only those that hold."""
+    """`memory_bytes` and `file_bytes` per process, and `processes`; only limits that are enforced."""
 
     def to_dict(self) -> dict[str, Any]:
         """The report as `data.sandbox`."""
@@ -53,7 +53,7 @@ class StreamInfo:
     spill: str | None = None
     """Host path of a private file with the whole stream, for the runtime; kept until the session closes."""
     spilled_bytes: int = 0
-    """How much of the stream the file holds; less than `bytes` when it hit its cap."""
+    """How many bytes of the stream the file holds; less than `bytes` if it reached its limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +63,16 @@ class CommandResult:
     stdout: str
     stderr: str
     exit_code: int | None
-    """The process's own; 128 + N when signal N ended it; None when it was ended at its deadline or still runs."""
+    """The process's own; 128 + N if signal N ended it; None if it was ended at its deadline or still runs."""
     timed_out: bool = False
     truncated: bool = False
-    """Whether either stream was cut to its head and tail."""
+    """Whether one of the streams was cut to its head and tail."""
     stdout_info: StreamInfo = field(default_factory=StreamInfo)
     stderr_info: StreamInfo = field(default_factory=StreamInfo)
     sandbox: SandboxReport | None = None
     hint: str = ""
     """What to do about a failure that the sandbox caused; empty otherwise."""
     job_id: str | None = None
-    """Set when the command goes on in the background."""
+    """Set if the command continues in the background."""
     cwd: str = "."
     """The shell's directory afterwards: relative to the root inside it, absolute elsewhere."""

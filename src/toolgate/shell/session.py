@@ -1,4 +1,4 @@
-"""`ShellSession`: commands one after the other, each in a fresh sandboxed bash, with the state of the one before."""
+"""`ShellSession`: runs commands in sequence, each in a fresh sandboxed bash with the state of the previous one."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 Stream = Literal["stdout", "stderr"]
 OnOutput = Callable[[Stream, str], None]
-"""Called on the event loop with what was just printed, decoded but not reduced."""
+"""Called on the event loop with what was just printed, decoded but with its terminal escapes."""
 
 _PAUSE = 0.02
-"""Seconds in which a shell is started and loaded."""
+"""Seconds that starting and loading a shell takes."""
 
 
 class ShellSession:
     """A shell whose state persists, although no process does.
 
-    `execute` calls queue in the order in which they were made. Cancelling one ends its processes and nothing else.
+    `execute` calls queue in the order in which they were made. Cancelling one ends only its processes.
     """
 
     def __init__(
@@ -66,18 +66,18 @@ class ShellSession:
         self._made: tuple[Starter, StateHistory] | None = None
         self._generation = workspace.generation
         self._before: list[Starter] = []
-        """Those of a root that was deleted and has come back; background jobs may still run in their sandboxes."""
+        """Starters of a root that was deleted and has come back. Background jobs may still run in their sandboxes."""
         self._current: CommandRun | None = None
         self._watchers: set[asyncio.Task[None]] = set()
         self._closed = False
         self._answered = 0.0
         self._exported: tuple[tuple[ShellState, ...], str | None] | None = None
         self._lost: list[str] = []
-        """Lines about lost state, for the next command's answer."""
+        """Notes about lost state, for the next command's answer."""
         self._hurried = False
-        """Whether commands come without the pause that a model makes: then a second shell waits behind the first."""
+        """Whether commands follow each other quickly. Then two shells are started in advance."""
         self.interrupted: CommandResult | None = None
-        """What the last command that was cancelled had printed."""
+        """What the last cancelled command had printed."""
         self.jobs = Jobs(self._options.jobs, self._stop)
 
     async def __aenter__(self) -> ShellSession:
@@ -94,19 +94,19 @@ class ShellSession:
         return self._parts()[1].directory_in(self._root)
 
     def view(self, access: Access = "write") -> StateView:
-        """What a command with this access will find; for analysis and for the person who is asked."""
+        """What a command with this access will find, for analysis and for the person who is asked."""
         return self._parts()[1].view(access)
 
     def state(self, access: Access = "write") -> ShellState:
-        """The state that a command with this access is given; command analysis follows its functions and aliases."""
+        """The state that a command with this access gets. Command analysis follows its functions and aliases."""
         return self._parts()[1].for_access(access)
 
     def fresh_state(self, access: Access = "write") -> ShellState:
-        """The state that a command is given right after a restart."""
+        """The state that a command gets right after a restart."""
         return self._parts()[1].first(access)
 
     def export_state(self) -> str | None:
-        """The state as text, for another process to go on from; None if there is nothing to carry."""
+        """Return the state as text for another process; None if there is none."""
         if self._made is None:
             return None
         if self._exported is None or self._exported[0] != self.states:
@@ -115,24 +115,24 @@ class ShellSession:
 
     @property
     def states(self) -> tuple[ShellState, ...]:
-        """What commands have left: another one if a command has changed it."""
+        """All states that commands have left. They compare equal if nothing has changed."""
         return () if self._made is None else self._made[1].all
 
     def import_state(self, text: str) -> None:
-        """Go on from a state that another process has carried."""
+        """Continue from a state that another process has exported."""
         if not state_text.read(text, self._parts()[1], self._root):
             self.report_lost_state("it was too large")
 
     def report_lost_state(self, reason: str) -> None:
-        """Say in the next command's answer that the state of the process before could not be carried."""
+        """Say in the next command's answer that the previous process's state could not be used."""
         self._lost = [f"toolgate: the shell started anew, because its state could not be carried over: {reason}\n"]
 
     def exists(self, path: str) -> bool:
-        """Whether a path, relative to the root or absolute inside it, is a file: `bash FILE` is then the real bash."""
+        """Whether a path, relative to the root or absolute inside it, is a file. Then `bash FILE` is the real bash."""
         return self._workspace.is_file(path)
 
     def sandbox(self, access: Access = "write") -> SandboxReport:
-        """What would confine a command with this access."""
+        """Return what would confine a command with this access."""
         return self._parts()[0].report(access)
 
     async def execute(
@@ -147,11 +147,11 @@ class ShellSession:
         scripts: Mapping[str, str] = MappingProxyType({}),
         on_output: OnOutput | None = None,
     ) -> CommandResult:
-        """Run a command and answer when it has ended, or at its deadline.
+        """Run a command and return its result when it has ended, or at its deadline.
 
-        `background` answers at once with a job; `to_background` makes it a job at the deadline instead of ending it.
+        `background` returns at once with a job. `to_background` makes it a job at the deadline instead of ending it.
         `roots` are further host directories that `access="full"` may write, approved by a person. `scripts` are files
-        inside the root that the command runs, with the hashes that a person has approved: nothing else runs.
+        inside the root that the command runs, with the hashes that a person has approved. Nothing else runs.
         """
         check_command(command, self._options.command_bytes)
         check_access(access, roots)
@@ -173,14 +173,14 @@ class ShellSession:
                     self._parts()[1].forget_code(access)
 
     async def restart(self) -> None:
-        """Forget the state: directory, variables, functions. Background jobs go on."""
+        """Reset the state: directory, variables, functions. Background jobs continue."""
         async with self._turn:
             starter, memory = self._parts()
             starter.discard()
             memory.forget()
 
     async def close(self) -> None:
-        """End everything and remove what the session kept."""
+        """End all commands and remove the session's files."""
         self._closed = True
         if self._current is not None:
             await self._stop(self._current)
@@ -205,7 +205,7 @@ class ShellSession:
         return self._made
 
     def _follow_root(self) -> None:
-        """Start anew, as after a restart, on a root that was deleted and has come back."""
+        """Start over, as after a restart, on a root that was deleted and has come back."""
         if self._generation == self._workspace.generation:
             return
         self._generation = self._workspace.generation
@@ -275,7 +275,7 @@ class ShellSession:
         return result
 
     def _keep_state(self, run: CommandRun, access: Access) -> list[str]:
-        """Remember what the command left behind; lines for its answer about state that was lost."""
+        """Remember the state that the command left; return notes about state that was lost."""
         lines, self._lost = self._lost, []
         memory = self._parts()[1]
         take = memory.take if run.process.view.git is None else memory.take_directory
@@ -290,14 +290,14 @@ class ShellSession:
         return lines
 
     def _prepare(self, access: Access) -> None:
-        """Start shells in advance; while a command runs, only those that wait for their state."""
+        """Start shells in advance. While a command runs, they do not get their state yet."""
         if self._closed or self._made is None:
             return
         starter, memory = self._made
         try:
             state = None if self._turn.locked() else memory.for_access(access)
             enough = starter.prepare(access, state, 2 if self._hurried else 1)
-        except (OSError, ToolError) as error:  # the next command meets the same and reports it
+        except (OSError, ToolError) as error:  # the next command reports the same error
             logger("shell").warning("shell_not_prepared", error=str(error))
             return
         slots.keep_waiting(self, starter.discard)

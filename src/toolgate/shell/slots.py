@@ -1,4 +1,4 @@
-"""What all sessions of a process share: how many commands run at a time, and how many shells wait in advance."""
+"""Limits that all sessions of a process share: running commands, and shells that are started in advance."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 MOST_RUNNING = 16
-"""Commands that run at a time; further ones wait their turn, first come, first served."""
+"""Most commands that run at the same time. Further ones wait in order."""
 MOST_WAITING = 16
-"""Sessions that may have shells started in advance; the one that was used longest ago gives its up."""
+"""Most sessions with shells started in advance. The least recently used one loses its shells."""
 
 _running: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 _waiting: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[object, Callable[[], None]]] = WeakKeyDictionary()
 
 
 def running() -> asyncio.Semaphore:
-    """One place among the running commands."""
+    """Hold one place among the running commands."""
     loop = asyncio.get_running_loop()
     slots = _running.get(loop)
     if slots is None:
@@ -25,7 +25,7 @@ def running() -> asyncio.Semaphore:
 
 
 def keep_waiting(owner: object, discard: Callable[[], None]) -> None:
-    """Note that a session has shells waiting; the least recently used one loses its own when there are too many."""
+    """Note that a session has shells waiting. If there are too many, the least recently used session loses its own."""
     waiting = _waiting.setdefault(asyncio.get_running_loop(), {})
     waiting.pop(owner, None)
     waiting[owner] = discard
@@ -34,5 +34,5 @@ def keep_waiting(owner: object, discard: Callable[[], None]) -> None:
 
 
 def forget(owner: object) -> None:
-    """A session is over."""
+    """Remove a session that is closed."""
     _waiting.get(asyncio.get_running_loop(), {}).pop(owner, None)

@@ -1,4 +1,4 @@
-"""Starts shells in their sandboxes: on demand, and one in advance while nobody waits."""
+"""Starts shells in their sandboxes: on demand, and in advance."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NO_TOTAL = "memory is limited for each process, not for all together; shared me
 
 
 class Starter:
-    """Everything that a session's shells have in common."""
+    """What all shells of a session share."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Starter:
         self._group = ControlGroup(processes=options.processes, memory=options.memory_bytes)
         self._pipes: dict[ShellProcess, StatePipe] = {}
         self._copies: dict[ShellProcess, list[str]] = {}
-        """Sealed copies of scripts that a shell runs."""
+        """Private copies of the scripts that each shell runs."""
         self._watch = RepositoryWatch(self.views.opened, self.views.repository)
         self._spares: list[ShellProcess] = []
         self._kills = 0
@@ -92,11 +92,11 @@ class Starter:
         return real if self.layer.name == "off" else self.places.home(access)
 
     def environment(self, access: Access) -> Mapping[str, str]:
-        """The environment in which a session's first command with this access begins."""
+        """The environment of the session's first command with this access."""
         return self._environments[access]
 
     def git_list(self, command: str, access: Access, state: ShellState) -> GitList | None:
-        """The git commands of a command line for which the repository can be written."""
+        """Return the git commands of a command line that may write the repository."""
         if access != "write" or not self.layer.mounts or "git" not in command:
             return None
         if not self.views.repository_may_be_written():
@@ -111,8 +111,10 @@ class Starter:
         git: GitList | None = None,
         scripts: Sequence[Script] = (),
     ) -> ShellProcess:
-        """A shell with this state; one that was started in advance if it fits. `scripts` are as approved, whatever
-        happens to the files."""
+        """Return a shell with this state, one that was started in advance if it fits.
+
+        `scripts` are run as approved, even if the files change.
+        """
         if git is not None:
             process = self._new(access, roots, git)
             process.load(for_git(state, process.environment))
@@ -125,7 +127,7 @@ class Starter:
         return process
 
     def prepare(self, access: Access, state: ShellState | None, wanted: int) -> bool:
-        """Start one more shell in advance, and give the next its state if it is known; whether there are enough."""
+        """Start one more shell in advance, and send the next one its state if it is known; whether there are enough."""
         self._keep_fitting(access, state)
         if len(self._spares) < wanted:
             self._spares.append(self._new(access, ()))
@@ -139,7 +141,7 @@ class Starter:
             self.close(self._spares.pop())
 
     def _keep_fitting(self, access: Access, state: ShellState | None) -> None:
-        """Let go of spares that have died, or were made for another access, another state or other protected paths."""
+        """Close spare shells that have died, or were made for another access, state or set of protected paths."""
         for process in tuple(self._spares):
             fits = process.alive and process.view.access == access and process.loaded in (None, state)
             if not fits or not self.views.still_holds(process.view):
@@ -187,7 +189,7 @@ class Starter:
         return process
 
     def _sealed(self, scripts: Sequence[Script]) -> dict[str, str]:
-        """Private copies of scripts, by the path that each stands for; a path through a link has none."""
+        """Make private copies of scripts, by the path of each. A path through a link gets none."""
         copies: dict[str, str] = {}
         for script in scripts if self.layer.mounts else ():
             if script.content is None or self.views.opened.kind(script.path) != "file":
@@ -208,7 +210,7 @@ class Starter:
         )
 
     def close(self, process: ShellProcess) -> None:
-        """Let go of a shell."""
+        """Close a shell."""
         process.close()
         self._kills = self._group.memory_kills()
         self.places.remove_copies(self._copies.pop(process, ()))
@@ -217,14 +219,14 @@ class Starter:
             pipe.close()
 
     def began(self, process: ShellProcess, command: str, state: ShellState, first: ShellState) -> None:
-        """A command is about to run in this state; `first` is the one that the session began with."""
+        """Record that a command is about to run in this state. `first` is the session's first state."""
         if self._is_watched(process):
             git = process.view.git
             reads = git is None and only_reads(command, state, first.environment)
             self._watch.began(process, git, reads=reads)
 
     async def ended(self, process: ShellProcess, *, heard: bool = True) -> list[str]:
-        """What has to be said about a command that ended: what it planted has been set aside."""
+        """Return notes about a command that ended. Files that it planted have been set aside."""
         if not self._is_watched(process):
             return []
         return await self._watch.ended(process, process.view.git, heard=heard)
@@ -233,11 +235,11 @@ class Starter:
         return self.layer.mounts and process.view.access == "write"
 
     def killed_for_memory(self) -> bool:
-        """Whether the kernel ended something for taking too much memory since the last shell was let go."""
+        """Whether the kernel killed a process for using too much memory since the last shell was closed."""
         return self._group.memory_kills() > self._kills
 
     def report(self, access: Access) -> SandboxReport:
-        """What is in force for an access."""
+        """Return what is enforced for an access."""
         options = self._options
         limits = {"memory_bytes": options.memory_bytes, "file_bytes": options.file_bytes}
         unconfined = self.layer.missing(access)
@@ -263,11 +265,11 @@ class Starter:
 
     @property
     def _counts_processes(self) -> bool:
-        """The kernel does not count root's processes against a resource limit."""
+        """Whether the process limit holds: the kernel does not count root's processes against a resource limit."""
         return os.getuid() != 0 or "processes" in self._group.limited
 
     async def shut(self) -> None:
-        """End what was started in advance and remove the session's directory."""
+        """End the shells that were started in advance, and remove the session's directory."""
         self.discard()
         for process in tuple(self._pipes):
             self.close(process)
@@ -284,9 +286,9 @@ class Starter:
 
 
 def _can_be_filled(place: str, home: str) -> bool:
-    """Whether commands could put programs into a directory of PATH: it is in their private home or temp.
+    """Whether commands could create programs in a directory of PATH, because it is in their private home or temp.
 
-    What exists on the host is mounted there read-only. The rest would be found, under any name, by later commands.
+    Directories that exist on the host are mounted there read-only. Later commands would find programs in the others.
     """
     for area in (home, TEMPORARY, "/var/tmp"):
         for path in (place, os.path.realpath(place)):

@@ -1,4 +1,4 @@
-"""A shell's state as data, and what of it may cross to a higher access."""
+"""A shell's state as data, and which parts of it a command with a higher access gets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SENSITIVE = re.compile(
     r"PATH|LD_.*|BASH_ENV|ENV|IFS|GIT_.*|.*PAGER|PS4|PROMPT_COMMAND|EDITOR|VISUAL|LESSOPEN|LESSCLOSE|CDPATH|SHELL"
     r"|PYTHON.*|NODE_OPTIONS|NODE_PATH|PERL5.*|RUBYOPT|RUBYLIB|MAKEFLAGS|RUSTC.*|CARGO_.*|.*_WRAPPER|SSH_.*|DYLD_.*"
 )
-"""Exported variables that decide which code runs: of all that changed, these are shown first."""
+"""Exported variables that decide which code runs. They are shown first among the changed ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Variable:
 
     @property
     def value(self) -> bytes | None:
-        """The value of a scalar; None for arrays and for what was never set."""
+        """The value of a scalar; None for arrays and for variables that were never set."""
         if self.literal is None or self.literal.startswith(b"("):
             return None
         return decode(self.literal)
@@ -39,7 +39,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShellState:
-    """Everything that carries over from one command to the next."""
+    """Everything that persists from one command to the next."""
 
     directory: bytes
     previous: bytes = b""
@@ -48,10 +48,10 @@ class ShellState:
     """`pushd`'s directories below the current one."""
     variables: Mapping[bytes, Variable] = field(default_factory=lambda: MappingProxyType({}))
     functions: bytes = b""
-    """Definitions in source form: the only part that is code, and therefore never given to a higher access."""
+    """Function definitions in source form. This is the only code, so commands with a higher access never get it."""
     exported_functions: tuple[bytes, ...] = ()
     aliases: Mapping[bytes, bytes] = field(default_factory=lambda: MappingProxyType({}))
-    """Name to value, still quoted."""
+    """Name → value, still quoted."""
     shopts: Mapping[bytes, bool] = field(default_factory=lambda: MappingProxyType({}))
     options: Mapping[bytes, bool] = field(default_factory=lambda: MappingProxyType({}))
     umask: bytes = b"0022"
@@ -59,7 +59,7 @@ class ShellState:
 
     @property
     def environment(self) -> Mapping[bytes, bytes]:
-        """What programs see, as data; read once, for every command is judged by it."""
+        """The exported variables. They are read once, because every command is checked against them."""
         if not self._environment:
             found = {
                 name: value
@@ -71,11 +71,11 @@ class ShellState:
 
     @property
     def function_names(self) -> frozenset[str]:
-        """The functions that this state defines."""
+        """The names of the functions that this state defines."""
         return frozenset(name.decode(errors="replace") for name in _FUNCTION.findall(self.functions))
 
     def with_data_of(self, other: ShellState) -> ShellState:
-        """This state, with the directory and the exported values of another: data crosses, code does not."""
+        """Return this state with the directory and the exported values of another. Data is taken over, code is not."""
         kept = {name: variable for name, variable in self.variables.items() if not variable.exported}
         for name, value in other.environment.items():
             kept[name] = Variable("x", quote_scalar(value))
@@ -90,7 +90,7 @@ class ShellState:
 
 
 def initial(directory: str, environment: Mapping[str, str]) -> ShellState:
-    """The state of a session in which nothing has run."""
+    """Return the state of a session in which nothing has run."""
     variables = {name.encode(): Variable("x", quote_scalar(value.encode())) for name, value in environment.items()}
     return ShellState(
         directory=directory.encode(), variables=MappingProxyType(variables), shopts={b"expand_aliases": True}
@@ -102,7 +102,7 @@ _IDENTITY = re.compile(rb"GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)|EMAIL")
 
 
 def for_git(state: ShellState, environment: Mapping[str, str]) -> ShellState:
-    """What git alone is given of a state: directory, umask, who commits, and plain variables that no program sees."""
+    """Return the part of a state that git gets: directory, umask, committer, and variables that programs do not see."""
     first = initial(state.directory.decode("utf-8", "surrogateescape"), environment)
     variables = dict(first.variables)
     for name, variable in state.variables.items():

@@ -1,4 +1,4 @@
-"""The dump that a shell writes when it ends: the code that writes it, and the reader that does not trust it."""
+"""The dump that a shell writes when it ends: the code that writes it, and a reader that does not trust it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SEPARATOR = r"\builtin printf '\0'"
 CODE = f"; {_SEPARATOR}; ".join(
     [
         r"\unset -f builtin; \builtin printf %s " + '"${POSIXLY_CORRECT#*:}"',
-        r"\builtin pwd || \builtin printf '%s\n' " + '"${PWD-}"',  # a directory that is gone has only its name
+        r"\builtin pwd || \builtin printf '%s\n' " + '"${PWD-}"',  # a deleted directory has only its name
         r"\builtin printf %s " + '"${OLDPWD-}"',
         r"\builtin dirs -l -p",
         r"\builtin umask -p",
@@ -44,7 +44,7 @@ _OWN = re.compile(
     rb"BASH(?!_ENV$|_COMPAT$).*|COMP_.*|READLINE_.*|EPOCH.*|_|PPID|E?UID|SHELLOPTS|PIPESTATUS|S?RANDOM|SECONDS|LINENO"
     rb"|FUNCNAME|POSIXLY_CORRECT|GROUPS|DIRSTACK|HIST.*|SHLVL|PWD|OLDPWD|HOSTNAME|HOSTTYPE|MACHTYPE|OSTYPE|OPTERR"
 )
-"""Variables that bash keeps itself, and history, which a command's shell does not have."""
+"""Variables that bash sets itself, and history, which these shells do not have."""
 
 
 class BadDump(ValueError):
@@ -52,14 +52,14 @@ class BadDump(ValueError):
 
 
 def parse(dump: bytes) -> ShellState:
-    """Read a dump. Every part but the functions is checked to be inert data; `BadDump` otherwise."""
+    """Parse a dump. Every part except the functions is checked to be inert data. Raises `BadDump`."""
     parts = dump.split(b"\0")
     if len(parts) != _PARTS or parts[-1] != b"end":
         raise BadDump("it is incomplete")
     started, directory, previous, stack, umask, variables, functions, exported, aliases, shopts, options, _ = parts
     if not directory.startswith(b"/") or not directory.endswith(b"\n"):
         raise BadDump("the directory cannot be read")
-    on = frozenset(started.split(b":"))  # as it was before the dump: writing it needs POSIX mode, which sets some
+    on = frozenset(started.split(b":"))  # as before the dump, which needs POSIX mode; that sets some options
     mask = re.fullmatch(rb"umask ([0-7]{3,4})\n", umask)
     if mask is None:
         raise BadDump("the umask cannot be read")
@@ -78,7 +78,7 @@ def parse(dump: bytes) -> ShellState:
 
 
 def _all(pattern: re.Pattern[bytes], text: bytes, what: str) -> list[re.Match[bytes]]:
-    """Matches that cover the text without a gap."""
+    """Yield matches that cover the text without a gap."""
     found, position = [], 0
     while position < len(text):
         match = pattern.match(text, position)
@@ -102,7 +102,7 @@ def _variables(text: bytes) -> dict[bytes, Variable]:
 
 
 def _inert(flags: str, literal: bytes) -> bool:
-    """Whether assigning the literal evaluates nothing: subscripts and integers are arithmetic, which can run code."""
+    """Whether assigning the literal evaluates nothing. Subscripts and integers are arithmetic, which can run code."""
     array = literal.startswith(b"(")
     if array and "A" not in flags and not _INDEXED.fullmatch(literal):
         return False

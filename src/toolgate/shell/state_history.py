@@ -1,4 +1,4 @@
-"""Remembers the state of a session for each access, so that code never climbs to a higher one."""
+"""Remembers a session's state per access, so that code never reaches a higher access."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _ORDER: tuple[Access, ...] = ("read", "write", "full")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateView:
-    """What analysis and the person who is asked must know about the shell that a command will meet."""
+    """What command analysis, and the person who is asked, must know about the shell that a command will run in."""
 
     directory: str
     functions: frozenset[str]
     aliases: frozenset[str]
     changes: tuple[tuple[str, str | None], ...]
-    """Exported variables that differ from the session's first environment: name, new value (None: it was removed).
+    """Exported variables that differ from the session's first environment: name and new value (None: removed).
 
-    `umask` is listed here as well, because it is inherited in the same way.
+    `umask` is listed here too, because it is inherited in the same way.
     """
 
 
 class StateHistory:
-    """The last known state, and for each access the last one that may be sourced there."""
+    """The last state, and for each access the last one that may be sourced there."""
 
     def __init__(self, first: ShellState, full: ShellState | None = None) -> None:
         self._firsts: dict[Access, ShellState] = {"read": first, "write": first, "full": full or first}
@@ -39,7 +39,7 @@ class StateHistory:
         self._sourced: dict[Access, ShellState] = dict(self._firsts)
 
     def first(self, access: Access) -> ShellState:
-        """The state that a restart goes back to; `full` may have another home and temp to begin with."""
+        """The state after a restart. `full` may start with another home and temp."""
         return self._firsts[access]
 
     @property
@@ -49,29 +49,29 @@ class StateHistory:
 
     @property
     def all(self) -> tuple[ShellState, ...]:
-        """Everything that is remembered; equal means that nothing has changed."""
+        """All remembered states. They compare equal if nothing has changed."""
         return (self._latest, *self._sourced.values())
 
     def keep(self, access: Access, state: ShellState) -> None:
-        """Remember what a command left behind; lower accesses may source it, higher ones not."""
+        """Remember the state that a command left. Lower accesses may source it, higher ones not."""
         self._latest = state
         for level in _ORDER[: _ORDER.index(access) + 1]:
             self._sourced[level] = state
 
     def take(self, access: Access, text: bytes) -> None:
-        """Remember what a command wrote down as it ended; nothing changes if it wrote nothing, or on `BadDump`."""
+        """Remember the state that a command dumped. Nothing changes if it dumped nothing, or on `BadDump`."""
         if text:
             self.keep(access, self._parsed(text))
 
     def take_directory(self, access: Access, text: bytes) -> None:
-        """Remember only where a command ended: of a shell that was given no more of the state."""
+        """Remember only the directory, for a shell that got no more of the state."""
         if text:
             ended = state_dump.parse(text)
             own = self.for_access(access)
             self.keep(access, replace(own, directory=ended.directory, previous=ended.previous or own.previous))
 
     def _parsed(self, text: bytes) -> ShellState:
-        """The state that a dump stands for; most commands leave what they found."""
+        """Parse a dump. Most commands leave the state unchanged."""
         if self._dumped is None or self._dumped[0] != text:
             self._dumped = text, state_dump.parse(text)
         return self._dumped[1]
@@ -83,7 +83,7 @@ class StateHistory:
         return os.path.relpath(directory, root) if inside else directory
 
     def forget(self) -> None:
-        """Back to the first state."""
+        """Return to the first state."""
         self.__init__(self._firsts["write"], self._firsts["full"])  # type: ignore[misc]
 
     def forget_code(self, access: Access) -> None:
@@ -91,12 +91,12 @@ class StateHistory:
         self.keep(access, self._firsts[access].with_data_of(self._latest))
 
     def for_access(self, access: Access) -> ShellState:
-        """The state that a command is given: code of its own access or a higher one, data of the last command."""
+        """Return the state that a command gets: code of its own or a higher access, data of the last command."""
         own = self._sourced[access]
         return self._at_home(access, own if own is self._latest else own.with_data_of(self._latest))
 
     def _at_home(self, access: Access, state: ShellState) -> ShellState:
-        """The state with the home and temp of its own access, unless a command has chosen others."""
+        """Return the state with the home and temp of its access, unless a command has set others."""
         first = self._firsts[access]
         if first is self._firsts["write" if access == "full" else "full"]:
             return state
@@ -108,7 +108,7 @@ class StateHistory:
         return state if variables == state.variables else replace(state, variables=MappingProxyType(variables))
 
     def view(self, access: Access) -> StateView:
-        """The state for whoever judges a command."""
+        """Return what those who judge a command must know about its state."""
         state = self.for_access(access)
         return StateView(
             directory=_text(state.directory),
@@ -119,7 +119,7 @@ class StateHistory:
 
 
 def _changes(first: ShellState, state: ShellState) -> Iterator[tuple[str, str | None]]:
-    """What programs inherit now and did not when the session began, those that decide which code runs first."""
+    """Return the changed exported variables; those that decide which code runs come first."""
     before, now = first.environment, state.environment
     changed = (name for name in {**before, **now} if before.get(name) != now.get(name))
     for name in sorted(changed, key=lambda name: (not SENSITIVE.fullmatch(_text(name)), name)):
@@ -129,5 +129,5 @@ def _changes(first: ShellState, state: ShellState) -> Iterator[tuple[str, str | 
 
 
 def _text(value: bytes) -> str:
-    """Bytes that are no text are escaped: two values never read the same."""
+    """Escape bytes that are not text, so that different values look different."""
     return value.decode("utf-8", "backslashreplace")

@@ -1,7 +1,7 @@
-"""A shell's state as text, so that a session can go on in another process: the shell is state, not a process.
+"""Writes and reads a shell's state as text, so that a session can continue in another process.
 
-What is kept is what differs from the state in which every session here begins: another machine has another environment
-to begin with. Directories are written relative to the root, which may be somewhere else there, too.
+Only differences from the first state are written, because another machine has another first environment. Directories
+are relative to the root, which may be elsewhere on the other machine.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from toolgate.shell.state_history import StateHistory
 
 _PLACES = ("directory", "previous")
 _LARGEST = 1024 * 1024
-"""Characters of a state that are carried; of a larger one only that there was one."""
+"""Longest state that is written, in characters. For a larger one, only the fact that there was one is written."""
 _TOO_LARGE = '{"too_large":true}'
 
 
 def write(memory: StateHistory, root: str) -> str | None:
-    """The state after the last command; None if there is nothing to carry."""
+    """Return the state after the last command as text; None if there is none."""
     made = {access: memory.for_access(access) for access in get_args(Access)}
     if all(state == memory.first(access) for access, state in made.items()):
         return None
@@ -35,9 +35,9 @@ def write(memory: StateHistory, root: str) -> str | None:
 
 
 def read(text: str, memory: StateHistory, root: str) -> bool:
-    """Go on from a state that was written elsewhere; whether it was small enough to be carried."""
+    """Restore a state that was written elsewhere; False if it had been too large to write."""
     found = json.loads(text)
-    for access in reversed(get_args(Access)):  # from the highest down: what is kept under one counts for those below
+    for access in reversed(get_args(Access)):  # from the highest access down: a state also counts for lower accesses
         if access in found:
             memory.keep(access, _read_state(found[access], memory.first(access), os.fsencode(root)))
     return "too_large" not in found
@@ -84,7 +84,7 @@ def _read_state(found: Mapping[str, Any], first: ShellState, root: bytes) -> She
 
 
 def _place(path: bytes, root: bytes) -> list[str]:
-    """Whether a directory is inside the root, and where."""
+    """Return whether a directory is inside the root, and its path."""
     if path == root or path.startswith(root + b"/"):
         return ["root", _text(path[len(root) :])]
     return ["", _text(path)]

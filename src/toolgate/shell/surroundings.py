@@ -1,4 +1,4 @@
-"""The surroundings of a command, out of a workspace and the state of a shell."""
+"""The surroundings of a command for its analysis, from the workspace and the shell's state."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 _DEFINITION = re.compile(r"^([^\s()$`'\"\\]+) \(\) *$", re.MULTILINE)
 _MOST_ENTRIES = 2000
-"""Names of a directory that patterns are compared with."""
+"""Most names of a directory that patterns are compared with."""
 _MOST_OWN_DIRECTORIES = 64
-"""Directories of `PATH` inside the root in which a command word is looked up."""
+"""Most directories of `PATH` inside the root in which a command name is looked up."""
 _SYSTEM = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
 
 
 def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ...] = ("/tmp",)) -> Surroundings:
-    """What a command typed now would be judged in."""
+    """Return the surroundings of a command that is run now."""
     root = str(workspace.root)
     environment = {
         name.decode(errors="replace"): value.decode(errors="replace") for name, value in state.environment.items()
@@ -56,7 +56,7 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
 
 
 class _Aliases(Mapping[str, str]):
-    """The shell's aliases, each read when it is asked for: there may be thousands of them."""
+    """The shell's aliases. Each is read on demand, because there may be thousands."""
 
     def __init__(self, aliases: Mapping[bytes, bytes]) -> None:
         self._aliases = aliases
@@ -85,9 +85,9 @@ def _is_code(variable: Variable) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def definitions(source: str) -> Mapping[str, str]:
-    """Functions as bash prints them, one by one.
+    """Split function definitions as bash prints them.
 
-    A line inside a function may look like the next definition: what is then torn apart does not parse, and so asks.
+    A line inside a function may look like the next definition. The parts then do not parse, so a person is asked.
     """
     heads = list(_DEFINITION.finditer(source))
     ends = [*(head.start() for head in heads[1:]), len(source)]
@@ -114,7 +114,7 @@ def _kinds(workspace: Workspace) -> Callable[[str], Kind]:
         try:
             info = workspace.stat(path)
         except ToolError:
-            # what cannot be looked at may well be there
+            # what cannot be examined may exist
             return "file"
         if info is None:
             return "absent"
@@ -160,7 +160,7 @@ def _contents(workspace: Workspace) -> Callable[[str], str | None]:
 
 
 def _shadows(workspace: Workspace, path: str, root: str, cwd: str) -> Callable[[str], str | None]:
-    """Looks a word up in the directories of `PATH` that are inside the root and come before the system's."""
+    """Look a command up in the directories of `PATH` that are inside the root and come before the system's."""
     directories = _own_directories(path, root, cwd)
 
     def shadow(word: str) -> str | None:
