@@ -155,14 +155,14 @@ def test_a_bad_value_is_refused_naming_the_variable(monkeypatch: pytest.MonkeyPa
 
 def test_several_bad_values_of_an_area_are_all_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOL_OUTPUT_MAX_LINES", "0")
-    monkeypatch.setenv("TOOL_OUTPUT_DIRECTION", "up")
+    monkeypatch.setenv("TOOL_OUTPUT_RETENTION_DAYS", "x")
 
     with pytest.raises(ValidationError) as refused:
         Settings()
 
     assert explain(refused.value) == [
         "TOOL_OUTPUT_MAX_LINES: Input should be greater than or equal to 1",
-        "TOOL_OUTPUT_DIRECTION: Input should be 'head', 'tail' or 'head_tail'",
+        "TOOL_OUTPUT_RETENTION_DAYS: Input should be a valid integer, unable to parse string as an integer",
     ]
 
 

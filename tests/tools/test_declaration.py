@@ -102,7 +102,7 @@ def test_a_declaration_that_raises_is_refused_and_the_registry_still_works(attri
     registry = builtin_registry()
     with pytest.raises(DeclarationError, match=rf"its {attribute} cannot be read \(RuntimeError\)"):
         registry.register(broken(attribute))
-    assert len(registry.describe()) == len(registry.names()) == 12
+    assert len(registry.describe()) == len(registry.names()) == len(builtin_tools())
 
 
 def test_a_declaration_error_is_a_type_error_and_a_value_error() -> None:

@@ -13,7 +13,8 @@ def test_every_class_comes_through_the_door() -> None:
         type(toolgate.builtin_registry().get(definition.name)) for definition in toolgate.builtin_registry().describe()
     }
 
-    assert held == {getattr(builtin, name) for name in builtin.__all__ if name.endswith("Tool")}
+    assert held == {getattr(builtin, name) for name in builtin._WHERE}
+    assert {name for name in builtin.__all__ if name.endswith("Tool")} <= builtin._WHERE.keys()
 
 
 def test_what_was_written_down_about_parameters_is_what_they_are() -> None:

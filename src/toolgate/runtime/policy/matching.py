@@ -20,13 +20,14 @@ class Call:
     ) -> None:
         self.arguments = arguments
         self._workspace = workspace
-        self._resources = tuple(resources)
+        self.resources = tuple(resources)
+        """The paths that the plan says the call will touch, relative to the root."""
         self._places: dict[str, tuple[str, ...]] = {}
 
     def places(self, path: str) -> tuple[str, ...]:
         """Every path that this one may mean: as typed, with links resolved, and what the plan says it touches."""
         if path not in self._places:
-            self._places[path] = (*_spellings(path, self._workspace), *self._resources)
+            self._places[path] = (*_spellings(path, self._workspace), *self.resources)
         return self._places[path]
 
 
