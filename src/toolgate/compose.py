@@ -1,4 +1,9 @@
-"""The composition root: reads settings, wires implementations to ports, leaves out tools whose port is absent."""
+"""The composition root: connects settings, ports and implementations, and leaves out tools whose port is missing.
+
+Lives here: `toolgate.open`, the stack of a chat or gateway, and the stack of a worker.
+May touch: every room below the gateway; this is where they are put together.
+Start reading: `open`, then `assemble`.
+"""
 
 from __future__ import annotations
 

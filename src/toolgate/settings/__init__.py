@@ -1,7 +1,9 @@
-"""Settings: one model an area, each read from the environment under its own prefix and from the user's config file.
+"""Settings: one model per area, read from environment variables and the user's config file.
 
-Only the composition root and the CLI read them; everything else is handed a `Settings`. `Settings()` reads the
-environment and, for what that does not say, the config file; `Settings.defaults()` and `Settings.of(…)` read nothing.
+Lives here: every setting, its default and its check. The values of a choice are in `protocol/choices.py`.
+May touch: the environment, and the config file through `userfiles.py`. Only `compose.py` and the CLI read settings;
+everything else is handed a `Settings`.
+Start reading: `whole.py` (`Settings`), then `local.py` (areas of one agent) and `served.py` (areas of a server).
 """
 
 from toolgate.settings.local import (
