@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "toolgate"
 PAGE = ROOT / "docs" / "architecture.md"
 WIDTH = 120
-_BLOCK = "<!-- {name}: made by scripts/architecture.py -->\n```text\n{text}\n```\n"
+_END = "```\n"
 _FILE = re.compile(r"\b[a-z_]+(?:/[a-z_]+)*\.py\b")
 _TRACED = re.compile(r"<!-- (?:call|turn): .*?```text\n.*?\n```", re.DOTALL)
 SEVERAL_MACHINES = [
@@ -50,9 +50,9 @@ def main() -> int:
         "machines": machines_picture(),
     }
     for name, text in pictures.items():
-        pattern = re.escape(f"<!-- {name}: made by scripts/architecture.py -->") + r"\n```text\n.*?\n```\n"
-        block = _BLOCK.format(name=name, text=text)
-        page = re.sub(pattern, lambda _, block=block: block, page, flags=re.DOTALL)
+        mark = f"<!-- {name}: made by scripts/architecture.py -->\n```text\n"
+        before, _, rest = page.partition(mark)
+        page = f"{before}{mark}{text}\n{_END}{rest.partition(_END)[2]}"
     PAGE.write_text(page, encoding="utf-8")
     return 0
 

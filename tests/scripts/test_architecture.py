@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def _check(project: Path) -> tuple[int, str]:
-    command = [sys.executable, project / "scripts" / "architecture.py", "--check"]
+    command = [sys.executable, str(project / "scripts" / "architecture.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
