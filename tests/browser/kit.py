@@ -15,7 +15,7 @@ from playwright.async_api import Browser, BrowserContext, Page, expect
 from pydantic import SecretStr
 
 from toolgate.gateway import create_app
-from toolgate.gateway.server import send_at_once
+from toolgate.gateway.server import disable_nagle
 from toolgate.models import ModelClient, OfflineModel
 from toolgate.settings import Settings
 
@@ -63,7 +63,7 @@ class Gateway:
     def start(self) -> None:
         """Listen, and return once requests are answered."""
         listening = socket.create_server(("127.0.0.1", self.port))
-        send_at_once(listening)
+        disable_nagle(listening)
         self.port = listening.getsockname()[1]
         update = {"port": self.port, "token": SecretStr(self.token)}
         gateway = self._settings.gateway.model_copy(update=update)

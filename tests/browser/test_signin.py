@@ -146,7 +146,7 @@ async def test_the_page_works_where_the_browser_keeps_nothing(context: BrowserCo
 async def test_the_page_about_workers_shows_the_key(context: BrowserContext, gateway: Gateway) -> None:
     page = await context.new_page()
     await page.goto(f"{gateway.address}static/status.html")
-    await expect(page.get_by_text("Show a token.")).to_be_visible(timeout=PATIENCE)
+    await expect(page.get_by_text("Send a token.")).to_be_visible(timeout=PATIENCE)
     await arrive(context, gateway)
     await page.reload()
-    await expect(page.get_by_text("This gateway plays its turns itself.")).to_be_visible(timeout=PATIENCE)
+    await expect(page.get_by_text("This gateway runs its turns itself.")).to_be_visible(timeout=PATIENCE)

@@ -112,7 +112,7 @@ async def test_the_plan_the_matrix_and_a_card_in_full(context: BrowserContext, g
     card = await person.ended("todo", "success")
     await expect(page.locator("tg-todos")).to_contain_text("1 of 2")
     await page.locator("tg-todos summary").click()
-    await expect(page.get_by_role("list", name="List of work").get_by_role("listitem")).to_have_count(2)
+    await expect(page.get_by_role("list", name="Todo list").get_by_role("listitem")).to_have_count(2)
     await card.get_by_role("button").click()
     await expect(card.get_by_label("Arguments")).to_contain_text('"in_progress"')
     await expect(card.get_by_label("Envelope")).to_contain_text('"status": "success"')

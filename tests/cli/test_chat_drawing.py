@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from toolgate import ErrorCode, ToolDenied, ToolResponse, ToolResult
-from toolgate.cli.chat import canvas as chat_canvas
 from toolgate.cli.chat.canvas import Canvas, width
-from toolgate.cli.chat.live_region import Region
-from toolgate.cli.chat.markdown import MarkdownStream, drawn
-from toolgate.cli.chat.tool_card import Card, clipped, duration, overwritten, telling
+from toolgate.cli.chat.live_region import LiveRegion
+from toolgate.cli.chat.markdown import MarkdownStream, draw_markdown
+from toolgate.cli.chat.tool_card import ToolCard, apply_overwrites, clip, describe_call, duration
 
 TEXT = """# A title
 
@@ -57,7 +56,7 @@ def canvas(monkeypatch: pytest.MonkeyPatch) -> Canvas:
 def sized(monkeypatch: pytest.MonkeyPatch, columns: int, rows: int = 24) -> None:
     import os
 
-    monkeypatch.setattr(chat_canvas, "_size", lambda: os.terminal_size((columns, rows)))
+    monkeypatch.setattr("toolgate.cli.chat.canvas._size", lambda: os.terminal_size((columns, rows)))
 
 
 def plain(lines: list[str]) -> list[str]:
@@ -79,7 +78,7 @@ def test_however_it_is_cut_streaming_draws_what_the_whole_draws(canvas: Canvas, 
             stream.live()
     printed += stream.close()
 
-    assert [line for line in plain(printed) if line] == [line for line in plain(drawn(canvas, TEXT)) if line]
+    assert [line for line in plain(printed) if line] == [line for line in plain(draw_markdown(canvas, TEXT)) if line]
 
 
 def test_blocks_come_out_as_soon_as_they_cannot_change(canvas: Canvas) -> None:
@@ -94,7 +93,9 @@ def test_blocks_come_out_as_soon_as_they_cannot_change(canvas: Canvas) -> None:
 
 
 def test_raw_html_is_text_and_links_show_where_they_lead(canvas: Canvas) -> None:
-    assert plain(drawn(canvas, "<b>x</b> [safe](https://evil.example)")) == ["<b>x</b> safe (https://evil.example)"]
+    assert plain(draw_markdown(canvas, "<b>x</b> [safe](https://evil.example)")) == [
+        "<b>x</b> safe (https://evil.example)"
+    ]
 
 
 def test_a_block_without_end_is_not_parsed_again_and_again(canvas: Canvas) -> None:
@@ -104,16 +105,16 @@ def test_a_block_without_end_is_not_parsed_again_and_again(canvas: Canvas) -> No
         stream.finished()
     stream.close()
 
-    assert plain(drawn(canvas, "*" * 30_000))[0].startswith("***")
+    assert plain(draw_markdown(canvas, "*" * 30_000))[0].startswith("***")
 
 
 @pytest.mark.parametrize("columns", [20, 33, 80, 200])
 def test_no_line_is_wider_than_the_terminal(canvas: Canvas, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     sized(monkeypatch, columns)
     wide = "你好，世界！" * 30
-    card = Card(number=1, name="Bash", arguments={"command": f"echo {wide}"}, began=0.0, result=result(stdout=wide))
+    card = ToolCard(number=1, name="Bash", arguments={"command": f"echo {wide}"}, began=0.0, result=result(stdout=wide))
     lines = [
-        *drawn(canvas, f"{TEXT}\n\n{wide}"),
+        *draw_markdown(canvas, f"{TEXT}\n\n{wide}"),
         *card.lines(canvas),
         *card.live(canvas, "⠋", 1.0),
         *card.whole(canvas),
@@ -124,7 +125,7 @@ def test_no_line_is_wider_than_the_terminal(canvas: Canvas, monkeypatch: pytest.
 
 def test_live_rows_are_replaced_and_nothing_of_them_stays(canvas: Canvas) -> None:
     out = io.StringIO()
-    region = Region(out, canvas)
+    region = LiveRegion(out, canvas)
 
     region.show(["live one", "live two"])
     region.print(["for good"], ["live three"])
@@ -137,7 +138,7 @@ def test_live_rows_that_a_narrower_terminal_has_wrapped_are_erased(
     canvas: Canvas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = io.StringIO()
-    region = Region(out, canvas)
+    region = LiveRegion(out, canvas)
     region.show(["x" * 70, "y"])
     sized(monkeypatch, 30)
 
@@ -152,7 +153,7 @@ def test_more_live_rows_than_the_terminal_has_are_cut_at_the_top(
     sized(monkeypatch, 80, 10)
     out = io.StringIO()
 
-    Region(out, canvas).show([str(number) for number in range(100)])
+    LiveRegion(out, canvas).show([str(number) for number in range(100)])
 
     assert screen(out.getvalue()) == [str(number) for number in range(91, 100)]
 
@@ -203,12 +204,12 @@ def failure(code: ErrorCode, message: str) -> ToolResult:
     ],
 )
 def test_the_telling_argument(arguments: Any, words: str) -> None:
-    assert telling(arguments) == words
+    assert describe_call(arguments) == words
 
 
 def test_a_card_says_how_it_ended(canvas: Canvas) -> None:
     def head(**how: Any) -> str:
-        card = Card(number=3, name="Bash", arguments={"command": "ls"}, began=0.0, **how)
+        card = ToolCard(number=3, name="Bash", arguments={"command": "ls"}, began=0.0, **how)
         return plain(card.lines(canvas))[0]
 
     assert head(result=result()) == "✓ Bash ls  exit 0 · 12 ms · #3"
@@ -227,13 +228,13 @@ def test_a_denial_by_the_mode_says_what_to_do(canvas: Canvas) -> None:
         message="Not here.",
         next_action="Go on.",
     )
-    card = Card(number=1, name="Bash", arguments={"command": "ls"}, began=0.0, denied=denied)
+    card = ToolCard(number=1, name="Bash", arguments={"command": "ls"}, began=0.0, denied=denied)
 
     assert plain(card.lines(canvas)) == ["⊘ Bash ls", "  Not here. Go on."]
 
 
 def test_a_card_shows_the_first_lines_and_how_to_see_the_rest(canvas: Canvas) -> None:
-    card = Card(number=7, name="Bash", arguments={"command": "seq 9"}, began=0.0)
+    card = ToolCard(number=7, name="Bash", arguments={"command": "seq 9"}, began=0.0)
     card.result = result(stdout="".join(f"{number}\n" for number in range(1, 10)))
 
     assert plain(card.lines(canvas))[1:] == [*(f"  │ {n}" for n in range(1, 6)), "  │ … 4 more lines · /show 7"]
@@ -241,7 +242,7 @@ def test_a_card_shows_the_first_lines_and_how_to_see_the_rest(canvas: Canvas) ->
 
 
 def test_what_overwrites_its_line_is_shown_as_a_terminal_leaves_it() -> None:
-    assert overwritten("10%\r50%\r100%\ndone\r\n\x1b[32mgreen\x1b[0m\x07") == "100%\ndone\ngreen\\x07"
+    assert apply_overwrites("10%\r50%\r100%\ndone\r\n\x1b[32mgreen\x1b[0m\x07") == "100%\ndone\ngreen\\x07"
 
 
 def test_times_are_short() -> None:
@@ -249,4 +250,4 @@ def test_times_are_short() -> None:
 
 
 def test_a_long_head_is_cut_before_its_ending() -> None:
-    assert clipped([("x", "red"), "y" * 50], 10) == [("x", "red"), "y" * 8 + "…"]
+    assert clip([("x", "red"), "y" * 50], 10) == [("x", "red"), "y" * 8 + "…"]

@@ -130,7 +130,7 @@ def test_a_broken_machine_is_said_in_the_last_line(toolgate: Toolgate, monkeypat
 
     code, out, _ = toolgate("doctor")
 
-    assert (code, out.splitlines()[-1]) == (1, "1 broken: Toolgate cannot work properly here until that is mended.")
+    assert (code, out.splitlines()[-1]) == (1, "1 broken: Toolgate cannot work properly here until that is repaired.")
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_a_damaged_log_of_the_database_is_said_until_its_copy_is_removed(
     code, out, err = toolgate("sessions", "list", "--json")
     assert (code, len(json.loads(out)), err.count("\n")) == (0, 1, 1)
     assert str(copy) in err
-    assert "something was lost" in toolgate("doctor").out.splitlines()[-1]
+    assert "data was lost" in toolgate("doctor").out.splitlines()[-1]
     copy.unlink()
     assert _checks(toolgate("doctor", "--json").out)["database"]["state"] == "ok"
     assert toolgate("sessions", "list").err == ""

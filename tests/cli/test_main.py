@@ -47,8 +47,8 @@ def test_python_dash_m_is_the_same_program() -> None:
     ("words", "complaint"),
     [
         (["cal"], "toolgate: no command 'cal'; did you mean 'call'?\n"),
-        (["zzz"], f"toolgate: no command 'zzz'; there are: {', '.join(COMMANDS)}.\n"),
-        (["\x1b[2J"], f"toolgate: no command '\\x1b[2J'; there are: {', '.join(COMMANDS)}.\n"),
+        (["zzz"], f"toolgate: no command 'zzz'; the commands are: {', '.join(COMMANDS)}.\n"),
+        (["\x1b[2J"], f"toolgate: no command '\\x1b[2J'; the commands are: {', '.join(COMMANDS)}.\n"),
         (["call"], "toolgate call: the following arguments are required: NAME (see toolgate call --help)\n"),
         (["tools", "--nope"], "toolgate tools: unrecognized arguments: --nope (see toolgate tools --help)\n"),
         (
@@ -98,7 +98,7 @@ def test_a_bug_is_one_line_and_no_traceback(toolgate: Toolgate, monkeypatch: pyt
     assert toolgate("schema") == (
         1,
         "",
-        "toolgate schema: unexpected KeyError: 'surprise' (python -X dev -m toolgate schema … shows where)\n",
+        "toolgate schema: unexpected KeyError: 'surprise' (python -X dev -m toolgate schema … shows the traceback)\n",
     )
 
 

@@ -23,7 +23,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--tools", "nothing"), "no tool 'nothing' in coding mode; there are: read_file,"),
+        (("--tools", "nothing"), "no tool 'nothing' in coding mode; the tools are: read_file,"),
         (("--tools", " , "), "--tools names no tool"),
         (("--port", "80"), "--host and --port belong to --http"),
         (("--root", "no/such/place"), "no/such/place: No such file or directory"),

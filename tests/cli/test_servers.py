@@ -41,7 +41,7 @@ def test_every_tool_is_shown_with_its_name_or_the_reason(toolgate: Toolgate, con
     assert ["act", "raw__act", "coding", "yes", "new"] in rows
     assert ["look", "raw__look", "chat_safe", "-", "new"] in rows
     assert ["long", "-", "-", "-", "not visible: the config gives it no modes"] in rows
-    assert "off  not used: it is switched off in the config" in out
+    assert "off  not used: it is disabled in the config" in out
     assert "hunter22" not in out
 
 
@@ -58,7 +58,7 @@ def test_json_says_the_same(toolgate: Toolgate, config: Path) -> None:
         "digest": "",
         "reason": "",
     }
-    assert off == {"server": "off", "trouble": "it is switched off in the config", "tools": []}
+    assert off == {"server": "off", "trouble": "it is disabled in the config", "tools": []}
 
 
 def test_approving_is_remembered(toolgate: Toolgate, config: Path) -> None:
@@ -79,7 +79,11 @@ def test_nobody_at_the_keyboard_approves_nothing(toolgate: Toolgate, config: Pat
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
-    [(("nope",), "no server 'nope'"), (("off",), "no server 'off'"), (("raw", "zzz"), "offers no tool 'zzz'")],
+    [
+        (("nope",), "no usable server 'nope'"),
+        (("off",), "no usable server 'off'"),
+        (("raw", "zzz"), "has no tool 'zzz'"),
+    ],
 )
 def test_what_is_not_there_is_said(toolgate: Toolgate, config: Path, words: tuple[str, ...], complaint: str) -> None:
     code, _, err = toolgate("servers", "approve", *words)

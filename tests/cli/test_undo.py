@@ -27,8 +27,8 @@ def written(project: Path) -> Path:
 
 
 def test_there_may_be_nothing_to_take_back(toolgate: Toolgate) -> None:
-    assert toolgate("undo") == (0, "There is nothing to take back.\n", "")
-    assert toolgate("undo", "--list") == (0, "There is nothing to take back.\n", "")
+    assert toolgate("undo") == (0, "There is nothing to undo.\n", "")
+    assert toolgate("undo", "--list") == (0, "There is nothing to undo.\n", "")
 
 
 def test_the_last_call_is_taken_back(toolgate: Toolgate, written: Path) -> None:

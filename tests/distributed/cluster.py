@@ -91,7 +91,7 @@ class Cluster:
 
     def _ready(self, process: Process) -> bool:
         assert process.popen.poll() is None, process.output
-        return "plays turns" in process.output
+        return "runs turns" in process.output
 
     async def session(self, user: str = "ada", project: str = "main") -> str:
         return (await self.sessions.create(user=user, project=project)).id

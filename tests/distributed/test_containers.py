@@ -149,4 +149,4 @@ async def test_a_project_that_cannot_be_written_to_is_said(host: tuple[Host, str
     started = machine.start(worker, **_placed(worker, place))
     await _healthy(machine, started)
 
-    assert "main: /project cannot be written to by user 1000" in started.output
+    assert "main: user 1000 cannot write to /project" in started.output

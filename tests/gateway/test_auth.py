@@ -201,7 +201,7 @@ async def test_g06_a_pages_key_dies_with_its_token(tmp_path: Path) -> None:
             client = Client(socket)
             await client.session()
             running.app.state.access.replace({"": "another-token-entirely"})
-            running.service.withdraw_expired()
+            running.service.close_expired()
             with pytest.raises(ConnectionClosed):
                 await client.receive()
         assert await upgrade(running, **headers) == 401
@@ -214,7 +214,7 @@ async def test_g06_who_does_not_read_the_end_is_not_heard_any_more(tmp_path: Pat
         await _until(lambda: any(c.outbox.size > 512 * 1024 for c in running.service.connections))
         service = running.service
         running.app.state.access.replace({"": "another-token-entirely"})
-        service.withdraw_expired()
+        service.close_expired()
         params = {"session_id": session, "title": "taken over by someone who was sent away long ago"}
         rename = _masked({"type": "request", "id": "2", "method": "session.rename", "params": params})
         await asyncio.get_running_loop().sock_sendall(deaf, rename)

@@ -56,7 +56,7 @@ async def turn_ends(running: Gateway, client: Client) -> str:
 async def test_it_ends_when_those_who_watch_have_heard_everything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "_LAST_WORDS", FOREVER)
+    monkeypatch.setattr(serving, "_FLUSH_SECONDS", FOREVER)
     async with gateway(settings_for(tmp_path), ScriptedModel(["Good bye."])) as running:
         told = hold_back(running)
         async with running.client() as client:
@@ -73,7 +73,7 @@ async def test_it_ends_when_those_who_watch_have_heard_everything(
 
 
 async def test_it_ends_at_once_when_there_is_nothing_to_hear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "_LAST_WORDS", FOREVER)
+    monkeypatch.setattr(serving, "_FLUSH_SECONDS", FOREVER)
     async with gateway(settings_for(tmp_path), ScriptedModel(["Hello."])) as running, running.client() as client:
         session = await client.session()
         await client.data("session.subscribe", session_id=session)
@@ -88,7 +88,7 @@ async def test_who_cannot_be_told_is_not_waited_for_forever(
         hold_back(running)
         async with running.client() as client:
             await turn_ends(running, client)
-            monkeypatch.setattr(serving, "_LAST_WORDS", 0.1)
+            monkeypatch.setattr(serving, "_FLUSH_SECONDS", 0.1)
             await asyncio.wait_for(running.service.drain(), PATIENCE)
     assert "watchers_left_behind" in caplog.text
 
@@ -96,7 +96,7 @@ async def test_who_cannot_be_told_is_not_waited_for_forever(
 async def test_a_log_that_cannot_be_read_keeps_no_gateway_from_ending(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(serving, "_LAST_WORDS", FOREVER)
+    monkeypatch.setattr(serving, "_FLUSH_SECONDS", FOREVER)
     async with gateway(settings_for(tmp_path)) as running, running.client() as client:
         await client.data("session.subscribe", session_id=await client.session())
         await running.app.state.database.close()

@@ -65,7 +65,7 @@ async def test_who_is_silent_for_too_long_or_among_too_many_gets_an_answer(
 ) -> None:
     from tests.gateway.kit import gateway, settings_for
 
-    monkeypatch.setattr(protocols, "MOST_SILENT", 8)
+    monkeypatch.setattr(protocols, "MAX_SILENT", 8)
     monkeypatch.setattr(protocols, "HANDSHAKE_SECONDS", 1.0)
     async with gateway(settings_for(tmp_path)) as running:
         silent = await asyncio.to_thread(_knock, running.port, 9)
@@ -130,7 +130,7 @@ async def test_ids_of_ended_turns_are_not_kept_for_those_who_watch(tmp_path: Pat
 async def test_ids_of_requests_with_keys_are_kept_for_the_latest_ones_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolgate.gateway.service._MOST_REQUESTS", 3)
+    monkeypatch.setattr("toolgate.gateway.service._MAX_REQUEST_IDS", 3)
     model = ScriptedModel(["An answer."] * 6)
     async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
         session = await client.session()

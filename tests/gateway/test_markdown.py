@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolgate.gateway.markdown import LONGEST, render
+from toolgate.gateway.markdown import MAX_MARKDOWN, render
 
 ALLOWED = {
     "a": {"href", "target", "rel", "title", "class"},
@@ -145,13 +145,13 @@ def test_nothing_is_lost_where_it_is_nested_too_deep(mark: str) -> None:
 
 
 def test_a_text_that_is_too_long_for_markdown_is_shown_to_its_end() -> None:
-    html = render("a *b*\n\n" + "c\n" * LONGEST + "\n\n*the end*")
+    html = render("a *b*\n\n" + "c\n" * MAX_MARKDOWN + "\n\n*the end*")
     assert "<em>b</em>" in html
     assert "*the end*" in html
 
 
 @pytest.mark.parametrize("piece", ["[", "*a_ ", "![[", "> "])
-@pytest.mark.parametrize("length", [400, LONGEST])
+@pytest.mark.parametrize("length", [400, MAX_MARKDOWN])
 def test_hostile_markdown_takes_about_as_long_as_the_same_amount_of_words(piece: str, length: int) -> None:
     def seconds(source: str) -> float:
         begin = time.thread_time()
@@ -159,5 +159,5 @@ def test_hostile_markdown_takes_about_as_long_as_the_same_amount_of_words(piece:
         return time.thread_time() - begin
 
     paragraph = piece * (length // len(piece)) + "\n\n"
-    words = min(seconds("some words and *more* of them\n\n" * (LONGEST // 31)) for _ in range(2))
-    assert min(seconds(paragraph * (LONGEST // length)) for _ in range(2)) < 20 * words
+    words = min(seconds("some words and *more* of them\n\n" * (MAX_MARKDOWN // 31)) for _ in range(2))
+    assert min(seconds(paragraph * (MAX_MARKDOWN // length)) for _ in range(2)) < 20 * words

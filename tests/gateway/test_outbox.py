@@ -83,7 +83,7 @@ async def test_g08_a_client_that_does_not_read_is_bounded_and_slows_nobody(tmp_p
 
 
 async def test_g08_a_client_that_never_reads_again_is_hung_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolgate.gateway.service._STALLED", 1.0)
+    monkeypatch.setattr("toolgate.gateway.service._STALLED_SECONDS", 1.0)
     async with gateway(settings_for(tmp_path), Flood(), kernel_buffers=False) as running, running.client() as other:
         session = await other.session()
         deaf = await _deaf(running, session)

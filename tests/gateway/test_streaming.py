@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from toolgate.gateway import markdown
-from toolgate.gateway.markdown import LONGEST, blocks, plain
+from toolgate.gateway.markdown import MAX_MARKDOWN, blocks, plain
 from toolgate.gateway.streaming import Patch, StreamingMarkdown
 
 _LINES = st.sampled_from(
@@ -88,7 +88,7 @@ def test_however_it_was_cut_the_page_ends_up_with_the_same(text: str, cuts: list
 @settings(deadline=None)
 @given(_TEXT, st.integers(1, 40), st.integers(1, 9))
 def test_wherever_it_becomes_too_long(text: str, limit: int, size: int) -> None:
-    with mock.patch.object(markdown, "LONGEST", limit):
+    with mock.patch.object(markdown, "MAX_MARKDOWN", limit):
         pieces = [text[at : at + size] for at in range(0, len(text), size)]
         assert _without_last_line_end(_streamed(pieces)) == _without_last_line_end(_whole(text))
 
@@ -124,7 +124,7 @@ def test_code_grows_by_its_lines() -> None:
 
 
 def test_what_is_beyond_the_limit_is_added_as_text() -> None:
-    text = "*a*\n\n" + "b\n" * (LONGEST // 2)
+    text = "*a*\n\n" + "b\n" * (MAX_MARKDOWN // 2)
     shown = _streamed([text, "*c*\n\n<d>", "e"])
     assert shown == _whole(text + "*c*\n\n<d>e")
     assert shown[-1].startswith('<pre class="raw" tabindex="0">')
@@ -132,7 +132,7 @@ def test_what_is_beyond_the_limit_is_added_as_text() -> None:
 
 
 def test_code_may_be_longer_than_the_limit() -> None:
-    text = "```\n" + "x = 1\n" * LONGEST + "```\n\n*after*"
+    text = "```\n" + "x = 1\n" * MAX_MARKDOWN + "```\n\n*after*"
     shown = _streamed([text[at : at + 50_000] for at in range(0, len(text), 50_000)])
     assert shown == _whole(text)
     assert [html[:20] for html in shown] == ['<pre tabindex="0"><c', '<pre class="raw" tab']

@@ -32,7 +32,7 @@ def test_lines_with_names_are_users(tmp_path: Path) -> None:
 
 
 def test_a_file_without_a_token_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="has no token in it"):
+    with pytest.raises(ConfigError, match="contains no token"):
         tokens_of(_settings(tmp_path, "# nothing\n"))
 
 

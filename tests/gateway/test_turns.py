@@ -10,7 +10,7 @@ import pytest
 
 from tests.gateway.kit import gateway, is_done, settings_for
 from toolgate.errors import SessionBusy
-from toolgate.gateway.live import Live
+from toolgate.gateway.live_text import LiveText
 from toolgate.gateway.turns import LocalTurns
 from toolgate.testing import ScriptedModel
 
@@ -39,7 +39,7 @@ class Stage:
         return self.in_the_log
 
     def turns(self, most: int) -> LocalTurns:
-        return LocalTurns(cast(Any, self), Live(), _track, most, lambda _event: None, self.running_sessions)
+        return LocalTurns(cast(Any, self), LiveText(), _track, most, lambda _event: None, self.running_sessions)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Tools, calls and results in the form of Anthropic's Messages. Pure functions on plain objects; no SDK is needed."""
+"""Converts tools, calls and results from and to Anthropic's Messages format. Plain functions; no SDK is needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolgate.protocol.jsontext import encode
 
 
 def to_tools(definitions: Iterable[ToolDefinition]) -> list[Document]:
-    """The `tools` of a request."""
+    """Return the `tools` of a request."""
     return [
         {
             "name": definition.name,
@@ -24,7 +24,7 @@ def to_tools(definitions: Iterable[ToolDefinition]) -> list[Document]:
 
 
 def from_tools(tools: Iterable[Any]) -> list[ToolDefinition]:
-    """The definitions in the `tools` of a request; the provider's own tools, which have no schema, are left out."""
+    """Read the definitions from the `tools` of a request. The provider's own tools have no schema and are skipped."""
     return [
         ToolDefinition(
             name=tool["name"], description=tool.get("description") or "", parameters=dict(plain(tool["input_schema"]))
@@ -35,11 +35,11 @@ def from_tools(tools: Iterable[Any]) -> list[ToolDefinition]:
 
 
 def to_calls(calls: Iterable[ToolCall], text: str = "") -> list[Document]:
-    """The assistant's message with these calls, to go on a conversation with.
+    """Return the assistant's message with these calls, to continue a conversation.
 
-    The form has arguments as an object: what does not parse is kept under `unreadable_arguments`.
+    In this format arguments are an object. Arguments that do not parse are kept under `unreadable_arguments`.
     """
-    said: list[Document] = [{"type": "text", "text": text}] if text.strip() else []  # blank text is refused
+    said: list[Document] = [{"type": "text", "text": text}] if text.strip() else []  # the API rejects blank text
     made = [
         {
             "type": "tool_use",
@@ -53,7 +53,7 @@ def to_calls(calls: Iterable[ToolCall], text: str = "") -> list[Document]:
 
 
 def from_calls(message: Any) -> list[ToolCall]:
-    """The calls in an assistant's message, their arguments as JSON."""
+    """Read the calls from an assistant's message; their arguments become JSON text."""
     content = plain(message).get("content")
     blocks = () if content is None or isinstance(content, str) else map(plain, content)
     return [
@@ -64,7 +64,7 @@ def from_calls(message: Any) -> list[ToolCall]:
 
 
 def to_results(results: Iterable[ToolResult]) -> list[Document]:
-    """The one message that answers the calls: the form wants all results of a turn together."""
+    """Return the one message that answers the calls: the format wants all results of a turn together."""
     blocks = [_block(result) for result in results]
     return [{"role": "user", "content": blocks}] if blocks else []
 
@@ -79,7 +79,7 @@ def _block(result: ToolResult) -> Document:
 
 
 def from_results(messages: Iterable[Any]) -> list[ToolResult]:
-    """The results in a conversation; messages and blocks that are none are left out."""
+    """Read the results from a conversation. Other messages and blocks are skipped."""
     found: list[ToolResult] = []
     for message in map(plain, messages):
         content = message.get("content")
@@ -94,14 +94,14 @@ def from_results(messages: Iterable[Any]) -> list[ToolResult]:
 
 
 class CallStream:
-    """Puts the calls together that a stream of events brings in fragments."""
+    """Assembles calls from a stream of events."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, dict[str, Any]] = {}
         self._texts: dict[int, str] = {}
 
     def add(self, event: Any) -> None:
-        """Take one event in; those that are about no call are passed over."""
+        """Add one event. Events that do not belong to a call are ignored."""
         document = plain(event)
         index = document.get("index")
         if not isinstance(index, int):
@@ -116,7 +116,7 @@ class CallStream:
                 self._texts[index] += delta["partial_json"]
 
     def finished(self) -> list[ToolCall]:
-        """All calls, in the order of the message, with the arguments exactly as the model wrote them."""
+        """Return all calls in the order of the message, with the arguments exactly as the model wrote them."""
         return [
             ToolCall(
                 id=block["id"], name=block["name"], arguments=self._texts[index] or encode(block.get("input") or {})

@@ -1,4 +1,4 @@
-"""What the tool formats of the providers have in common: plain objects, and results that are only text."""
+"""Helpers that the tool formats of the providers share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Document = dict[str, Any]
 
 
 def plain(value: Any) -> Mapping[str, Any]:
-    """A JSON object, also out of an object of the provider's SDK."""
+    """Return the value as a mapping; objects of a provider's SDK are converted."""
     if isinstance(value, Mapping):
         return value
     dumped = value.model_dump()
@@ -24,7 +24,7 @@ def plain(value: Any) -> Mapping[str, Any]:
 
 
 def text_of(content: Any) -> str:
-    """The text of a content that is a string or a list of parts; parts that are no text are left out."""
+    """Return the text of a content, which is a string or a list of parts. Parts without text are skipped."""
     if content is None or isinstance(content, str):
         return content or ""
     parts: Iterable[Any] = content
@@ -32,7 +32,7 @@ def text_of(content: Any) -> str:
 
 
 def result_of(call_id: str, text: str, *, is_error: bool = False) -> ToolResult:
-    """The result that a text stands for: all that is left of an envelope once a provider has seen it."""
+    """Create a result from its text, which is all that a provider's format keeps of an envelope."""
     if is_error:
         message = text or "The tool failed."
         response = ToolResponse.failure(ErrorCode.EXECUTION_ERROR, message)

@@ -1,4 +1,4 @@
-"""A bridge to LangChain: a toolset of Toolgate as a list of its tools."""
+"""Adapter for LangChain: turns a toolset into a list of LangChain tools."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def langchain_tools(toolset: CallableToolset) -> list[BaseTool]:
     """`async with toolgate.open(root, mode) as toolset: create_agent(model, tools=langchain_tools(toolset))`.
 
-    Every call goes through the gates, and its approval through the context's approver. A failed call is a tool message
-    with status `error` that the model reads, never an exception that ends the run. The envelope is the message's
+    Every call passes the gates and asks the context's approver. A failed call becomes a tool message with status
+    `error`, which the model reads; it never raises an exception that ends the run. The envelope is the message's
     `artifact`. The tools are asynchronous: use `ainvoke` and `astream`.
     """
     toolset = under_users_policy(toolset)
@@ -31,14 +31,14 @@ def langchain_tools(toolset: CallableToolset) -> list[BaseTool]:
 def _tool(toolset: CallableToolset, definition: ToolDefinition) -> BaseTool:
     schema = {"type": "object", "properties": {}, **definition.parameters}
     tool = _ToolgateTool(name=definition.name, description=definition.description, args_schema=schema)
-    tool._toolset = toolset  # noqa: SLF001 - the class is this module's own
+    tool._toolset = toolset  # noqa: SLF001 - the class belongs to this module
     return tool
 
 
 class _ToolgateTool(BaseTool):
-    """One tool. Arguments reach it as one object, so that none of their names can clash with LangChain's own."""
+    """One tool. It takes its arguments as one object, so that their names cannot clash with LangChain's."""
 
-    response_format: str = "content_and_artifact"  # type: ignore[assignment]  # narrower there, by a literal
+    response_format: str = "content_and_artifact"  # type: ignore[assignment]  # LangChain narrows it to a literal
     _toolset: Any = PrivateAttr()
 
     def _to_args_and_kwargs(
@@ -53,11 +53,11 @@ class _ToolgateTool(BaseTool):
         return self._answer(result.output, result.response.to_dict(), tool_call_id, failed=result.is_error)
 
     def _run(self, tool_input: str | dict[str, Any], tool_call_id: str | None = None) -> tuple[Any, Any]:
-        said = f"{self.name} was not run: it is asynchronous, and was called by invoke instead of ainvoke."
+        said = f"{self.name} was not run: it is asynchronous, but was called with invoke. Use ainvoke."
         return self._answer(said, None, tool_call_id, failed=True)
 
     def _answer(self, text: str, envelope: Any, call_id: str | None, *, failed: bool) -> tuple[Any, Any]:
-        """The content and the artifact; an error is a message of its own, for only that has a status."""
+        """Return the content and the artifact. An error is a whole message, because only a message has a status."""
         if not failed or call_id is None:
             return text, envelope
         message = ToolMessage(text, artifact=envelope, tool_call_id=call_id, name=self.name, status="error")

@@ -1,4 +1,4 @@
-"""A bridge to the OpenAI Agents SDK: a toolset of Toolgate as a list of function tools."""
+"""Adapter for the OpenAI Agents SDK: turns a toolset into a list of function tools."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 def function_tools(toolset: CallableToolset) -> list[FunctionTool]:
     """`async with toolgate.open(root, mode) as toolset: Agent(name=…, tools=function_tools(toolset))`.
 
-    A tool that is hidden later is switched off for as long as it is. Every call goes through the gates, and its
-    approval through the context's approver. A failed call is an output that the model reads, never an exception that
-    ends the run. The envelope is in the output item's `custom_data`, under `toolgate`.
+    A tool that is hidden later is disabled while it is hidden. Every call passes the gates and asks the context's
+    approver. A failed call becomes an output that the model reads; it never raises an exception that ends the run. The
+    envelope is in the output item's `custom_data`, under `toolgate`.
     """
     toolset = under_users_policy(toolset)
     return [_function_tool(toolset, definition) for definition in toolset.tools]
 
 
 class _Output(str):
-    """What the model reads, with the result that it was rendered from."""
+    """The text for the model, together with the result that it was rendered from."""
 
     result: ToolResult
 
@@ -55,6 +55,6 @@ def _function_tool(toolset: CallableToolset, definition: ToolDefinition) -> Func
 
 
 def _envelope(context: FunctionToolCustomDataContext) -> dict[str, Any] | None:
-    """The envelope of a call, for the application: the model does not see it."""
+    """Return the envelope of a call for the application; the model does not see it."""
     output = context.output
     return {"toolgate": output.result.response.to_dict()} if isinstance(output, _Output) else None

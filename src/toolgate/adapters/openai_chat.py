@@ -1,6 +1,6 @@
-"""Tools, calls and results in the form of OpenAI's Chat Completions. Pure functions on plain objects; no SDK is needed.
+"""Converts tools, calls and results from and to OpenAI's Chat Completions format. Plain functions; no SDK is needed.
 
-The form has no mark for a result that is an error: the text says it.
+The format has no flag for errors; the text of a result says that it is one.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from toolgate.protocol.jsontext import encode
 
 
 def to_tools(definitions: Iterable[ToolDefinition]) -> list[Document]:
-    """The `tools` of a request."""
+    """Return the `tools` of a request."""
     return [{"type": "function", "function": definition.model_dump()} for definition in definitions]
 
 
 def from_tools(tools: Iterable[Any]) -> list[ToolDefinition]:
-    """The definitions in the `tools` of a request; those that are no functions are left out."""
+    """Read the definitions from the `tools` of a request. Tools that are not functions are skipped."""
     functions = [plain(tool["function"]) for tool in map(plain, tools) if tool.get("type") == "function"]
     return [
         ToolDefinition(
@@ -33,7 +33,7 @@ def from_tools(tools: Iterable[Any]) -> list[ToolDefinition]:
 
 
 def to_calls(calls: Iterable[ToolCall], text: str = "") -> list[Document]:
-    """The assistant's message with these calls, to go on a conversation with."""
+    """Return the assistant's message with these calls, to continue a conversation."""
     made = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
         for call in calls
@@ -43,7 +43,7 @@ def to_calls(calls: Iterable[ToolCall], text: str = "") -> list[Document]:
 
 
 def from_calls(message: Any) -> list[ToolCall]:
-    """The calls in an assistant's message, with the arguments exactly as the model wrote them."""
+    """Read the calls from an assistant's message, with the arguments exactly as the model wrote them."""
     return [_call(plain(call)) for call in plain(message).get("tool_calls") or ()]
 
 
@@ -56,12 +56,12 @@ def _call(call: Any) -> ToolCall:
 
 
 def to_results(results: Iterable[ToolResult]) -> list[Document]:
-    """The messages that answer the calls, one each."""
+    """Return the messages that answer the calls, one per call."""
     return [{"role": "tool", "tool_call_id": result.tool_call_id, "content": result.output} for result in results]
 
 
 def from_results(messages: Iterable[Any]) -> list[ToolResult]:
-    """The results in a conversation; messages that are none are left out."""
+    """Read the results from a conversation. Other messages are skipped."""
     return [
         result_of(message["tool_call_id"], text_of(message.get("content")))
         for message in map(plain, messages)
@@ -70,18 +70,18 @@ def from_results(messages: Iterable[Any]) -> list[ToolResult]:
 
 
 class CallStream:
-    """Puts the calls together that a stream of chunks brings in fragments."""
+    """Assembles calls from a stream of chunks."""
 
     def __init__(self) -> None:
-        self._fragments = ToolCallAssembler()
+        self._assembler = ToolCallAssembler()
 
     def add(self, chunk: Any) -> None:
-        """Take one chunk in; of more than one choice only the first counts."""
+        """Add one chunk. Only its first choice counts."""
         for choice in list(plain(chunk).get("choices") or ())[:1]:
             delta = plain(plain(choice).get("delta") or {})
             for part in map(plain, delta.get("tool_calls") or ()):
                 function = plain(part.get("function") or {})
-                self._fragments.add(
+                self._assembler.add(
                     part.get("index"),
                     call_id=part.get("id"),
                     name=function.get("name"),
@@ -89,5 +89,5 @@ class CallStream:
                 )
 
     def finished(self) -> list[ToolCall]:
-        """All calls, in the order in which they began."""
-        return self._fragments.finished()
+        """Return all calls in the order in which they began."""
+        return self._assembler.finished()

@@ -1,6 +1,6 @@
-"""Tools, calls and results in the form of OpenAI's Responses. Pure functions on plain objects; no SDK is needed.
+"""Converts tools, calls and results from and to OpenAI's Responses format. Plain functions; no SDK is needed.
 
-The form has no mark for a result that is an error: the text says it.
+The format has no flag for errors; the text of a result says that it is one.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from toolgate.protocol.jsontext import encode
 
 
 def to_tools(definitions: Iterable[ToolDefinition]) -> list[Document]:
-    """The `tools` of a request. Not strict: that form of schema has no optional arguments."""
+    """Return the `tools` of a request. They are not strict: strict schemas have no optional arguments."""
     return [{"type": "function", **definition.model_dump(), "strict": False} for definition in definitions]
 
 
 def from_tools(tools: Iterable[Any]) -> list[ToolDefinition]:
-    """The definitions in the `tools` of a request; those that are no functions are left out."""
+    """Read the definitions from the `tools` of a request. Tools that are not functions are skipped."""
     return [
         ToolDefinition(
             name=tool["name"],
@@ -32,7 +32,7 @@ def from_tools(tools: Iterable[Any]) -> list[ToolDefinition]:
 
 
 def to_calls(calls: Iterable[ToolCall], text: str = "") -> list[Document]:
-    """The assistant's items with these calls, to go on a conversation with."""
+    """Return the assistant's items with these calls, to continue a conversation."""
     said: list[Document] = [{"role": "assistant", "content": text}] if text else []
     return said + [
         {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments} for call in calls
@@ -40,7 +40,7 @@ def to_calls(calls: Iterable[ToolCall], text: str = "") -> list[Document]:
 
 
 def from_calls(response: Any) -> list[ToolCall]:
-    """The calls in a response, or in a list of its items, with the arguments exactly as the model wrote them."""
+    """Read the calls from a response or its list of items, with the arguments exactly as the model wrote them."""
     items = response if isinstance(response, list | tuple) else plain(response).get("output") or ()
     return [call for item in map(plain, items) if (call := _call(item)) is not None]
 
@@ -54,14 +54,14 @@ def _call(item: Any) -> ToolCall | None:
 
 
 def to_results(results: Iterable[ToolResult]) -> list[Document]:
-    """The items that answer the calls, one each."""
+    """Return the items that answer the calls, one per call."""
     return [
         {"type": "function_call_output", "call_id": result.tool_call_id, "output": result.output} for result in results
     ]
 
 
 def from_results(items: Iterable[Any]) -> list[ToolResult]:
-    """The results in a conversation; items that are none are left out."""
+    """Read the results from a conversation. Other items are skipped."""
     return [
         result_of(item["call_id"], text_of(item.get("output")))
         for item in map(plain, items)
@@ -70,13 +70,13 @@ def from_results(items: Iterable[Any]) -> list[ToolResult]:
 
 
 class CallStream:
-    """Puts the calls together that a stream of events brings in fragments."""
+    """Assembles calls from a stream of events."""
 
     def __init__(self) -> None:
         self._items: dict[int, dict[str, Any]] = {}
 
     def add(self, event: Any) -> None:
-        """Take one event in; those that are about no call are passed over."""
+        """Add one event. Events that do not belong to a call are ignored."""
         document = plain(event)
         kind, index = document.get("type"), document.get("output_index")
         if not isinstance(index, int):
@@ -90,5 +90,5 @@ class CallStream:
             self._items[index]["arguments"] = document["arguments"]
 
     def finished(self) -> list[ToolCall]:
-        """All calls, in the order of the response."""
+        """Return all calls in the order of the response."""
         return from_calls([self._items[index] for index in sorted(self._items)])

@@ -1,4 +1,4 @@
-"""A bridge to pydantic-ai: a toolset of Toolgate as a toolset of an agent."""
+"""Adapter for pydantic-ai: turns a toolset into a pydantic-ai toolset."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from toolgate.runtime.arguments import ArgumentsError, parse_arguments
 if TYPE_CHECKING:
     from toolgate.runtime.toolset import CallableToolset
 
-_RAW = "toolgate: unreadable arguments"
-"""The key under which arguments travel that are no JSON object."""
+_RAW_ARGUMENTS = "toolgate: unreadable arguments"
+"""The key for arguments that are not a JSON object."""
 
 
 class ToolgateToolset(AbstractToolset[Any]):
     """`async with toolgate.open(root, mode) as toolset: Agent(model, toolsets=[ToolgateToolset(toolset)])`.
 
-    What is visible is asked before every step. Every call goes through the gates, and its approval through the
-    context's approver. A failed call is a failed tool return that the model reads, never an exception that ends the
-    run; the envelope of a successful one is its `metadata`.
+    The visible tools are listed again before every step. Every call passes the gates and asks the context's approver.
+    A failed call becomes a failed tool return that the model reads; it never raises an exception that ends the run. The
+    envelope of a successful call is its `metadata`.
     """
 
-    def __init__(self, toolset: CallableToolset, *, id: str | None = "toolgate") -> None:  # noqa: A002 - theirs
+    def __init__(self, toolset: CallableToolset, *, id: str | None = "toolgate") -> None:  # noqa: A002 - their name
         self._toolset = under_users_policy(toolset)
         self._id = id
 
     @property
     def id(self) -> str | None:
-        """Its name among the toolsets of an agent."""
+        """The toolset's name within an agent."""
         return self._id
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        """What the model is shown now."""
+        """Return the tools that are visible now."""
         return {
             tool.name: ToolsetTool(
                 toolset=self,
@@ -47,7 +47,7 @@ class ToolgateToolset(AbstractToolset[Any]):
                     name=tool.name, description=tool.description, parameters_json_schema=tool.parameters
                 ),
                 max_retries=0,
-                args_validator=_Unjudged(),
+                args_validator=_AcceptAnything(),
             )
             for tool in self._toolset.tools
         }
@@ -56,7 +56,7 @@ class ToolgateToolset(AbstractToolset[Any]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> ToolReturn[str]:
         """Handle one call."""
-        raw = tool_args.get(_RAW)
+        raw = tool_args.get(_RAW_ARGUMENTS)
         arguments = raw if isinstance(raw, str) else encode(tool_args)
         call = ToolCall(id=ctx.tool_call_id or uuid7(), name=name, arguments=arguments)
         result = await self._toolset.handle(call)
@@ -65,17 +65,17 @@ class ToolgateToolset(AbstractToolset[Any]):
         return ToolReturn(return_value=result.output, metadata=result.response.to_dict())
 
 
-class _Unjudged:
-    """Lets all arguments through: the pipeline judges them, in words that a model can repair them from."""
+class _AcceptAnything:
+    """Accepts all arguments: the pipeline validates them and tells the model how to correct them."""
 
-    def validate_json(self, input: str | bytes | bytearray, **_: Any) -> dict[str, Any]:  # noqa: A002 - theirs
-        """The object, or the text as it was written."""
+    def validate_json(self, input: str | bytes | bytearray, **_: Any) -> dict[str, Any]:  # noqa: A002 - their name
+        """Return the object, or the text as it was written."""
         text = input if isinstance(input, str) else bytes(input).decode("utf-8", "replace")
         try:
             return parse_arguments(text)
         except ArgumentsError:
-            return {_RAW: text}
+            return {_RAW_ARGUMENTS: text}
 
-    def validate_python(self, input: Any, **_: Any) -> dict[str, Any]:  # noqa: A002 - theirs
-        """The object, or what stands in its place, as text."""
-        return input if isinstance(input, dict) else {_RAW: json.dumps(input, default=str)}
+    def validate_python(self, input: Any, **_: Any) -> dict[str, Any]:  # noqa: A002 - their name
+        """Return the object, or any other value as text."""
+        return input if isinstance(input, dict) else {_RAW_ARGUMENTS: json.dumps(input, default=str)}

@@ -1,4 +1,8 @@
-"""The command line. Each command is a module of this room, imported only when it is asked for."""
+"""The command line. Each command is a module or a package of this room and is imported only when it runs.
+
+This room may use the terminal and read settings; everything else it does through the rooms below.
+Start reading in `main` here, then in the module of a command: `call.py` is a short one.
+"""
 
 import importlib
 import sys
@@ -8,30 +12,30 @@ from toolgate import __version__
 
 COMMANDS = {
     "serve": "serve the gateway: the web page and its socket",
-    "worker": "play the turns that gateways hand out, on this machine",
-    "status": "show how workers and queues stand",
+    "worker": "run the turns that gateways queue, on this machine",
+    "status": "show the state of workers and queues",
     "tools": "show which tool may be used in which mode",
     "chat": "talk to the agent at the terminal, or --print one answer",
     "sessions": "list, show and export conversations",
-    "servers": "show the MCP servers, what they offer, and why a tool of theirs is not visible",
+    "servers": "show the MCP servers, their tools, and why a tool is not visible",
     "mcp": "serve the tools to an agent that speaks MCP",
     "call": "call a tool, the way a model does",
-    "sh": "sit in the agent's shell and type what a model would type",
+    "sh": "use the agent's shell: type what a model would type",
     "schema": "print the JSON Schema of the envelope",
     "policy": "explain which rule decides about a call",
-    "undo": "take back what calls changed",
-    "doctor": "check this machine, and say what to do about what is missing",
+    "undo": "undo what calls changed in files",
+    "doctor": "check this machine, and say how to get what is missing",
 }
-"""Name of a command, which is also its module or package → one line of help."""
+"""Help lines by command. A command's name is also its module or package."""
 
 _PACKAGES = {"chat", "sessions", "sh"}
-"""Commands that are a package: their arguments are in its module `command`."""
+"""Commands that are packages; their arguments are in the module `command`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 1 it failed, 2 it was not understood."""
+    """Run one command and return its exit code: 0 success, 1 failure, 2 usage error."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
-        from toolgate.cli.guard import open_standard_streams
+        from toolgate.cli.errors import open_standard_streams
 
         open_standard_streams()
     words = list(sys.argv[1:] if argv is None else argv)
@@ -44,9 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[0] not in COMMANDS:
         sys.stderr.write(_unknown(words[0]))
         return 2
-    from toolgate.cli.guard import run_guarded
+    from toolgate.cli.errors import run_command
 
-    return run_guarded(words[0], lambda: _run(words[0], words[1:]))
+    return run_command(words[0], lambda: _run(words[0], words[1:]))
 
 
 def _run(command: str, words: list[str]) -> int:
@@ -66,9 +70,9 @@ def _help() -> str:
     rows = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
     return (
         "usage: toolgate COMMAND [...]\n\n"
-        "The tool runtime for AI agents: what a model may see, what may run, one envelope to answer in.\n\n"
+        "The tool runtime for AI agents: it decides what a model may see and run, and answers in one envelope.\n\n"
         f"{rows}\n\n"
-        "toolgate COMMAND --help says more; toolgate --version says which one this is.\n"
+        "toolgate COMMAND --help shows the options of a command; toolgate --version shows the version.\n"
     )
 
 
@@ -76,5 +80,5 @@ def _unknown(word: str) -> str:
     import difflib
 
     near = difflib.get_close_matches(word, COMMANDS, n=1)
-    advice = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(COMMANDS)}."
+    advice = f"did you mean '{near[0]}'?" if near else f"the commands are: {', '.join(COMMANDS)}."
     return f"toolgate: no command {word!r}; {advice}\n"

@@ -1,7 +1,7 @@
-"""Call a tool through the same pipeline that a model's calls go through, and show what the model would read.
+"""Call a tool through the same pipeline as a model's calls, and show what the model would read.
 
-Exit code: 0 for success and partial, 1 for an error, 2 if the call itself cannot be understood (no such tool, arguments
-that are not JSON or do not fit). A call that needs permission asks at the terminal; without one it is denied.
+Exit code: 0 for success and partial, 1 for an error, 2 for a usage error (unknown tool, arguments that are not JSON or
+do not match the schema). A call that needs permission asks at the terminal; without a terminal it is denied.
 """
 
 import argparse
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("name", metavar="NAME", help="the tool (toolgate tools lists them)")
     parser.add_argument(
         "arguments", metavar="JSON", nargs="?", default="{}", help="its arguments; - reads them from stdin"
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Call, show, and say by the exit code how it went."""
+    """Call the tool, show the result, and return the exit code."""
     arguments = read_stdin() if args.arguments == "-" else args.arguments
     result = asyncio.run(_call(args.name, arguments, args.mode, args.root))
     if args.json:
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def exit_code(result: "ToolResult") -> int:
-    """0 usable, 1 failed, 2 not understood."""
+    """Return 0 for a usable result, 1 for a failure, 2 for a usage error."""
     from toolgate.protocol.codes import ErrorCode
 
     error = result.response.error
@@ -57,7 +57,7 @@ def exit_code(result: "ToolResult") -> int:
 
 async def _call(name: str, arguments: str, mode: str, root: Path | None) -> "ToolResult":
     import toolgate
-    from toolgate.cli.approve import terminal_approver
+    from toolgate.cli.terminal_approver import terminal_approver
     from toolgate.settings import Settings
 
     settings = Settings()
@@ -72,7 +72,7 @@ async def _call(name: str, arguments: str, mode: str, root: Path | None) -> "Too
 
 
 def _show(result: "ToolResult") -> None:
-    """The output on stdout; on a terminal made visible, and with a line about the status."""
+    """Print the output on stdout; on a terminal with hidden characters made visible and a status line."""
     response = result.response
     output = visible(result.output) if sys.stdout.isatty() else result.output
     sys.stdout.write(output if output.endswith("\n") else output + "\n")
@@ -84,7 +84,7 @@ def _show(result: "ToolResult") -> None:
 
 
 def _complain(result: "ToolResult", mode: str) -> None:
-    """The error on stderr, its next step with it."""
+    """Print the error and its next step on stderr."""
     error = result.response.error
     assert error is not None
     paint = Style(sys.stderr)
@@ -95,5 +95,5 @@ def _complain(result: "ToolResult", mode: str) -> None:
         sys.stderr.write(paint("You are the operator here: --mode coding allows it for this call.", "dim") + "\n")
     if error.code.value == "APPROVAL_DENIED" and not sys.stdin.isatty():
         sys.stderr.write(
-            paint("Nobody could be asked: run it in a terminal, or allow it in a policy file.", "dim") + "\n"
+            paint("There was no terminal to ask at: use one, or allow the call in a policy file.", "dim") + "\n"
         )

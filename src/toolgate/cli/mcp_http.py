@@ -1,4 +1,4 @@
-"""`toolgate mcp --http`: the socket, the token and the words at the start."""
+"""`toolgate mcp --http`: the socket, the token, and the startup message."""
 
 import asyncio
 import contextlib
@@ -9,21 +9,21 @@ import socket
 import sys
 from typing import TYPE_CHECKING
 
-from toolgate.cli.guard import UsageError
+from toolgate.cli.errors import UsageError
 
 if TYPE_CHECKING:
     import uvicorn
 
-    from toolgate.adapters.mcp_server import Desk
+    from toolgate.adapters.mcp_server import Clients
     from toolgate.settings import Settings
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _GRACE = 3
-"""Seconds that open requests get to end."""
+"""Seconds that open requests have to finish."""
 
 
 def settings_with_token(settings: "Settings") -> "Settings":
-    """Settings that have a token, so that it is masked wherever it could appear."""
+    """Add a token to the settings, so that it is masked everywhere."""
     if settings.gateway.token is not None:
         return settings
     from pydantic import SecretStr
@@ -32,8 +32,8 @@ def settings_with_token(settings: "Settings") -> "Settings":
     return settings.model_copy(update={"gateway": gateway})
 
 
-async def serve_http(desk: "Desk", settings: "Settings", *, host: str, port: int) -> None:
-    """Serve until told to stop."""
+async def serve_http(clients: "Clients", settings: "Settings", *, host: str, port: int) -> None:
+    """Serve until a signal arrives."""
     import uvicorn
 
     from toolgate.adapters.mcp_server.http import http_app
@@ -41,33 +41,35 @@ async def serve_http(desk: "Desk", settings: "Settings", *, host: str, port: int
 
     made_up = Settings().gateway.token is None
     if made_up and host not in _LOOPBACK:
-        raise UsageError(f"--host {host} is reachable from elsewhere: set TOOLGATE_GATEWAY_TOKEN to a long random word")
+        raise UsageError(f"--host {host} is reachable from elsewhere: set TOOLGATE_GATEWAY_TOKEN to a random value")
     token = settings.gateway.token
     assert token is not None
     with _listening(host, port) as listener:
         actual: int = listener.getsockname()[1]
-        app = http_app(desk, token=token.get_secret_value(), port=actual, allowed_hosts=settings.gateway.allowed_hosts)
+        app = http_app(
+            clients, token=token.get_secret_value(), port=actual, allowed_hosts=settings.gateway.allowed_hosts
+        )
         config = uvicorn.Config(
             app, lifespan="on", log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE, ws="none"
         )
         _say(host, actual, token.get_secret_value() if made_up else None)
-        await _serve_until_told(uvicorn.Server(config), listener)
+        await _serve_until_signalled(uvicorn.Server(config), listener)
 
 
-async def _serve_until_told(server: "uvicorn.Server", listener: socket.socket) -> None:
-    """Serve until a signal says to end; then open requests end, and nothing is logged about the ones that do not."""
+async def _serve_until_signalled(server: "uvicorn.Server", listener: socket.socket) -> None:
+    """Serve until a signal; then let open requests finish, and log nothing about those that do not."""
     loop = asyncio.get_running_loop()
     received: list[int] = []
 
     def end(number: int) -> None:
-        server.force_exit = bool(received)  # a second signal does not wait for anybody
+        server.force_exit = bool(received)  # a second signal does not wait
         received.append(number)
         server.should_exit = True
 
     log = logging.getLogger("uvicorn.error")
-    quiet = _Quiet(server)
+    quiet = _ShutdownFilter(server)
     log.addFilter(quiet)
-    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]  # its own raises them again
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]  # its own raises again
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         loop.add_signal_handler(number, end, number)
     try:
@@ -78,8 +80,8 @@ async def _serve_until_told(server: "uvicorn.Server", listener: socket.socket) -
         raise KeyboardInterrupt
 
 
-class _Quiet(logging.Filter):
-    """Drops what uvicorn says about requests that are cut off because the server ends."""
+class _ShutdownFilter(logging.Filter):
+    """Drops uvicorn's messages about requests that the shutdown cancels."""
 
     def __init__(self, server: "uvicorn.Server") -> None:
         super().__init__()
@@ -96,7 +98,7 @@ def _listening(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) else "ports go up to 65535"
         raise UsageError(f"cannot listen on {host} port {port}: {reason}") from None
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or an answer waits for the one before to arrive
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # disable Nagle's algorithm
     return listening
 
 

@@ -1,42 +1,42 @@
-"""argparse, with errors of one line."""
+"""An argument parser with one-line errors."""
 
 import argparse
 from pathlib import Path
 from typing import NoReturn
 
-from toolgate.cli.guard import UsageError
+from toolgate.cli.errors import UsageError
 from toolgate.protocol.choices import PROVIDERS
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, and where to read more."""
+    """Reports errors in one line that points to the help."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the whole usage."""
+        """Raise `UsageError` instead of printing the whole usage."""
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 
 def add_mode(parser: argparse.ArgumentParser, *, default: str) -> None:
-    """The mode, as its name."""
+    """Add `--mode`."""
     parser.add_argument(
         "--mode", choices=("chat_safe", "coding"), default=default, help=f"the session's mode (default: {default})"
     )
 
 
 def add_root(parser: argparse.ArgumentParser) -> None:
-    """The project root."""
+    """Add `--root`."""
     parser.add_argument(
         "--root", type=Path, metavar="DIR", help="the project root (default: TOOLGATE_WORKSPACE_ROOT, else here)"
     )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """The language model."""
+    """Add `--model`."""
     names = ", ".join(f"{name}:NAME" if provider.key else name for name, provider in PROVIDERS.items())
     claimed = ", ".join(f"{start}… is {one.title}'s" for one in PROVIDERS.values() for start in one.models)
     parser.add_argument("--model", metavar="NAME", help=f"{names}, or a name ({claimed})")
 
 
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:
-    """Output for programs."""
+    """Add `--json`."""
     parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")

@@ -1,6 +1,6 @@
-"""Explain what would be decided about a call, by which gate and which rule. Nothing is run and nobody is asked.
+"""Explain what would be decided about a call, by which gate and which rule. Nothing runs and nobody is asked.
 
-ARGS is the call's arguments as JSON; for Bash it may be the command itself.
+ARGS are the call's arguments as JSON; for Bash they may be the command itself.
 """
 
 import argparse
@@ -21,7 +21,7 @@ _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     verbs = parser.add_subparsers(dest="verb", metavar="explain", required=True)
     explain = verbs.add_parser("explain", help="which rule decides about a call, and why", description=__doc__)
     explain.add_argument("tool", metavar="TOOL", help="the tool that would be called")
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask the pipeline, up to and including the policy."""
+    """Run the pipeline up to and including the policy, and show the decision."""
     arguments = args.arguments
     if args.tool == "Bash" and not arguments.lstrip().startswith("{"):
         arguments = json.dumps({"command": arguments})
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show(decision: "Decision") -> None:
-    """The decision, for a person."""
+    """Print the decision for a person."""
     paint = Style(sys.stdout)
     rows = columns([["gate", decision.gate], ["rule", decision.rule or "none"], ["reason", decision.reason]])
     sys.stdout.write(paint(decision.decision, "bold", _COLOURS[decision.decision]) + "\n")

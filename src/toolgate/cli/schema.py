@@ -1,4 +1,4 @@
-"""Print the JSON Schema (draft 2020-12) of the envelope that every tool answers in, or of the gateway's frames."""
+"""Print the JSON Schema (draft 2020-12) of the envelope that every tool returns, or of the gateway's frames."""
 
 import argparse
 import json
@@ -6,12 +6,12 @@ import sys
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which of both."""
-    parser.add_argument("--wire", action="store_true", help="requests and frames of the gateway instead")
+    """Add the command's arguments."""
+    parser.add_argument("--wire", action="store_true", help="print the gateway's requests and frames instead")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print it."""
+    """Print the schema."""
     if getattr(args, "wire", False):
         from toolgate.gateway.wire_schema import wire_schema as schema
     else:

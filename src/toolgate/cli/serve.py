@@ -1,4 +1,4 @@
-"""Serve the gateway: the web page and its socket, on this machine only unless you say otherwise."""
+"""Serve the gateway: the web page and its socket, on this machine only by default."""
 
 import argparse
 import os
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """What can be said on the command line; everything else is in the settings."""
+    """Add the command's arguments; everything else is in the settings."""
     add_root(parser)
     parser.add_argument("--host", help="address to listen on (default: TOOLGATE_GATEWAY_HOST, else 127.0.0.1)")
     parser.add_argument("--port", type=int, help="port to listen on; 0 takes a free one (default: 8765)")
-    parser.add_argument("--coding", action="store_true", help="let sessions be created in coding mode")
+    parser.add_argument("--coding", action="store_true", help="allow sessions in coding mode")
     add_model(parser)
     parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate chain to serve with, PEM")
     parser.add_argument("--tls-key", type=Path, metavar="FILE", help="the certificate's private key, PEM")
     parser.add_argument(
-        "--insecure-http", action="store_true", help="serve another address than this machine's own without TLS"
+        "--insecure-http", action="store_true", help="serve an address that other machines can reach without TLS"
     )
     parser.add_argument("--no-open", action="store_true", help="do not open a browser")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until told to stop."""
+    """Serve until a signal arrives."""
     from toolgate.gateway.server import serve
 
     return serve(_settings(args), say=_say, browser=not args.no_open and _has_desktop())
 
 
 def _has_desktop() -> bool:
-    """Whether a browser would open in a window; one in the terminal is not meant."""
+    """Whether a browser would open in a window, not in the terminal."""
     shown = sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     return shown and sys.stdout.isatty()
 
@@ -59,7 +59,7 @@ def _settings(args: argparse.Namespace) -> "Settings":
         workspace = settings.workspace.model_copy(update={"root": args.root})
         settings = settings.model_copy(update={"workspace": workspace})
     if args.model is None and settings.distributed.role == "gateway":
-        return settings  # workers ask the model, and have its key
+        return settings  # workers use the model and have its key
     return settings_with_model(settings, args.model)
 
 

@@ -1,6 +1,6 @@
-"""Show the MCP servers that are configured: what each offers, under which name, and why a tool is not visible.
+"""Show the configured MCP servers: their tools, the names of the tools in Toolgate, and why a tool is not visible.
 
-`approve` approves what a server says about its tools now, so that calls need not ask about that.
+`approve` approves the current definitions of a server's tools, so that calls do not ask about them.
 """
 
 import argparse
@@ -10,31 +10,31 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolgate.cli.guard import UsageError
+from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_json, add_root
 from toolgate.cli.style import Style, columns
 from toolgate.cli.visible import visible
 
 if TYPE_CHECKING:
-    from toolgate.adapters.mcp_client import Listed, Servers
-    from toolgate.adapters.mcp_client.connection import Link
+    from toolgate.adapters.mcp_client import Servers, ToolStatus
+    from toolgate.adapters.mcp_client.connection import ServerConnection
 
-_PATIENCE = 60.0
+_CONNECT_TIMEOUT = 60.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     add_root(parser)
     add_json(parser, "what was found")
     verbs = parser.add_subparsers(dest="verb", metavar="approve")
-    approve = verbs.add_parser("approve", help="approve what a server says about its tools now")
+    approve = verbs.add_parser("approve", help="approve the current definitions of a server's tools")
     approve.add_argument("server", metavar="SERVER", help="the server's name in the config")
-    approve.add_argument("tools", metavar="TOOL", nargs="*", help="only these of its tools, by their own names")
-    approve.add_argument("--yes", action="store_true", help="do not ask; what is approved is printed all the same")
+    approve.add_argument("tools", metavar="TOOL", nargs="*", help="only these tools, by the server's names")
+    approve.add_argument("--yes", action="store_true", help="approve without asking; the definitions are still printed")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Connect, look, leave."""
+    """Connect to the servers, show or approve their tools, and disconnect."""
     return asyncio.run(_run(args))
 
 
@@ -45,7 +45,7 @@ async def _run(args: argparse.Namespace) -> int:
 
     settings = Settings()
     root = str(Path(args.root or settings.workspace.root).absolute())
-    async with connect_configured(toolgate.ToolRegistry(), settings, root, patience=_PATIENCE) as servers:
+    async with connect_configured(toolgate.ToolRegistry(), settings, root, patience=_CONNECT_TIMEOUT) as servers:
         if args.verb == "approve":
             return _approve(servers, args)
         if args.json:
@@ -56,23 +56,23 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 def _approve(servers: "Servers", args: argparse.Namespace) -> int:
-    link = next((link for link in servers.links if link.config.name == args.server), None)
-    if link is None:
-        known = ", ".join(link.config.name for link in servers.links) or "none"
-        raise UsageError(f"there is no server {args.server!r} that can be used; there are: {known}")
-    if link.trouble:
-        raise UsageError(f"the server {args.server!r} is down: {link.trouble}")
-    if unknown := [tool for tool in args.tools if tool not in link.offers]:
-        raise UsageError(f"{args.server!r} offers no tool {unknown[0]!r}; it offers: {', '.join(link.offers)}")
-    waiting = [item for item in servers.listed(link) if item.name and item.state != "approved"]
+    connection = next((connection for connection in servers.connections if connection.config.name == args.server), None)
+    if connection is None:
+        known = ", ".join(connection.config.name for connection in servers.connections) or "none"
+        raise UsageError(f"there is no usable server {args.server!r}; the servers are: {known}")
+    if connection.problem:
+        raise UsageError(f"the server {args.server!r} is down: {connection.problem}")
+    if unknown := [tool for tool in args.tools if tool not in connection.tools]:
+        raise UsageError(f"{args.server!r} has no tool {unknown[0]!r}; its tools are: {', '.join(connection.tools)}")
+    waiting = [item for item in servers.listed(connection) if item.name and item.state != "approved"]
     for item in waiting:
         if args.tools and item.tool not in args.tools:
             continue
         sys.stdout.write(
-            f"{visible(item.tool, keep='')} ({item.state})\n{link.offers[item.tool].shown}\n{item.digest}\n"
+            f"{visible(item.tool, keep='')} ({item.state})\n{connection.tools[item.tool].shown}\n{item.digest}\n"
         )
-        if args.yes or _agrees():
-            servers.approve(link, item.tool)
+        if args.yes or _confirm():
+            servers.approve(connection, item.tool)
             sys.stdout.write("approved\n\n")
         else:
             sys.stdout.write("not approved\n\n")
@@ -81,8 +81,8 @@ def _approve(servers: "Servers", args: argparse.Namespace) -> int:
     return 0
 
 
-def _agrees() -> bool:
-    """Only `y` is yes; where there is nobody to ask, nobody agrees."""
+def _confirm() -> bool:
+    """Ask; only `y` is yes. Without a terminal the answer is no."""
     if not sys.stdin.isatty():
         return False
     sys.stdout.write("approve this definition? [y/N] ")
@@ -93,34 +93,34 @@ def _agrees() -> bool:
 def _document(servers: "Servers") -> list[dict[str, object]]:
     up: list[dict[str, object]] = [
         {
-            "server": link.config.name,
-            "trouble": link.trouble,
+            "server": connection.config.name,
+            "trouble": connection.problem,
             "tools": [
                 {"tool": item.tool, "name": item.name, "modes": list(item.modes), "read_only": item.read_only}
                 | {"state": item.state, "digest": item.digest, "reason": item.reason}
-                for item in servers.listed(link)
+                for item in servers.listed(connection)
             ],
         }
-        for link in servers.links
+        for connection in servers.connections
     ]
     return up + [{"server": name, "trouble": reason, "tools": []} for name, reason in servers.refused.items()]
 
 
 def _print(servers: "Servers", config: Path | None) -> None:
     paint = Style(sys.stdout)
-    if not servers.links and not servers.refused:
+    if not servers.connections and not servers.refused:
         sys.stdout.write(f"no servers are configured in {config}\n")
-    for link in servers.links:
-        _print_server(paint, link, servers.listed(link))
+    for connection in servers.connections:
+        _print_server(paint, connection, servers.listed(connection))
     for name, reason in servers.refused.items():
         sys.stdout.write(f"{paint(visible(name, keep=''), 'bold')}  {paint('not used', 'red')}: {visible(reason)}\n")
 
 
-def _print_server(paint: Style, link: "Link", listed: "list[Listed]") -> None:
-    state = f"{paint('down', 'red')}: {visible(link.trouble)}" if link.trouble else paint("up", "green")
-    sys.stdout.write(f"{paint(visible(link.config.name, keep=''), 'bold')}  {state}\n")
-    if link.trouble and link.complaints:
-        sys.stdout.write(f"  it says: {visible(link.complaints.splitlines()[-1])}\n")
+def _print_server(paint: Style, connection: "ServerConnection", listed: "list[ToolStatus]") -> None:
+    state = f"{paint('down', 'red')}: {visible(connection.problem)}" if connection.problem else paint("up", "green")
+    sys.stdout.write(f"{paint(visible(connection.config.name, keep=''), 'bold')}  {state}\n")
+    if connection.problem and connection.server_message:
+        sys.stdout.write(f"  it says: {visible(connection.server_message.splitlines()[-1])}\n")
     rows = [["TOOL", "NAME", "MODES", "ASKS", "DEFINITION"]] if listed else []
     for item in sorted(listed, key=lambda item: (not item.name, item.tool)):
         tool = visible(item.tool, keep="")[:80]

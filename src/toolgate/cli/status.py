@@ -1,7 +1,6 @@
-"""Show how workers and queues stand.
+"""Show the state of workers and queues.
 
-Exit code 1 if there is something that somebody should look at (it stands first, and says what to do), 2 if the database
-cannot be asked.
+Exit code 1 if something needs attention (it is shown first, with advice), 2 if the database is unavailable.
 """
 
 import argparse
@@ -18,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """How it is shown."""
+    """Add the command's arguments."""
     add_json(parser, "everything")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look once; 1 if there is something that somebody should look at."""
+    """Read the status once; return 1 if something needs attention."""
     from toolgate.distributed.status_text import as_text
 
-    status = asyncio.run(_look())
+    status = asyncio.run(_read_status())
     if args.json:
         sys.stdout.write(f"{status.model_dump_json(indent=2)}\n")
         return 1 if status.problems else 0
@@ -38,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if status.problems else 0
 
 
-async def _look() -> "Status":
+async def _read_status() -> "Status":
     from toolgate.distributed.engine import address
     from toolgate.distributed.status import look
     from toolgate.sessions import Database

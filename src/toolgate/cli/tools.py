@@ -1,4 +1,4 @@
-"""Show the built-in tools and the modes that each may be used in: what a model sees is exactly what may run."""
+"""Show the built-in tools and their modes: a model sees exactly the tools that it may run."""
 
 import argparse
 import json
@@ -9,13 +9,13 @@ from toolgate.cli.style import Style, columns
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("--mode", choices=("chat_safe", "coding"), help="only the tools of this mode")
     add_json(parser, "the tools' schemas (OpenAI function format)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the matrix."""
+    """Print the table."""
     import toolgate
 
     registry = toolgate.builtin_registry()
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _first(description: str) -> str:
-    """The first sentence, on one line."""
+    """Return the first sentence, on one line."""
     return " ".join(description.split()).partition(". ")[0].rstrip(".")
 
 

@@ -1,6 +1,6 @@
-"""Take back what calls changed in the project's files: the last call, turn or session, all of it or nothing.
+"""Undo what calls changed in the project's files: the last call, turn or session, as a whole or not at all.
 
-A file that someone else has changed since is never touched; then nothing is taken back, and the file is named.
+A file that has changed since is never touched: then nothing is undone, and the file is named.
 """
 
 import argparse
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     which = parser.add_mutually_exclusive_group()
     for last in ("call", "turn", "session"):
         note = " (the default)" if last == "call" else ""
         which.add_argument(
-            f"--{last}", dest="last", action="store_const", const=last, help=f"take back the last {last}{note}"
+            f"--{last}", dest="last", action="store_const", const=last, help=f"undo the last {last}{note}"
         )
-    which.add_argument("--list", action="store_true", help="only show what can be taken back, the newest first")
+    which.add_argument("--list", action="store_true", help="only show what can be undone, newest first")
     add_root(parser)
     add_json(parser, "what was done")
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, or take back."""
+    """List or undo."""
     from toolgate.settings import Settings
     from toolgate.workspace import Workspace
 
@@ -57,7 +57,7 @@ def _undo(workspace: "Workspace", args: argparse.Namespace) -> int:
         )
         return 0
     if not undone:
-        sys.stdout.write("There is nothing to take back.\n")
+        sys.stdout.write("There is nothing to undo.\n")
     for one in undone:
         sys.stdout.write(f"{one.action}  {visible(one.path, keep='')}\n")
     return 0
@@ -72,7 +72,7 @@ def _list(workspace: "Workspace", *, as_json: bool) -> int:
         sys.stdout.write(json.dumps([_document(entry) for entry in entries], ensure_ascii=False) + "\n")
         return 0
     if not entries:
-        sys.stdout.write("There is nothing to take back.\n")
+        sys.stdout.write("There is nothing to undo.\n")
         return 0
     paint = Style(sys.stdout)
     rows = [["WHEN", "CALL", "TOOL", "WHAT", "PATH"], *(_row(entry) for entry in entries)]

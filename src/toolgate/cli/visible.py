@@ -1,4 +1,4 @@
-"""Text from elsewhere, made safe to show: nothing in it can move the cursor, hide or reverse what a person reads."""
+"""Makes untrusted text safe to show: it cannot move the cursor, hide text or reverse it."""
 
 import re
 from itertools import groupby
@@ -12,25 +12,25 @@ _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?
 _HARMLESS = str.maketrans(
     {"\u00a0": " ", "\u202f": " ", "\u3000": "  ", "\ufe0e": None, "\ufe0f": None, "\u200d": None, "\r": None}
 )
-"""What ordinary writing is full of: spaces of other widths, and the glue of emoji."""
+"""Common characters in ordinary text: spaces of other widths, and joiners in emoji."""
 
 
 def without_escapes(text: str) -> str:
-    """`text` without the sequences that colour or move things on a terminal."""
+    """Remove the sequences that colour or move text on a terminal."""
     return _ESCAPE.sub("", text) if "\x1b" in text else text
 
 
 def prose(text: str) -> str:
-    """What a model writes: like `visible`, but what is common in ordinary writing is simplified, not escaped."""
+    """Make a model's text safe: like `visible`, but common characters are simplified instead of escaped."""
     if text.isascii() and text.isprintable():
         return text
     return visible(without_escapes(text).translate(_HARMLESS))
 
 
 def excerpt(text: str, *, lines: int, width: int) -> tuple[str, bool]:
-    """The start and the end of `text`, what is left out counted; and whether anything was left out.
+    """Return the start and end of `text` with a count of what was left out, and whether anything was.
 
-    The lines of a command and the lines about it are cut each on their own: neither pushes the other out of sight.
+    The lines of a command and the lines about it are cut separately, so that neither hides the other.
     """
     rows = text.split("\n")
     blocks = [list(block) for _, block in groupby(rows, key=lambda row: row.startswith(GUTTER))]

@@ -1,4 +1,4 @@
-"""Play the turns that gateways hand out, until told to end."""
+"""Run the turns that gateways queue, until a signal arrives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolgate.cli.guard import UsageError
+from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_model, add_root
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from toolgate.runtime.registry import ToolRegistry
     from toolgate.settings import Settings
 
-_LONGEST_NAME = 1000
-"""A path is a name, too."""
+_MAX_NAME = 1000
+"""Maximum characters of a workspace name, which may be a path."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """What can be said on the command line; everything else is in the settings."""
+    """Add the command's arguments; everything else is in the settings."""
     add_root(parser)
     parser.add_argument(
         "--workspace",
@@ -37,14 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a workspace that this worker can reach, by the name that gateways use; may be repeated "
         "(default: TOOLGATE_DISTRIBUTED_WORKSPACE, else its path, at the root)",
     )
-    parser.add_argument("--coding", action="store_true", help="let sessions be played in coding mode")
+    parser.add_argument("--coding", action="store_true", help="allow sessions in coding mode")
     add_model(parser)
-    parser.add_argument("--port", type=int, metavar="PORT", help="answer /health/live, /health/ready and /metrics here")
+    parser.add_argument("--port", type=int, metavar="PORT", help="serve /health/live, /health/ready and /metrics here")
     parser.add_argument("--host", default="127.0.0.1", help="address for --port (default: 127.0.0.1)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Work until told to stop."""
+    """Run turns until a signal arrives."""
     settings = _settings(args)
     workspaces = _workspaces(args.workspace, settings)
     from toolgate.gateway.logs import logging_to_stderr
@@ -70,7 +70,7 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 
 def _workspaces(given: list[str], settings: Settings) -> dict[str, Path]:
-    """Name → root. What is no NAME=DIR, or is there twice, is said."""
+    """Return roots by name. Raises `UsageError` for an entry that is not NAME=DIR or a duplicate."""
     if not given:
         root = settings.workspace.root.resolve()
         return {settings.distributed.workspace or str(root): root}
@@ -79,15 +79,15 @@ def _workspaces(given: list[str], settings: Settings) -> dict[str, Path]:
         name, equals, path = text.partition("=")
         if not equals or not name or not path:
             raise UsageError(f"--workspace is NAME=DIR, for example main=/srv/project, not {text!r}")
-        if not name.isprintable() or name != name.strip() or len(name) > _LONGEST_NAME:
+        if not name.isprintable() or name != name.strip() or len(name) > _MAX_NAME:
             raise UsageError(
-                f"--workspace: a name is up to {_LONGEST_NAME} printable characters, without blanks around it, not "
+                f"--workspace: a name is up to {_MAX_NAME} printable characters, without blanks around it, not "
                 f"{name[:60]!r}. Use the one that gateways have in TOOLGATE_DISTRIBUTED_WORKSPACE"
             )
         if name in found:
             raise UsageError(f"--workspace names {name!r} twice; one name is one directory")
         if not Path(path).is_dir():
-            raise UsageError(f"--workspace {name}: {path} is not a directory here. Make it, or mount it")
+            raise UsageError(f"--workspace {name}: {path} is not a directory here. Create it, or mount it")
         if not os.access(path, os.R_OK | os.X_OK):
             raise UsageError(
                 f"--workspace {name}: {path} cannot be read by user {os.getuid()}. Change its owner or mode"
@@ -111,7 +111,7 @@ async def work(
     registry: ToolRegistry | None = None,
     probe: tuple[str, int] | None = None,
 ) -> None:
-    """Play turns until a signal says to end; then finish those that run, or hand them over."""
+    """Run turns until a signal; then finish running turns, or release them to other workers."""
     from toolgate.compose import working
 
     ending = asyncio.Event()
@@ -119,7 +119,7 @@ async def work(
 
     def told() -> None:
         if ending.is_set() and worker is not None:
-            worker.hand_over()  # told twice: somebody is in a hurry
+            worker.hand_over()  # a second signal: do not wait
         ending.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -133,11 +133,11 @@ async def work(
             say(f"Health and metrics at http://{host}:{port}/")
         for name, root in workspaces.items():
             if not os.access(root, os.W_OK):
-                say(f"{name}: {root} cannot be written to by user {os.getuid()}; what changes files there will fail.")
-        say(f"Worker {worker.id} plays turns of {', '.join(workspaces)}. SIGTERM ends it when its turns have ended.")
+                say(f"{name}: user {os.getuid()} cannot write to {root}; calls that change files there will fail.")
+        say(f"Worker {worker.id} runs turns of {', '.join(workspaces)}. SIGTERM ends it after its turns have finished.")
         await ending.wait()
-        say(f"Ending: {worker.running} turns are being played. Told once more, it hands them over at once.")
-        await worker.drain()  # here, so that probes are answered until then
+        say(f"Shutting down: {worker.running} turns are running. A second signal releases them at once.")
+        await worker.drain()  # here, so that health checks are answered until then
 
 
 def _say(text: str) -> None:

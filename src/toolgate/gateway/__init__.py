@@ -1,4 +1,8 @@
-"""The gateway: a Starlette app, WebSocket RPC, and the web page."""
+"""The gateway: serves sessions over WebSocket RPC and HTTP, with the web page in `static/`.
+
+This room may use sockets and nothing else; it runs turns through the `TurnRunner` port.
+Start reading in `app.py` (the routes), then `connection.py` and `methods.py` (requests) and `watcher.py` (frames).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is there: tokens, the keys that pages hold in place of them, and the one-time codes that give such a key."""
+"""Authentication: tokens, the keys that pages hold in place of tokens, and one-time codes for such keys."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from toolgate.protocol.ids import uuid7
 
 SUBPROTOCOL = "toolgate.bearer."
 FIRST_FRAME = "toolgate.first-frame"
-"""The subprotocol of clients that show their token in their first frame."""
+"""The subprotocol of clients that send their token in their first frame."""
 KEY_SECONDS = 24 * 3600
-"""How long a page's key works unless the page renews it."""
+"""Lifetime of a page's key unless the page renews it."""
 SIGN_IN_SECONDS = 7 * 24 * 3600
-"""How long a key can be renewed after the person signed in."""
+"""How long after the sign-in a key can be renewed."""
 CODE_SECONDS = 3600
 _KEY_PREFIX = "page1"
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who asks, and by which token: when the token is withdrawn, the identity ends with it."""
+    """Who sent a request, and with which token. It becomes invalid when the token is revoked."""
 
     user: str
     key: str
     """The token's hash."""
     sign_in: str = ""
-    """The id of the sign-in if a page's key was shown; empty for a token."""
+    """The id of the sign-in if a page's key was sent; empty for a token."""
     since: int = 0
-    """When the person signed in on the page."""
+    """When the person signed in."""
     until: float = math.inf
     """When the page's key expires."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageKey:
-    """What a page shows from now on, and until when."""
+    """A key for the page, and when it expires."""
 
     text: str
     until: int
@@ -55,17 +55,17 @@ class Access:
     """Knows the tokens by their hashes, and the sign-ins that have ended."""
 
     def __init__(self, tokens: Mapping[str, str]) -> None:
-        """`tokens`: user → token."""
+        """`tokens` maps users to tokens."""
         self._users: dict[str, str] = {}
         self._signing_keys: dict[str, bytes] = {}
         self._codes: dict[str, tuple[str, float]] = {}
         self._signed_out: dict[str, float] = {}
         self.unsaved_sign_outs: dict[str, float] = {}
-        """Sign-ins that have ended and that no other gateway knows of yet: id → when the last key expires."""
+        """Ended sign-ins that are not stored in the database yet: id → when the last key expires."""
         self.replace(tokens)
 
     def replace(self, tokens: Mapping[str, str]) -> None:
-        """These are the tokens from now on; all others, and what was derived from them, count no more."""
+        """Replace all tokens. Others, and the keys derived from them, become invalid."""
         self._users = {_hash(token): user for user, token in tokens.items()}
         self._signing_keys = {
             _hash(token): hashlib.sha256(b"toolgate page key\0" + token.encode()).digest() for token in tokens.values()
@@ -74,16 +74,16 @@ class Access:
 
     @property
     def users(self) -> list[str]:
-        """Everybody who has a token."""
+        """All users with a token."""
         return list(self._users.values())
 
-    def holds(self, identity: Identity) -> bool:
-        """Whether the token or the page's key that someone came in with is still valid."""
+    def is_valid(self, identity: Identity) -> bool:
+        """Whether the client's token or page key is still valid."""
         known = self._users.get(identity.key) == identity.user
         return known and identity.sign_in not in self._signed_out and time.time() < identity.until
 
     def by_token(self, token: str) -> Identity | None:
-        """Who shows this token or this page's key; every known one is compared, in constant time."""
+        """Return the identity for a token or a page's key. All known tokens are compared, in constant time."""
         if token.startswith(f"{_KEY_PREFIX}.") and (identity := self._by_page_key(token)) is not None:
             return identity
         given, found = _hash(token), None
@@ -93,22 +93,22 @@ class Access:
         return found
 
     def code_for(self, user: str) -> str:
-        """A code that can be exchanged for a page's key once."""
+        """Create a code that can be exchanged for a page's key once."""
         key = next(key for key, name in self._users.items() if name == user)
         code = secrets.token_urlsafe(24)
         self._codes[_hash(code)] = key, time.monotonic() + CODE_SECONDS
         return code
 
     def by_code(self, code: str) -> Identity | None:
-        """Whom a code was made for; it works once."""
+        """Return the identity that a code was created for. The code works once."""
         key, until = self._codes.pop(_hash(code), ("", 0.0))
         user = self._users.get(key)
         return None if user is None or time.monotonic() > until else Identity(user, key)
 
     def page_key(self, identity: Identity) -> PageKey | None:
-        """A key for a page: a new sign-in, or a later end of the one that the page shows.
+        """Create a key for a page: a new sign-in, or a renewal of the current one.
 
-        None if that sign-in is too old to be renewed. The key says who and until when, and nothing about the token.
+        None if the sign-in is too old for a renewal. The key contains the user and its expiry, but not the token.
         """
         now = int(time.time())
         since = identity.since if identity.sign_in else now
@@ -128,18 +128,18 @@ class Access:
         for key, user in self._users.items():
             if hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign(key, body).encode()):
                 found = Identity(user, key, parts[2], int(parts[3]), float(parts[4]))
-        return found if found is not None and self.holds(found) else None
+        return found if found is not None and self.is_valid(found) else None
 
     def _sign(self, key: str, body: str) -> str:
         return hmac.new(self._signing_keys[key], body.encode("utf-8", "replace"), "sha256").hexdigest()
 
     def sign_out(self, identity: Identity) -> None:
-        """End a sign-in: no key of it counts any more, however often it was renewed."""
+        """End a sign-in. All its keys become invalid, including renewed ones."""
         if identity.sign_in:
             until = float(identity.since + SIGN_IN_SECONDS)
             self._signed_out[identity.sign_in] = self.unsaved_sign_outs[identity.sign_in] = until
 
     def learn_sign_outs(self, known: Mapping[str, float]) -> None:
-        """Note the sign-ins that have ended elsewhere or before this process started; forget those that expired."""
+        """Add sign-ins that ended elsewhere or before this process started, and drop those that expired."""
         now = time.time()
         self._signed_out = {key: until for key, until in {**self._signed_out, **known}.items() if until > now}

@@ -19,11 +19,11 @@ from toolgate.compose import assemble
 from toolgate.errors import ToolgateError
 from toolgate.gateway.access import Access
 from toolgate.gateway.assets import Assets
-from toolgate.gateway.auth import Entry
+from toolgate.gateway.auth import Authenticator
 from toolgate.gateway.guard import Guard, Receive, Scope, Send
-from toolgate.gateway.metrics import rendered
+from toolgate.gateway.metrics import render_metrics
 from toolgate.gateway.outputs import serve_output
-from toolgate.gateway.remote import cluster_metrics, model_elsewhere, service_of, status_page
+from toolgate.gateway.remote import cluster_metrics, create_service, status_page, workers_model
 from toolgate.gateway.service import Service
 from toolgate.gateway.tokens import tokens_of
 from toolgate.gateway.turns import StoredAnswers
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from toolgate.settings import Settings
 
 APPROVAL_SECONDS = 600.0
-"""How long a question waits for an answer where the settings do not say."""
+"""Default seconds that an approval request waits for its answer."""
 
 
 def create_app(settings: Settings, model: ModelClient | None = None, registry: ToolRegistry | None = None) -> Starlette:
-    """The gateway. It migrates its database at start-up; without a token in the settings it makes one up.
+    """Create the gateway. It migrates its database at startup, and creates a token if the settings have none.
 
-    `app.state.access` knows the tokens (`code_for(user)` makes a one-time code), `app.state.service` is set while it
-    runs, `app.state.failure` if it could not start.
+    `app.state.access` knows the tokens; its `code_for(user)` creates a one-time code. `app.state.service` is set while
+    the gateway runs, and `app.state.failure` if it could not start.
     """
-    settings = _completed(settings)
+    settings = _with_defaults(settings)
     access = Access(tokens_of(settings))
     app = Starlette(
         routes=_routes(),
@@ -59,10 +59,10 @@ def create_app(settings: Settings, model: ModelClient | None = None, registry: T
     return app
 
 
-def _completed(settings: Settings) -> Settings:
-    """With a token and a deadline for questions, whatever was set."""
+def _with_defaults(settings: Settings) -> Settings:
+    """Add a token and an approval timeout where the settings have none."""
     gateway, agent = settings.gateway, settings.agent
-    if gateway.token_file is not None:  # so that they are masked, as all tokens are
+    if gateway.token_file is not None:  # so that the tokens are masked too
         known = ",".join(f"{user or 'nobody'}:{token}" for user, token in tokens_of(settings).items())
         gateway = gateway.model_copy(update={"tokens": SecretStr(known)})
     elif not gateway.tokens_by_user():
@@ -78,12 +78,12 @@ async def _running(
 ) -> AsyncIterator[None]:
     approver = StoredAnswers()
     project = None if settings.distributed.role == "local" else settings.distributed.workspace
-    model = model if model is not None else model_elsewhere(settings)
+    model = model if model is not None else workers_model(settings)
     assembled = assemble(settings, model=model, registry=registry, approver=approver, live_output=True, project=project)
     async with contextlib.AsyncExitStack() as closing:
         try:
             stack = await closing.enter_async_context(assembled)
-            service = await closing.enter_async_context(service_of(stack, app.state.access))
+            service = await closing.enter_async_context(create_service(stack, app.state.access))
             service.database = stack.database
             await service.share_sign_outs()
         except Exception as error:
@@ -92,7 +92,7 @@ async def _running(
         approver.sessions = stack.sessions
         app.state.service, app.state.database = service, stack.database
         service.secrets = secrets_of(stack.settings)
-        app.state.entry = Entry(service)
+        app.state.authenticator = Authenticator(service)
         watching = asyncio.get_running_loop().create_task(service.watch(), name="toolgate-gateway-watch")
         try:
             yield
@@ -100,7 +100,7 @@ async def _running(
             watching.cancel()
             app.state.service = None
             for connection in list(service.connections):
-                connection.outbox.close(1001, "the gateway is ending")
+                connection.outbox.close(1001, "the gateway is shutting down")
 
 
 def _routes() -> list[Route | WebSocketRoute]:
@@ -119,10 +119,10 @@ def _routes() -> list[Route | WebSocketRoute]:
 
 
 class _Socket:
-    """`/ws` as plain ASGI: there is nothing between a frame and the server."""
+    """`/ws` as plain ASGI, without a framework between the server and a frame."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await scope["app"].state.entry.socket(scope, receive, send)
+        await scope["app"].state.authenticator.socket(scope, receive, send)
 
 
 async def _page(request: Request) -> Response:
@@ -131,29 +131,29 @@ async def _page(request: Request) -> Response:
 
 
 async def _auth(request: Request) -> Response:
-    entry: Entry = request.app.state.entry
+    authenticator: Authenticator = request.app.state.authenticator
     if request.method == "POST":
-        return await entry.exchange(request)
-    return await (entry.leave(request) if request.method == "DELETE" else entry.whoami(request))
+        return await authenticator.exchange(request)
+    return await (authenticator.sign_out(request) if request.method == "DELETE" else authenticator.whoami(request))
 
 
 async def _output(request: Request) -> Response:
-    return await serve_output(request.app.state.service, request.app.state.entry, request)
+    return await serve_output(request.app.state.service, request.app.state.authenticator, request)
 
 
 async def _metrics(request: Request) -> Response:
-    """Numbers for Prometheus, for whoever shows a token."""
+    """Prometheus metrics, for clients with a token."""
     state = request.app.state
-    if state.entry.identify(request.scope) is None:
-        return JSONResponse({"error": "Show a token."}, status_code=401)
+    if state.authenticator.identify(request.scope) is None:
+        return JSONResponse({"error": "Send a token."}, status_code=401)
     elsewhere = state.settings.distributed.role != "local"
     cluster = await cluster_metrics(state.database, state.settings) if elsewhere else ""
     headers = {"cache-control": "no-store"}
     try:
-        body, kind = rendered(state.service)
+        body, kind = render_metrics(state.service)
     except ImportError:
         if not cluster:
-            needed = "This needs more: pip install 'toolgate[metrics]'."
+            needed = "This needs another package: pip install 'toolgate[metrics]'."
             return JSONResponse({"error": needed}, status_code=501)
         return Response(cluster, media_type="text/plain; version=0.0.4", headers=headers)
     return Response(body + cluster.encode(), media_type=kind, headers=headers)
@@ -164,11 +164,11 @@ async def _live(_request: Request) -> Response:
 
 
 async def _ready(request: Request) -> Response:
-    """Whether turns can be taken: the database answers."""
+    """Whether turns can start: the database answers."""
     service: Service | None = request.app.state.service
     try:
         if service is None or service.draining:
-            raise ToolgateError("starting or ending")
+            raise ToolgateError("starting or shutting down")
         await service.sessions.last_seq("")
     except ToolgateError:
         return JSONResponse({"status": "unavailable"}, status_code=503, headers={"cache-control": "no-store"})

@@ -1,4 +1,4 @@
-"""The page's own files: read once, served from memory, so that no address leads anywhere else."""
+"""The page's files, read once and served from memory, so that no URL reaches any other file."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _TYPES = {
     ".webmanifest": "application/manifest+json",
     ".woff2": "font/woff2",
 }
-"""What is served; anything else in the directory is not."""
+"""The file types that are served."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asset:
     body: bytes
     packed: bytes | None
-    """The same, compressed, where that is shorter."""
+    """The compressed body, if it is shorter."""
     kind: str
     tag: str
 
 
 class Assets:
-    """The files of a directory as it was when this was made. Links, hidden files and unknown types are left out."""
+    """The files of a directory at creation time. Symbolic links, hidden files and unknown types are left out."""
 
     def __init__(self, directory: Path = STATIC) -> None:
         self._files = {name: _asset(path) for name, path in _found(directory)}
 
     async def serve(self, request: Request) -> Response:
-        """Answer with one of the files, by its exact name."""
+        """Respond with a file, by its exact name."""
         name = request.path_params.get("path", "index.html")
         asset = self._files.get(name)
         if asset is None:

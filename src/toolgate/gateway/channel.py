@@ -1,4 +1,4 @@
-"""The sessions that are being watched here: one reader of the log for each, and everybody who watches."""
+"""Sessions with watchers: the log of each is read once and passed to all watchers."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from toolgate.log import logger
 from toolgate.protocol.ports import EventFeed, LoggedEvent
 
 _BATCH = 64
-_LOG_PATIENCE = 1.0
-"""Seconds that the end of a failed turn waits for what comes before it in the log."""
-_AGAIN = 1.0
-"""Seconds before the log is read again after it could not be."""
+_FAILURE_DELAY = 1.0
+"""Maximum seconds that the end of a failed turn waits for earlier events of the log."""
+_RETRY_SECONDS = 1.0
+"""Seconds before the log is read again after a failure."""
 
 RequestOf = Callable[[str], Awaitable[str | None]]
-"""The key of the request that began a turn."""
+"""Returns the key of the request that started a turn."""
 FrameId = Callable[[str, str | None, str | None], str]
-"""The `id` of a turn's frames, as JSON: of a session, the key of the request that began the turn, and the turn."""
+"""Returns the `id` of a turn's frames as JSON, from the session, the request's key and the turn."""
 
 
 class Channel:
-    """One session: its log is read once, and what is new is handed to all who watch."""
+    """One session: reads its log once and passes new events to all watchers."""
 
     def __init__(
         self,
@@ -42,18 +42,18 @@ class Channel:
         self._watchers: list[Watcher] = []
         self._joining = 0
         self._ids: dict[str | None, str] = {}
-        self._early: list[tuple[int, int, str]] = []
-        """Text that came before the events that it comes after."""
+        self._early_text: list[tuple[int, int, str]] = []
+        """Text that arrived before the events that precede it."""
         self._open: set[str] = set()
-        """Calls that were announced and have not ended."""
+        """Calls that have started and not finished."""
         self._early_output: list[tuple[str, str, str, int]] = []
         self._seq = 0
         self._reader: asyncio.Task[None] | None = None
-        self._moved: asyncio.Future[None] | None = None
-        self._telling: set[asyncio.Task[None]] = set()
+        self._progress: asyncio.Future[None] | None = None
+        self._sending: set[asyncio.Task[None]] = set()
 
     async def join(self, watcher: Watcher) -> None:
-        """Send what the watcher has missed, then let it take part."""
+        """Send the watcher what it has missed, then include it in new events."""
         self._joining += 1
         try:
             if watcher.seq > 0:
@@ -62,10 +62,10 @@ class Channel:
                 await watcher.outbox.room()
                 batch = await self._feed.events(self.session_id, watcher.seq, limit=_BATCH)
                 for event in batch:
-                    self._note(event)
+                    self._track(event)
                     _show(watcher, event, await self._id_of(event))
                 if not batch and self._reader is None:
-                    self._begin(watcher.seq)
+                    self._start(watcher.seq)
             if watcher.outbox.closed or (isinstance(watcher, TurnWatcher) and watcher.over):
                 return
             self._watchers.append(watcher)
@@ -76,19 +76,19 @@ class Channel:
                 self._fail([watcher], failure)
         finally:
             self._joining -= 1
-            self._rest()
+            self._stop_if_unwatched()
 
     async def _enter(self, watcher: Watcher) -> None:
-        """Look at the end of what the watcher has seen: what comes next may belong to the same turn and its calls."""
+        """Read the last events that the watcher has seen: the next ones may belong to the same turn and calls."""
         after = max(0, watcher.seq - (_BATCH if watcher.details and self._reader is None else 1))
         seen = await self._feed.events(self.session_id, after, limit=watcher.seq - after)
         for event in seen:
-            self._note(event)
+            self._track(event)
         if seen:
             watcher.resumed(seen[-1], await self._id_of(seen[-1]))
 
-    def _note(self, event: LoggedEvent) -> None:
-        """Note which calls are open when reading begins: what they print from then on is passed on."""
+    def _track(self, event: LoggedEvent) -> None:
+        """Track which calls are open when reading starts: their output is passed on from then on."""
         if self._reader is not None:
             return
         if event.kind == "call_proposed":
@@ -102,29 +102,29 @@ class Channel:
         """Send the watcher nothing more."""
         if watcher in self._watchers:
             self._watchers.remove(watcher)
-            self._rest()
+            self._stop_if_unwatched()
 
-    async def told(self, seq: int) -> None:
-        """Wait until everybody who watches was told of everything up to a number."""
+    async def wait_until_sent(self, seq: int) -> None:
+        """Wait until all watchers have received all events up to `seq`."""
         while self._joining or (self._watchers and self._seq < seq):
-            if self._moved is None:
-                self._moved = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._moved)
+            if self._progress is None:
+                self._progress = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._progress)
 
-    def _move(self) -> None:
-        """Let those look again who wait for the log to be told."""
-        if self._moved is not None:
-            self._moved.set_result(None)
-            self._moved = None
+    def _wake(self) -> None:
+        """Wake those who wait in `wait_until_sent`."""
+        if self._progress is not None:
+            self._progress.set_result(None)
+            self._progress = None
 
-    def _begin(self, seq: int) -> None:
+    def _start(self, seq: int) -> None:
         self._seq = seq
         self._reader = asyncio.get_running_loop().create_task(self._read(), name="toolgate-channel")
         self._feed.listen(self.session_id, self)
 
-    def _rest(self) -> None:
-        """Stop reading if nobody watches."""
-        self._move()
+    def _stop_if_unwatched(self) -> None:
+        """Stop reading if there are no watchers."""
+        self._wake()
         if self._watchers or self._joining:
             return
         if self._reader is not None:
@@ -138,30 +138,30 @@ class Channel:
             try:
                 async with contextlib.aclosing(self._feed.follow(self.session_id, self._seq)) as events:
                     async for event in events:
-                        self._tell(event, await self._id_of(event))
-            except Exception as error:  # noqa: BLE001 - whatever it is, those who watch must hear of what comes next
+                        self._deliver(event, await self._id_of(event))
+            except Exception as error:  # noqa: BLE001 - after any failure the watchers must still get the next events
                 logger("gateway").error("log_not_read", session_id=self.session_id, error=type(error).__name__)
-                await asyncio.sleep(_AGAIN)
+                await asyncio.sleep(_RETRY_SECONDS)
 
-    def _tell(self, event: LoggedEvent, id_json: str) -> None:
+    def _deliver(self, event: LoggedEvent, id_json: str) -> None:
         self._seq = event.seq
         for watcher in self._watchers[:]:
             _show(watcher, event, id_json)
             if isinstance(watcher, TurnWatcher) and watcher.over:
                 self._watchers.remove(watcher)
-        if self._early and self._early[0][0] <= self._seq:
-            early, self._early = self._early, []
+        if self._early_text and self._early_text[0][0] <= self._seq:
+            early, self._early_text = self._early_text, []
             for base, offset, text in early:
                 self.text(base, offset, text)
-        self._outputs(event)
+        self._flush_output(event)
         if event.kind == "turn_finished":
             self._open.clear()
             self._early_output.clear()
-            self._rest()
-        self._move()
+            self._stop_if_unwatched()
+        self._wake()
 
-    def _outputs(self, event: LoggedEvent) -> None:
-        """Note which calls are open, and pass on what they have printed."""
+    def _flush_output(self, event: LoggedEvent) -> None:
+        """Track open calls, and pass on their early output."""
         if event.kind == "call_proposed":
             self._open.add(event.payload["call_id"])
             early, self._early_output = self._early_output, []
@@ -171,23 +171,23 @@ class Channel:
             self._open.discard(event.payload["call_id"])
 
     def text(self, base: int, offset: int, text: str) -> None:
-        """Pass on a piece of text, once everything before it was told."""
+        """Pass on a piece of text after the events that precede it."""
         if base > self._seq:
-            self._early.append((base, offset, text))
+            self._early_text.append((base, offset, text))
             return
         for watcher in self._watchers:
             watcher.text(base, offset, text)
 
     def failed(self, position: int, message: str) -> None:
-        """Tell that the turn has failed, after what the log has about it; one that cannot be read is not waited for."""
-        telling = asyncio.get_running_loop().create_task(self._tell_failure(position, message))
-        self._telling.add(telling)
-        telling.add_done_callback(self._telling.discard)
+        """Send the failure of a turn after its events. If the log cannot be read, do not wait for it."""
+        telling = asyncio.get_running_loop().create_task(self._send_failure(position, message))
+        self._sending.add(telling)
+        telling.add_done_callback(self._sending.discard)
 
-    async def _tell_failure(self, position: int, message: str) -> None:
+    async def _send_failure(self, position: int, message: str) -> None:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LOG_PATIENCE):
-                await self.told(position)
+            async with asyncio.timeout(_FAILURE_DELAY):
+                await self.wait_until_sent(position)
         self._fail(self._watchers[:], message)
 
     def _fail(self, watchers: Sequence[Watcher], message: str) -> None:
@@ -197,7 +197,7 @@ class Channel:
                 self.leave(watcher)
 
     def output(self, call_id: str, stream: str, text: str, left_out: int = 0) -> None:
-        """Pass on what a command prints, once its call was told."""
+        """Pass on the output of a command after its call was announced."""
         if call_id not in self._open:
             if len(self._early_output) < _BATCH:
                 self._early_output.append((call_id, stream, text, left_out))
@@ -220,16 +220,16 @@ class Channel:
 
 
 def _show(watcher: Watcher, event: LoggedEvent, id_json: str) -> None:
-    """Hand an event over; one that cannot be shown is left out, and what follows is not."""
+    """Pass one event to a watcher. An event that cannot be shown is skipped."""
     try:
         watcher.event(event, id_json)
-    except Exception as error:  # noqa: BLE001 - an old or damaged event must not keep a session from being watched
+    except Exception as error:  # noqa: BLE001 - an old or damaged event must not stop the session's watchers
         watcher.seq = event.seq
         logger("gateway").error("event_not_shown", kind=event.kind, seq=event.seq, error=type(error).__name__)
 
 
 class Channels:
-    """All sessions that are being watched here."""
+    """All sessions that have watchers in this process."""
 
     def __init__(
         self, feed: EventFeed, request_of: RequestOf, frame_id: FrameId = lambda _, key, turn_id: frame_id(key, turn_id)
@@ -240,25 +240,25 @@ class Channels:
         self._channels: dict[str, Channel] = {}
 
     def of(self, session_id: str) -> Channel:
-        """The channel of a session."""
+        """Return the channel of a session."""
         channel = self._channels.get(session_id)
         if channel is None:
-            channel = Channel(session_id, self._feed, self._request_of, self._drop, self._frame_id)
+            channel = Channel(session_id, self._feed, self._request_of, self._remove, self._frame_id)
             self._channels[session_id] = channel
         return channel
 
     def leave(self, watcher: Watcher) -> None:
-        """Send a watcher nothing more."""
+        """Remove a watcher."""
         channel = self._channels.get(watcher.session_id)
         if channel is not None:
             channel.leave(watcher)
 
-    async def told(self, last_seq: Callable[[str], Awaitable[int]]) -> None:
-        """Wait until everybody who watches was told of everything that is in the log now."""
+    async def wait_until_sent(self, last_seq: Callable[[str], Awaitable[int]]) -> None:
+        """Wait until all watchers have received everything that is in the log now."""
         for session_id, channel in list(self._channels.items()):
-            await channel.told(await last_seq(session_id))
+            await channel.wait_until_sent(await last_seq(session_id))
 
-    def _drop(self, channel: Channel) -> None:
+    def _remove(self, channel: Channel) -> None:
         if self._channels.get(channel.session_id) is channel:
             del self._channels[channel.session_id]
 

@@ -1,4 +1,4 @@
-"""One client: its requests are read one after the other, and what it watches is sent to it."""
+"""One connected client: handles its requests in order, and sends it the sessions that it watches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from toolgate.errors import (
     SessionNotFound,
     ToolgateError,
 )
-from toolgate.gateway.methods import Methods, Refused
+from toolgate.gateway.methods import Methods, RequestRefused
 from toolgate.gateway.outbox import Outbox
 from toolgate.gateway.projection import error
 from toolgate.log import logger
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolgate.gateway.service import Service
     from toolgate.gateway.watcher import Watcher
 
-_LONGEST_ID = 200
+_MAX_ID = 200
 _CODES: tuple[tuple[type[ToolgateError], str], ...] = (
     (SessionFenced, "SESSION_FENCED"),
     (SessionBusy, "SESSION_BUSY"),
@@ -41,11 +41,11 @@ _CODES: tuple[tuple[type[ToolgateError], str], ...] = (
     (RequestRepeated, "INVALID_PARAMS"),
     (ToolgateError, "INTERNAL_ERROR"),
 )
-"""What is raised → what the client is told; the first that fits."""
+"""Exceptions and the error codes that clients receive; the first match counts."""
 
 
 class Connection:
-    """A socket whose other end is known."""
+    """A socket of an authenticated client."""
 
     def __init__(
         self,
@@ -55,26 +55,26 @@ class Connection:
         send: Send,
         hang_up: Callable[[], None] | None = None,
     ) -> None:
-        """`hang_up` ends the connection without waiting for the other end, where the server can do that."""
+        """`hang_up` closes the connection without a closing handshake, if the server supports that."""
         self.service = service
         self.identity = identity
         self.outbox = Outbox(send)
         self.watchers: dict[str, Watcher] = {}
-        """What this client has subscribed to, by session."""
+        """Subscriptions of this client, by session."""
         self._receive = receive
         self._methods = Methods(self)
         self._rate = float(service.settings.max_requests_per_second)
         self._left = 2 * self._rate
-        self._looked = time.monotonic()
+        self._checked = time.monotonic()
         self._hang_up = hang_up
 
     async def run(self) -> None:
-        """Serve the client until one of both has enough."""
+        """Serve the client until either side ends the connection."""
         writing = asyncio.get_running_loop().create_task(self.outbox.run(), name="toolgate-outbox")
         try:
             while (message := await self._receive())["type"] == "websocket.receive":
-                await self._pace()
-                if self.outbox.closed:  # it was told to go: whether it has heard of it or not, it is not heard any more
+                await self._limit_rate()
+                if self.outbox.closed:  # the connection is being closed, so no more requests are read
                     break
                 await self._take(message)
         finally:
@@ -89,16 +89,16 @@ class Connection:
                 self._hang_up()
 
     def abort(self) -> None:
-        """Hang up at once: whoever does not read does not hear of the end either."""
+        """Close the connection at once: a client that does not read would not receive a close frame either."""
         self.outbox.close(1011, "")
         if self._hang_up is not None:
             self._hang_up()
 
-    async def _pace(self) -> None:
-        """Read no faster than the limit; a client that sends more has to wait."""
+    async def _limit_rate(self) -> None:
+        """Limit the request rate; a client that sends faster has to wait."""
         now = time.monotonic()
-        self._left = min(2 * self._rate, self._left + (now - self._looked) * self._rate) - 1
-        self._looked = now
+        self._left = min(2 * self._rate, self._left + (now - self._checked) * self._rate) - 1
+        self._checked = now
         if self._left < 0:
             await asyncio.sleep(-self._left / self._rate)
 
@@ -123,20 +123,18 @@ class Connection:
         except ValidationError as problem:
             only = request_id is not None and all(one["loc"][:1] == ("params",) for one in problem.errors())
             code = "INVALID_PARAMS" if only else "PARSE_ERROR"
-            self.outbox.put(error(request_id, code, f"This is not a request: {_explained(problem)}"))
+            self.outbox.put(error(request_id, code, f"This is not a request: {_describe(problem)}"))
             return
         if request_id is None:
-            self.outbox.put(
-                error(None, "PARSE_ERROR", f"'id' must be text of 1 to {_LONGEST_ID} characters or a number.")
-            )
+            self.outbox.put(error(None, "PARSE_ERROR", f"'id' must be text of 1 to {_MAX_ID} characters or a number."))
             return
-        await self._answer(request)
+        await self._handle(request)
 
-    async def _answer(self, request: Request) -> None:
+    async def _handle(self, request: Request) -> None:
         wanted = METHODS.get(request.method)
         if wanted is None:
             known = ", ".join(METHODS)
-            message = f"There is no method {request.method!r}. There are: {known}."
+            message = f"There is no method {request.method!r}. The methods are: {known}."
             self.outbox.put(error(request.id, "METHOD_NOT_FOUND", message))
             return
         self.service.counts.requests[request.method] += 1
@@ -144,27 +142,27 @@ class Connection:
             params = wanted.model_validate(request.params)
             await self._methods.call(request, params)
         except ValidationError as problem:
-            self.outbox.put(error(request.id, "INVALID_PARAMS", _explained(problem)))
-        except Refused as refusal:
+            self.outbox.put(error(request.id, "INVALID_PARAMS", _describe(problem)))
+        except RequestRefused as refusal:
             self.outbox.put(error(request.id, refusal.code, str(refusal)))
         except ToolgateError as problem:
             code = next(code for kind, code in _CODES if isinstance(problem, kind))
             self.outbox.put(error(request.id, code, str(problem)))
-        except Exception as problem:  # noqa: BLE001 - one request that breaks must not end the connection
+        except Exception as problem:  # noqa: BLE001 - a failed request must not end the connection
             logger("gateway").error(
                 "request_failed", method=request.method, error=type(problem).__name__, exc_info=problem
             )
-            message = f"The request failed ({type(problem).__name__}); the gateway's log says more."
+            message = f"The request failed ({type(problem).__name__}); see the gateway's log."
             self.outbox.put(error(request.id, "INTERNAL_ERROR", message))
 
 
 def _is_id(value: Any) -> bool:
     if isinstance(value, str):
-        return 0 < len(value) <= _LONGEST_ID
+        return 0 < len(value) <= _MAX_ID
     return type(value) is int and abs(value) < 2**63
 
 
-def _explained(problem: ValidationError) -> str:
-    """What is wrong, a key each, without what was sent."""
+def _describe(problem: ValidationError) -> str:
+    """Describe the errors, one per key, without the values that were sent."""
     found = problem.errors(include_url=False, include_input=False, include_context=False)
     return "; ".join(f"{'.'.join(map(str, item['loc'])) or 'frame'}: {item['msg']}"[:200] for item in found[:5])

@@ -1,4 +1,4 @@
-"""The first thing that every request meets: Host, Origin, no token in an address, and the headers of every answer."""
+"""Checks every request first: Host, Origin, and no token in the URL. It also adds the security headers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 ABORT = "toolgate.abort"
-"""The extension of a socket's scope that hangs up without waiting for the other end."""
+"""The scope extension that closes a socket without a closing handshake."""
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _SECRET_NAMES = ("token", "auth", "bearer", "key", "code", "secret", "password")
 _CSP = (
@@ -39,7 +39,7 @@ _HEADERS = tuple(
 
 
 class Guard:
-    """Lets only those through who address this gateway by one of its names, from one of its own pages or from none."""
+    """Admits only requests for one of the gateway's host names, from its own page or from no page at all."""
 
     def __init__(self, app: App, *, access: Access, settings: GatewaySettings) -> None:
         self._app = app
@@ -48,7 +48,7 @@ class Guard:
         self._allowed = frozenset(name.lower() for name in settings.allowed_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, or pass on."""
+        """Refuse the request or pass it on."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -63,18 +63,18 @@ class Guard:
         secure = scope["scheme"] in ("https", "wss")
         served = (scope.get("server") or (None, None))[1]
         ports = {self._port, served or self._port}
-        if len(hosts) != 1 or not self._is_own(hosts[0], ports, secure):
+        if len(hosts) != 1 or not self._is_own_host(hosts[0], ports, secure):
             return 421, "This gateway does not answer for that host."
         if len(origins) > 1 or (origins and not self._is_own_page(origins[0], ports, secure)):
             return 403, "Requests from other pages are refused."
-        if scope["query_string"] and self._is_telling(scope):
-            scope["query_string"] = b""  # servers write it into their log
-            status = 400 if scope["type"] == "http" or _shows_a_token(scope) else 401
-            return status, "A token in an address ends up in logs: show it in a header."
+        if scope["query_string"] and self._has_token_in_query(scope):
+            scope["query_string"] = b""  # servers log the query
+            status = 400 if scope["type"] == "http" or _has_token_header(scope) else 401
+            return status, "A token in a URL ends up in logs: send it in a header."
         return None
 
-    def _is_telling(self, scope: Scope) -> bool:
-        """Whether a query has a token in it, or something that calls itself one; a socket has no query at all."""
+    def _has_token_in_query(self, scope: Scope) -> bool:
+        """Whether a query contains a token or a parameter named like one. A socket must have no query at all."""
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         return (
             scope["type"] == "websocket"
@@ -82,7 +82,7 @@ class Guard:
             or any(self._access.by_token(text) is not None for pair in pairs for text in pair)
         )
 
-    def _is_own(self, host: str, ports: set[int], secure: bool) -> bool:
+    def _is_own_host(self, host: str, ports: set[int], secure: bool) -> bool:
         host = host.lower()
         default = 443 if secure else 80
         if host in self._allowed:
@@ -98,16 +98,16 @@ class Guard:
             return False
         if host in self._allowed:
             return True
-        return (scheme == "https") is secure and self._is_own(host, ports, secure)
+        return (scheme == "https") is secure and self._is_own_host(host, ports, secure)
 
 
-def _shows_a_token(scope: Scope) -> bool:
-    """Whether a header may hold a token: without one, a socket is asked for it first."""
+def _has_token_header(scope: Scope) -> bool:
+    """Whether a header may contain a token. If not, the socket must send it in its first frame."""
     return bool(_header(scope, b"authorization") or _header(scope, b"sec-websocket-protocol"))
 
 
 def _split(host: str) -> tuple[str, int | None]:
-    """Name and port; a port that is none makes the name one that nobody has."""
+    """Split name and port. An invalid port gives a name that never matches."""
     name, colon, port = host.rpartition(":")
     if not colon or host.endswith("]"):
         return host, None
@@ -130,7 +130,7 @@ def _with_headers(send: Send) -> Send:
 
 
 async def refuse(scope: Scope, send: Send, status: int, reason: str) -> None:
-    """Answer with a status: for a socket, before it is one."""
+    """Respond with a status; for a socket, instead of accepting it."""
     kind = "http.response"
     if scope["type"] == "websocket":
         if "websocket.http.response" not in scope.get("extensions", {}):

@@ -1,4 +1,4 @@
-"""The log of gateways and workers: one line an event, on stderr, without secrets."""
+"""The log of gateways and workers: one line per event, on stderr, with secrets masked."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
     from toolgate.settings import Settings
 
 
-_OFTEN_ENOUGH = 10.0
-"""Seconds between two lines about the same trouble."""
+_REPEAT_SECONDS = 10.0
+"""Minimum seconds between two lines about the same problem."""
 
 
-class _Masked(logging.Formatter):
-    """Lines in which no secret of the runtime's own is to be read, tracebacks included."""
+class _MaskingFormatter(logging.Formatter):
+    """Masks Toolgate's own secrets in log lines and tracebacks."""
 
     def __init__(self, secrets: tuple[str, ...]) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
         self._secrets = secrets
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record."""
+        """Format one record."""
         line: str = mask(super().format(record), self._secrets)
         return line.replace("\n", "\n  ")
 
 
-class _Seldom(logging.Filter):
-    """Says the same trouble once in a while: while a database is away, all who need it complain all the time."""
+class _RepeatFilter(logging.Filter):
+    """Limits repeated messages: while a database is unavailable, every user of it logs the same problem."""
 
     def __init__(self) -> None:
         super().__init__()
         self._said: dict[str, tuple[float, int]] = {}
-        """What: when it was said last, and how often it was not said since."""
+        """Event → when it was last logged, and how many were left out since."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is logged."""
@@ -49,8 +49,8 @@ class _Seldom(logging.Filter):
         else:
             return True
         now = time.monotonic()
-        last, left_out = self._said.get(what, (-_OFTEN_ENOUGH, 0))
-        if now - last < _OFTEN_ENOUGH:
+        last, left_out = self._said.get(what, (-_REPEAT_SECONDS, 0))
+        if now - last < _REPEAT_SECONDS:
             self._said[what] = last, left_out + 1
             return False
         self._said[what] = now, 0
@@ -61,10 +61,10 @@ class _Seldom(logging.Filter):
 
 @contextlib.contextmanager
 def logging_to_stderr(settings: Settings) -> Iterator[None]:
-    """Log to stderr for as long as the block lasts."""
+    """Log to stderr while the block runs."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Masked(secrets_of(settings)))
-    handler.addFilter(_Seldom())
+    handler.setFormatter(_MaskingFormatter(secrets_of(settings)))
+    handler.addFilter(_RepeatFilter())
     root = logging.getLogger()
     level = root.level
     root.addHandler(handler)

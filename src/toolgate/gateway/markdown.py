@@ -1,4 +1,4 @@
-"""Markdown to HTML that a page may insert as it is: no raw HTML, no attributes but our own, links to the web only."""
+"""Renders Markdown as safe HTML for the page: no raw HTML, only known attributes, and links to the web only."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from markdown_it.rules_core import StateCore
     from markdown_it.token import Token
 
-LONGEST = 64 * 1024
-"""Characters of one text after which no new block is understood as Markdown; the rest is shown as it is written."""
-_MOST_MARKS = 300
-"""Marks in one paragraph up to which they are looked at: hostile ones cost their square."""
+MAX_MARKDOWN = 64 * 1024
+"""After this many characters no new block is parsed as Markdown; the rest is shown as plain text."""
+_MAX_MARKS = 300
+"""Maximum number of markup characters per paragraph that are parsed; the cost of hostile ones is quadratic."""
 _MARK = re.compile(r"[\[*_`<&~\\]")
-_DEEPEST = 20
-"""Levels of quotes and lists; a block that is nested deeper is shown as it is written."""
+_MAX_DEPTH = 20
+"""Maximum nesting of quotes and lists; deeper blocks are shown as plain text."""
 _LINK = re.compile(r"(?:https?://[^\s/?#]|mailto:[^\s@]+@)", re.IGNORECASE)
 _OPENING = re.compile(r"(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
-"""The first line of code that stands at the margin, where it never belongs to anything else."""
+"""The opening line of a code block without indentation, which cannot belong to another block."""
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]{1,24}")
-_ALIGNED = {"text-align:left": "al", "text-align:center": "ac", "text-align:right": "ar"}
+_ALIGNMENT_CLASSES = {"text-align:left": "al", "text-align:center": "ac", "text-align:right": "ar"}
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f]"
@@ -34,12 +34,12 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(?:
 
 
 def render(text: str) -> str:
-    """The HTML of a whole text."""
+    """Render a whole text as HTML."""
     return "".join(html for html, _ in blocks(plain(text)))
 
 
 def plain(text: str) -> str:
-    """`text` without terminal sequences, and with every character that hides or reorders others as its number."""
+    """Remove terminal sequences, and replace characters that hide or reorder others by their code."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\x1b" in text:
         text = _ANSI.sub("", text)
@@ -47,14 +47,14 @@ def plain(text: str) -> str:
 
 
 def blocks(source: str) -> list[tuple[str, int]]:
-    """The HTML of every top-level block of a plain text, each with the line where its source begins."""
-    source, rest = Limit().split(source)
+    """Render each top-level block of a plain text; return the HTML and the line where its source starts."""
+    source, rest = MarkdownLimit().split(source)
     lines = source.split("\n")
     tokens = _parser().parse(source)
     found = []
     for first, last in _spans(tokens):
         span = tokens[first].map or [0, len(lines)]
-        if max(token.level for token in tokens[first : last + 1]) >= _DEEPEST - 1:
+        if max(token.level for token in tokens[first : last + 1]) >= _MAX_DEPTH - 1:
             html = raw("\n".join(lines[span[0] : span[1]]))
         else:
             html = _parser().renderer.render(tokens[first : last + 1], _parser().options, {})
@@ -62,18 +62,18 @@ def blocks(source: str) -> list[tuple[str, int]]:
     return [*found, (raw(rest), len(lines))] if rest else found
 
 
-class Limit:
-    """Where a text becomes too long: at the first line outside of code after `LONGEST` characters."""
+class MarkdownLimit:
+    """Finds where a text becomes too long: the first line outside of code after `MAX_MARKDOWN` characters."""
 
     def __init__(self) -> None:
-        self._left = LONGEST
+        self._left = MAX_MARKDOWN
         self._line = ""
-        """The line that is not whole yet."""
+        """The current, incomplete line."""
         self.fence = ""
-        """What opened the code that the end of the text is in."""
+        """The opening fence of the code block at the end of the text."""
 
     def split(self, text: str) -> tuple[str, str]:
-        """The part of the next piece that is within the limit, and the rest."""
+        """Split the next piece into the part within the limit and the rest."""
         place = 0
         while place < len(text):
             if self._left <= 0 and not self._line and not self.fence:
@@ -95,18 +95,18 @@ class Limit:
 
 
 def is_closing(line: str, fence: str) -> bool:
-    """Whether a line ends the code that `fence` opened."""
+    """Whether a line closes the code block that `fence` opened."""
     inner = line.strip(" \t")
     return inner.startswith(fence) and not inner.strip(fence[0]) and len(line) - len(line.lstrip(" ")) < 4
 
 
 def raw(source: str) -> str:
-    """The HTML of a text that is not understood as Markdown."""
+    """Return the HTML of a text that is not parsed as Markdown."""
     return f'<pre class="raw" tabindex="0">{escape(source)}</pre>'
 
 
 def _spans(tokens: Sequence[Token]) -> list[tuple[int, int]]:
-    """First and last token of every top-level block."""
+    """Return the first and last token of each top-level block."""
     found, depth, start = [], 0, 0
     for index, token in enumerate(tokens):
         if depth == 0:
@@ -121,7 +121,7 @@ def _spans(tokens: Sequence[Token]) -> list[tuple[int, int]]:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST})
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH})
     parser.enable(["table", "strikethrough"]).disable(["html_block", "html_inline", "reference"])
     parser.validateLink = lambda url: _LINK.match(url) is not None  # type: ignore[method-assign]
     parser.core.ruler.at("inline", _inline)
@@ -131,21 +131,21 @@ def _parser() -> MarkdownIt:
 
 
 def _inline(state: StateCore) -> None:
-    """Markdown's own step, but for a paragraph that is nothing but marks."""
+    """Parse inline markup, except in paragraphs with too many markup characters."""
     from markdown_it.token import Token
 
     for token in state.tokens:
         if token.type != "inline":
             continue
         token.children = []
-        if len(_MARK.findall(token.content)) <= _MOST_MARKS:
+        if len(_MARK.findall(token.content)) <= _MAX_MARKS:
             state.md.inline.parse(token.content, state.md, state.env, token.children)
         else:
             token.children.append(Token("text", "", 0, content=token.content))
 
 
 def _heading(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, _env: Any) -> str:
-    """Headings of a message stand below those of the page."""
+    """Render a heading two levels lower, below the headings of the page."""
     token = tokens[index]
     token.tag = f"h{min(6, int(token.tag[1:]) + 2)}"
     return renderer.renderToken(tokens, index, options, _env)
@@ -157,7 +157,7 @@ def _link_open(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _op
 
 
 def _image(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
-    """Nothing is fetched for the sake of a message: a picture is a link to it."""
+    """Render an image as a link, because a message must not make the page load anything."""
     token = tokens[index]
     address = escape(str(token.attrGet("src") or ""))
     words = escape(token.content or "image")
@@ -178,7 +178,7 @@ def _list_open(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _op
 
 def _cell_open(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     token = tokens[index]
-    aligned = _ALIGNED.get(str(token.attrGet("style") or ""))
+    aligned = _ALIGNMENT_CLASSES.get(str(token.attrGet("style") or ""))
     return f'<{token.tag} class="{aligned}">' if aligned else f"<{token.tag}>"
 
 

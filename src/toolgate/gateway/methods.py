@@ -1,4 +1,4 @@
-"""The methods: what each request does."""
+"""The RPC methods of the gateway."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import RequestRepeated, SessionNotFound, StoreError
-from toolgate.gateway.projection import Frame, as_json, ending_frames_of, plain_frame, request_key, response
+from toolgate.gateway.projection import Frame, as_json, end_frames_for, plain_frame, request_key, response
 from toolgate.gateway.watcher import TurnWatcher, Watcher
 from toolgate.log import logger
 from toolgate.protocol import requests
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from toolgate.protocol.requests import Request
     from toolgate.sessions import Session
 
-_MOST_WATCHED = 256
-"""Sessions that one client watches at a time."""
-_AGAIN = 0.5
-"""Seconds before a log that could not be read is read again."""
+_MAX_WATCHED = 256
+"""Maximum number of sessions that one client watches."""
+_RETRY_SECONDS = 0.5
+"""Seconds before the log is read again after a failure."""
 
 
-class Refused(Exception):
-    """The request cannot be done; the message says what to do instead."""
+class RequestRefused(Exception):
+    """The request is refused; the message says what to do instead."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -59,60 +59,60 @@ class Methods:
         }
 
     async def call(self, request: Request, params: Any) -> None:
-        """Do what a request asks for."""
+        """Run the method of a request."""
         data = await self._by_name[request.method](request, params)
         if data is not None:
             self._outbox.put(response(request.id, data))
 
     def close(self) -> None:
-        """The client is gone: its turns go on, watched by nobody."""
+        """Stop watching for a client that has disconnected. Its turns continue."""
         for watcher in self._turns:
             self._service.channels.leave(watcher)
 
     async def _owned(self, session_id: str) -> Session:
-        """The session, if it is this user's; anybody else's does not exist."""
+        """Return the session if it belongs to this user; to others it does not exist."""
         try:
             session = await self._service.sessions.get(session_id)
         except SessionNotFound:
             session = None
         if session is None or session.user != self._user:
-            raise Refused("INVALID_PARAMS", "There is no such session.")
+            raise RequestRefused("INVALID_PARAMS", "There is no such session.")
         return session
 
     async def _send(self, request: Request, params: requests.ChatSend) -> None:
         session = await self._owned(params.session_id)
         if self._service.draining:
-            raise Refused("SESSION_BUSY", "The gateway is ending; send it again in a moment.")
+            raise RequestRefused("SESSION_BUSY", "The gateway is shutting down; send the message again in a moment.")
         key = request_key(params.request_id, request.id)
         if params.request_id is not None:
-            self._service.note_request(session.id, key, request.id)
+            self._service.remember_request(session.id, key, request.id)
         watcher = None
         if session.id not in self._connection.watchers:
             after = await self._service.sessions.last_seq(session.id)
             watcher = await self._watch_turn(session.id, after, key, request)
         try:
-            async with self._service.submitting(session.id, key):
+            async with self._service.submit_lock(session.id, key):
                 await self._service.turns_of(self._user).submit(session.id, params.content, request_id=key)
         except BaseException as error:
             if isinstance(error, RequestRepeated) and watcher is not None and watcher.found:
-                return  # it was sent twice at once, and has been watched from its beginning
+                return  # a duplicate of a request that is being submitted and is already watched
             if watcher is not None:
                 self._turns.discard(watcher)
                 self._service.channels.leave(watcher)
             if not isinstance(error, RequestRepeated):
                 raise
-            if watcher is not None:  # it has begun before: whoever sends it again has missed what came of it
+            if watcher is not None:  # the turn began earlier, and the client has missed its events
                 await self._watch_turn(session.id, 0, key, request)
             else:
-                await self._tell_end(session.id, key, request)
+                await self._send_end(session.id, key, request)
 
-    async def _tell_end(self, session_id: str, key: str, request: Request) -> None:
-        """Tell a client that watches the session how the turn of a repeated request has ended, if it has."""
+    async def _send_end(self, session_id: str, key: str, request: Request) -> None:
+        """Send the end of a repeated request's turn to a client that watches the session, if it has ended."""
         turn = await self._service.sessions.turn_of_request(session_id, key)
         if turn is None or turn.status == "running":
             return
         details = self._connection.watchers[session_id].details
-        for frame in ending_frames_of(turn.status, turn.error or "", session_id, turn.id, as_json(request.id)):
+        for frame in end_frames_for(turn.status, turn.error or "", session_id, turn.id, as_json(request.id)):
             self._outbox.put(frame.tagged if details else frame.plain)
 
     async def _watch_turn(self, session_id: str, after_seq: int, key: str, request: Request) -> TurnWatcher:
@@ -148,12 +148,14 @@ class Methods:
         words = params.search.casefold().split()
         limit = params.limit if not words else 10_000
         found = await self._service.sessions.list(user=self._user, limit=limit)
-        sessions = [_shown(session) for session in found if all(word in session.title.casefold() for word in words)]
+        sessions = [
+            _session_data(session) for session in found if all(word in session.title.casefold() for word in words)
+        ]
         return {"sessions": sessions[: params.limit]}
 
     async def _get(self, _request: Request, params: requests.SessionGet) -> dict[str, Any]:
         session = await self._owned(params.session_id)
-        return {**_shown(session), **await self._service.summary(session.id)}
+        return {**_session_data(session), **await self._service.summary(session.id)}
 
     async def _rename(self, _request: Request, params: requests.SessionRename) -> dict[str, Any]:
         session = await self._owned(params.session_id)
@@ -164,11 +166,13 @@ class Methods:
     async def _subscribe(self, request: Request, params: requests.SessionSubscribe) -> None:
         session = await self._owned(params.session_id)
         watched = self._connection.watchers
-        if session.id not in watched and len(watched) >= _MOST_WATCHED:
-            raise Refused("INVALID_PARAMS", f"A client watches at most {_MOST_WATCHED} sessions; unsubscribe from one.")
+        if session.id not in watched and len(watched) >= _MAX_WATCHED:
+            raise RequestRefused(
+                "INVALID_PARAMS", f"A client watches at most {_MAX_WATCHED} sessions; unsubscribe from one."
+            )
         last = await self._service.sessions.last_seq(session.id)
         watcher = self._service.watcher(session.id, self._outbox, min(params.after_seq, last), params)
-        asked = await self._pending_again(watcher, min(params.after_seq, last))
+        asked = await self._unreplayed_approvals(watcher, min(params.after_seq, last))
         await self._unsubscribe(request, params)
         watched[session.id] = watcher
         for known in [known for known in self._turns if known.session_id == session.id]:
@@ -180,17 +184,17 @@ class Methods:
         await self._join(watcher)
 
     async def _join(self, watcher: Watcher) -> None:
-        """Let a watcher take part, however long the database is away: its client was told that it watches."""
+        """Add a watcher, and retry while the database is unavailable: the client was told that it is subscribed."""
         while not watcher.outbox.closed and self._connection.watchers.get(watcher.session_id) is watcher:
             try:
                 await self._service.channels.of(watcher.session_id).join(watcher)
                 return
             except StoreError as error:
                 logger("gateway").warning("log_not_read", session_id=watcher.session_id, error=type(error).__name__)
-                await asyncio.sleep(_AGAIN)
+                await asyncio.sleep(_RETRY_SECONDS)
 
-    async def _pending_again(self, watcher: Watcher, after_seq: int) -> list[Frame]:
-        """The questions that still wait for an answer and would not be replayed."""
+    async def _unreplayed_approvals(self, watcher: Watcher, after_seq: int) -> list[Frame]:
+        """Return the pending approval requests that would not be replayed."""
         sessions = self._service.sessions
         pending = {row.id: row.turn_id for row in await sessions.pending_approvals(watcher.session_id)}
         frames: list[Frame] = []
@@ -214,12 +218,12 @@ class Methods:
     async def _respond(self, _request: Request, params: requests.ApprovalRespond) -> dict[str, Any]:
         sessions = self._service.sessions
         row = await sessions.approval(params.id)
-        unknown = Refused("INVALID_PARAMS", "There is no such question, or it was answered already.")
+        unknown = RequestRefused("INVALID_PARAMS", "There is no such approval request, or it was already answered.")
         if row is None:
             raise unknown
         try:
             await self._owned(row.session_id)
-        except Refused:
+        except RequestRefused:
             raise unknown from None
         message = mask(params.message, self._service.secrets)
         answer = Approval(allowed=params.allowed, message=message, remember=params.remember and params.allowed)
@@ -253,7 +257,7 @@ class Methods:
         }
 
 
-def _shown(session: Session) -> dict[str, Any]:
+def _session_data(session: Session) -> dict[str, Any]:
     return {
         "session_id": session.id,
         "mode": session.mode.value,

@@ -1,4 +1,4 @@
-"""Numbers for Prometheus: counted as plain integers, turned into metrics only when they are asked for."""
+"""Prometheus metrics: counted as plain integers, and converted only when they are requested."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Counts:
-    """What has happened in this process."""
+    """Counters of this process."""
 
     turns: Counter[str] = field(default_factory=Counter)
-    """How turns ended: `done`, or the code of what went wrong."""
+    """Turns by result: `done`, or the error code."""
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Tool and status; `denied` where the mode did not allow it."""
+    """Calls by tool and status; `denied` if the mode did not allow the call."""
     tokens: Counter[str] = field(default_factory=Counter)
-    """`input` and `output`."""
+    """Tokens: `input` and `output`."""
     refused: Counter[int] = field(default_factory=Counter)
-    """Sockets that were not let in, by status."""
+    """Refused sockets by status."""
     requests: Counter[str] = field(default_factory=Counter)
-    """Requests of clients, by method."""
+    """Client requests by method."""
 
     def event(self, event: AgentEvent) -> None:
-        """Count what a turn tells."""
+        """Count one event of a turn."""
         if isinstance(event, ToolResultInfo):
             self.calls[event.tool_name, event.result.response.status.value] += 1
         elif isinstance(event, ToolDenied):
@@ -43,8 +43,8 @@ class Counts:
             self.turns[event.code] += 1
 
 
-def rendered(service: Service) -> tuple[bytes, str]:
-    """The metrics in Prometheus' text form, and its content type; `ImportError` without prometheus-client."""
+def render_metrics(service: Service) -> tuple[bytes, str]:
+    """Return the metrics in Prometheus' text format and its content type. Raises `ImportError` without the package."""
     from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
     registry = CollectorRegistry(auto_describe=False)
@@ -53,23 +53,23 @@ def rendered(service: Service) -> tuple[bytes, str]:
 
 
 class _Collector:
-    """Reads the counts of a service."""
+    """Reads the counters of a service."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     def collect(self) -> Iterator[Any]:
-        """All metrics, as they are now."""
+        """Yield all metrics."""
         from prometheus_client.core import GaugeMetricFamily
 
         service, counts = self._service, self._service.counts
-        yield GaugeMetricFamily("toolgate_connections", "Clients that are connected.", len(service.connections))
-        yield GaugeMetricFamily("toolgate_watched_sessions", "Sessions that are being watched.", len(service.channels))
-        yield GaugeMetricFamily("toolgate_turns_running", "Turns that run in this process.", service.running)
-        yield _counter("toolgate_turns", "Turns that have ended.", "ending", counts.turns)
-        yield _counter("toolgate_tokens", "Tokens, as providers count them.", "direction", counts.tokens)
-        yield _counter("toolgate_refused", "Sockets that were not let in.", "status", counts.refused)
-        yield _counter("toolgate_requests", "Requests of clients.", "method", counts.requests)
+        yield GaugeMetricFamily("toolgate_connections", "Connected clients.", len(service.connections))
+        yield GaugeMetricFamily("toolgate_watched_sessions", "Sessions with watchers.", len(service.channels))
+        yield GaugeMetricFamily("toolgate_turns_running", "Turns running in this process.", service.running)
+        yield _counter("toolgate_turns", "Finished turns.", "ending", counts.turns)
+        yield _counter("toolgate_tokens", "Tokens, as counted by the providers.", "direction", counts.tokens)
+        yield _counter("toolgate_refused", "Refused sockets.", "status", counts.refused)
+        yield _counter("toolgate_requests", "Client requests.", "method", counts.requests)
         yield _calls(counts.calls)
 
 
@@ -85,7 +85,7 @@ def _counter(name: str, what: str, label: str, values: Counter[Any]) -> Any:
 def _calls(values: Counter[tuple[str, str]]) -> Any:
     from prometheus_client.core import CounterMetricFamily
 
-    family = CounterMetricFamily("toolgate_tool_calls", "Tool calls that have ended.", labels=["tool", "status"])
+    family = CounterMetricFamily("toolgate_tool_calls", "Finished tool calls.", labels=["tool", "status"])
     for key, value in sorted(values.items()):
         family.add_metric(list(key), value)
     return family

@@ -1,4 +1,4 @@
-"""Whole outputs, for whoever may see the session that they belong to."""
+"""Serves complete tool outputs to the users who may see their session."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from toolgate.workspace.outputs import open_output
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
-    from toolgate.gateway.auth import Entry
+    from toolgate.gateway.auth import Authenticator
     from toolgate.gateway.service import Service
     from toolgate.protocol.ports import BlobStore
     from toolgate.workspace import OpenedFile, Workspace
 
 WorkspaceOf = Callable[[str], Awaitable["Workspace"]]
-"""Session → the workspace as the session sees it."""
-_PIECE = 256 * 1024
-_LARGEST_SEQ = 2**31
+"""Returns the workspace as a session sees it."""
+_CHUNK = 256 * 1024
+_MAX_SEQ = 2**31
 _GONE = "There is no such output, or it was removed."
 _HEADERS = {
     "content-security-policy": "default-src 'none'; sandbox",
@@ -33,23 +33,23 @@ _HEADERS = {
 
 
 class LocalBlobs:
-    """The `BlobStore` of a gateway that has the workspace: files in its directory for outputs."""
+    """The `BlobStore` of a gateway with a workspace: files in the output directory."""
 
     def __init__(self, workspace_of: WorkspaceOf, directory: str) -> None:
-        """`workspace_of`: the workspace as a session sees it."""
+        """`workspace_of` returns the workspace as a session sees it."""
         self._workspace_of = workspace_of
         self._directory = directory
 
     async def pieces(self, session_id: str, reference: str) -> AsyncIterator[bytes]:
-        """The file, among the outputs of the session."""
+        """Yield the file, if it is an output of the session."""
         workspace = await self._workspace_of(session_id)
         (await in_thread(self._opened, workspace, reference)).close()
         return self._pieces(workspace, reference)
 
     async def _pieces(self, workspace: Workspace, reference: str) -> AsyncIterator[bytes]:
         with await in_thread(self._opened, workspace, reference) as file:
-            for offset in range(0, file.stat.st_size, _PIECE):
-                length = min(_PIECE, file.stat.st_size - offset)
+            for offset in range(0, file.stat.st_size, _CHUNK):
+                length = min(_CHUNK, file.stat.st_size - offset)
                 piece = await in_thread(lambda _stop, at, size: file.read(size, at), offset, length)
                 if len(piece) < length:
                     raise OutputMissing(_GONE)
@@ -62,15 +62,15 @@ class LocalBlobs:
             raise OutputMissing(_GONE) from error
 
 
-class EitherBlobs:
-    """The `BlobStore` of a gateway that plays turns, too: what workers have stored, else what is in its workspace."""
+class FallbackBlobs:
+    """The `BlobStore` of a gateway that also runs turns: the workers' store first, then the local workspace."""
 
     def __init__(self, stored: BlobStore, local: BlobStore) -> None:
         self._stored = stored
         self._local = local
 
     async def pieces(self, session_id: str, reference: str) -> AsyncIterator[bytes]:
-        """From the first that has it; if none has, the first says why."""
+        """Yield from the first store that has it; if neither has, raise the first store's error."""
         try:
             return await self._stored.pieces(session_id, reference)
         except OutputMissing as missing:
@@ -80,13 +80,13 @@ class EitherBlobs:
                 raise missing from None
 
 
-async def serve_output(service: Service, entry: Entry, request: Request) -> Response:
-    """`GET /sessions/ID/outputs/SEQ[/NAME]`: what the result with this number was cut from."""
-    identity = entry.identify(request.scope)
+async def serve_output(service: Service, authenticator: Authenticator, request: Request) -> Response:
+    """Handle `GET /sessions/ID/outputs/SEQ[/NAME]`: the complete output of a truncated result."""
+    identity = authenticator.identify(request.scope)
     if identity is None:
         return JSONResponse({"error": "Not signed in."}, status_code=401)
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return JSONResponse({"error": "Only the gateway's own page may ask for this."}, status_code=403)
+        return JSONResponse({"error": "Only the gateway's own page may request this."}, status_code=403)
     try:
         found = await _reference(service, identity.user, request.path_params)
         if found is None:
@@ -101,9 +101,9 @@ async def serve_output(service: Service, entry: Entry, request: Request) -> Resp
 
 
 async def _reference(service: Service, user: str, wanted: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The session and what its result calls the output; None unless it is this user's."""
+    """Return the session and the reference of the output; None unless it belongs to this user."""
     seq = wanted["seq"]
-    if not wanted["session_id"].replace("-", "").isalnum() or not 0 < seq < _LARGEST_SEQ:
+    if not wanted["session_id"].replace("-", "").isalnum() or not 0 < seq < _MAX_SEQ:
         return None
     try:
         session = await service.sessions.get(wanted["session_id"])
@@ -120,7 +120,7 @@ async def _reference(service: Service, user: str, wanted: Mapping[str, Any]) -> 
 
 
 async def _masked(pieces: AsyncIterator[bytes], secrets: tuple[str, ...]) -> AsyncIterator[bytes]:
-    """Without the gateway's own secrets: what a command prints is kept as it was printed."""
+    """Mask the gateway's own secrets; output is stored as it was printed."""
     stream = MaskedBytes(secrets)
     async for piece in pieces:
         yield stream.feed(piece)

@@ -1,4 +1,4 @@
-"""uvicorn's protocols, with an end for those who begin a request and never finish it, or never read an answer."""
+"""uvicorn's protocols, with timeouts for clients that never finish a request or never read a response."""
 
 from __future__ import annotations
 
@@ -11,58 +11,58 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from toolgate.gateway.guard import ABORT
 
 HANDSHAKE_SECONDS = 10.0
-"""Time to send the head of a request."""
-MOST_SILENT = 256
-"""Connections at a time that have not sent one; the oldest gives way."""
+"""Maximum seconds to send the head of a request."""
+MAX_SILENT = 256
+"""Maximum number of connections without a request; the oldest is closed first."""
 
 
-class PatientProtocol(H11Protocol):
-    """HTTP for those who say what they want in time."""
+class DeadlineProtocol(H11Protocol):
+    """HTTP with a deadline for the head of a request."""
 
     silent: dict[asyncio.BaseTransport, None] = {}
-    """Connections that have not sent the head of a request, the oldest first."""
+    """Connections without a request so far, oldest first."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request."""
+        """Start the deadline."""
         super().connection_made(transport)
         self.silent[transport] = None
-        if len(self.silent) > MOST_SILENT:
+        if len(self.silent) > MAX_SILENT:
             oldest = next(iter(self.silent))
             del self.silent[oldest]
             _answer(oldest, "503 Service Unavailable", "Too many connections; try again later.")
-        self._patience = self.loop.call_later(HANDSHAKE_SECONDS, self._give_up)
+        self._deadline = self.loop.call_later(HANDSHAKE_SECONDS, self._time_out)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
-        self._heard()
+        """Forget the connection."""
+        self._request_received()
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Read what has come; once the head of a request is whole, there is nothing to wait for."""
+        """Read input. Once the head of a request is complete, the deadline ends."""
         super().handle_events()
         upgraded = self.transport.get_protocol() is not cast("object", self)
         if upgraded or cast("object", self.cycle) is not None:
-            self._heard()
+            self._request_received()
 
-    def _heard(self) -> None:
-        self._patience.cancel()
+    def _request_received(self) -> None:
+        self._deadline.cancel()
         self.silent.pop(self.transport, None)
 
-    def _give_up(self) -> None:
+    def _time_out(self) -> None:
         self.silent.pop(self.transport, None)
         _answer(self.transport, "408 Request Timeout", "The request did not arrive in time.")
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
-    """WebSockets that can be hung up."""
+    """WebSockets that can be closed without a closing handshake."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin; what is written to the log never has a client's headers in it, at whatever level."""
+        """Start the connection, without debug logs, which would contain the client's headers."""
         super().connection_made(transport)
         self.conn.debug = False
 
     def handle_connect(self, event: Any) -> None:
-        """Tell the application how. Headers that are no text are refused here: the library cannot say so."""
+        """Add the abort extension. Refuse headers that are not text, because the library cannot."""
         try:
             super().handle_connect(event)
         except UnicodeError:
@@ -74,14 +74,14 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             extensions[ABORT] = self.transport.abort
 
     async def send(self, message: Any) -> None:
-        """Send; a refusal that is whole is an end like any other, not a fault of the application."""
+        """Send a message. A complete refusal is a normal end, not an error of the application."""
         await super().send(message)
         if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
             self.handshake_complete = True
 
 
 def _answer(transport: asyncio.BaseTransport, status: str, reason: str) -> None:
-    """Answer somebody who has sent no request, and hang up; who does not read is not waited for."""
+    """Answer a client that has sent no request, and close without waiting for it to read."""
     if not isinstance(transport, asyncio.Transport):
         return
     body = f"{reason}\n"

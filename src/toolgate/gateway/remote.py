@@ -1,4 +1,4 @@
-"""The gateway without turns of its own: workers play them; and a page that says how they stand."""
+"""The gateway whose turns are run by workers, and its status page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from toolgate.compose import bench_of
 from toolgate.errors import ModelError, ToolgateError
-from toolgate.gateway.outputs import EitherBlobs, LocalBlobs
+from toolgate.gateway.outputs import FallbackBlobs, LocalBlobs
 from toolgate.gateway.service import Service, local_service
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 @contextlib.asynccontextmanager
-async def service_of(stack: Stack, access: Access) -> AsyncIterator[Service]:
-    """The service that the settings ask for, for as long as the block lasts."""
+async def create_service(stack: Stack, access: Access) -> AsyncIterator[Service]:
+    """Create the service that the settings ask for, while the block runs."""
     if stack.settings.distributed.role == "local":
         yield local_service(stack, access)
         return
@@ -45,7 +45,7 @@ async def service_of(stack: Stack, access: Access) -> AsyncIterator[Service]:
         if settings.distributed.role == "both":
             worker = await closing.enter_async_context(_worker(stack))
             runner.before_the_end = worker.drain
-            blobs = EitherBlobs(blobs, LocalBlobs(stack.workspace_of, settings.tool_output.dir))
+            blobs = FallbackBlobs(blobs, LocalBlobs(stack.workspace_of, settings.tool_output.dir))
         service = Service(
             settings.gateway,
             access,
@@ -58,13 +58,13 @@ async def service_of(stack: Stack, access: Access) -> AsyncIterator[Service]:
             coding_enabled=settings.session.coding_enabled,
         )
         service.model = str(getattr(stack.model, "name", ""))
-        service.turns_of("")  # it is waited for at the end, also if nobody has sent anything through this process
+        service.turns_of("")  # created now, so that the shutdown waits for it even if nothing was sent
         yield service
 
 
 @contextlib.asynccontextmanager
 async def _worker(stack: Stack) -> AsyncIterator[Worker]:
-    """This process plays turns, too."""
+    """Run a worker in this process too."""
     from toolgate.distributed.options import Options
     from toolgate.distributed.worker import Worker
 
@@ -83,19 +83,19 @@ async def _worker(stack: Stack) -> AsyncIterator[Worker]:
         await worker.stop()
 
 
-class _Elsewhere:
-    """A model that only workers can ask: here it has a name, and nothing asks it."""
+class _WorkersModel:
+    """A model that only workers use; the gateway just shows its name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
-        """Nobody asks a gateway's model."""
-        raise ModelError("MODEL_AUTH", "Workers ask the model; this gateway has no key for it.")
+        """Raise: the gateway does not use the model."""
+        raise ModelError("MODEL_AUTH", "Workers use the model; this gateway has no key for it.")
 
 
-def model_elsewhere(settings: Settings) -> ModelClient | None:
-    """The model to show where workers have the key and this gateway needs none; `None`: the settings choose one."""
+def workers_model(settings: Settings) -> ModelClient | None:
+    """Return the model to show if only workers have the key; None if the settings choose one."""
     from toolgate.compose import settings_with_model
 
     if settings.distributed.role != "gateway":
@@ -103,34 +103,34 @@ def model_elsewhere(settings: Settings) -> ModelClient | None:
     try:
         settings_with_model(settings)
     except ModelError:
-        return _Elsewhere(settings.model.name or settings.model.provider)
+        return _WorkersModel(settings.model.name or settings.model.provider)
     return None
 
 
 async def cluster_metrics(database: Database, settings: Settings) -> str:
-    """What is known about all workers, for whoever collects a gateway's metrics; a database that is away is said."""
+    """Return the metrics of all workers, or that the database is unavailable."""
     from toolgate.distributed.exposition import as_metrics
     from toolgate.distributed.status import look
 
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_METRICS_TIMEOUT):
             return as_metrics(await database.read(lambda tx: look(tx, lease=settings.distributed.lease_seconds)))
     except (ToolgateError, TimeoutError):
         return as_metrics(None)
 
 
 async def status_page(request: Request) -> Response:
-    """`GET /status`: how workers and queues stand, for people; `?format=json` and `?format=metrics` for programs."""
+    """Handle `GET /status`: workers and queues for people; `?format=json` and `?format=metrics` for programs."""
     from toolgate.distributed.exposition import CONTENT_TYPE, as_metrics
     from toolgate.distributed.status import look
     from toolgate.distributed.status_text import as_page
 
     state, headers = request.app.state, {"cache-control": "no-store"}
-    if state.service is None or state.entry.identify(request.scope) is None:
-        return JSONResponse({"error": "Show a token."}, status_code=401, headers=headers)
+    if state.service is None or state.authenticator.identify(request.scope) is None:
+        return JSONResponse({"error": "Send a token."}, status_code=401, headers=headers)
     database, settings = getattr(state, "database", None), state.settings
     if settings.distributed.role == "local" or database is None:
-        return JSONResponse({"error": "This gateway plays its turns itself."}, status_code=404, headers=headers)
+        return JSONResponse({"error": "This gateway runs its turns itself."}, status_code=404, headers=headers)
     try:
         status = await database.read(lambda tx: look(tx, lease=settings.distributed.lease_seconds))
     except ToolgateError as error:
@@ -140,9 +140,9 @@ async def status_page(request: Request) -> Response:
         return JSONResponse(status.model_dump(mode="json"), headers=headers)
     if form == "metrics":
         return PlainTextResponse(as_metrics(status), headers=headers, media_type=CONTENT_TYPE)
-    return HTMLResponse(as_page(status), headers={**headers, "content-security-policy": _POLICY})
+    return HTMLResponse(as_page(status), headers={**headers, "content-security-policy": _CSP})
 
 
-_PATIENCE = 3.0
-"""Seconds that whoever collects metrics waits for the database."""
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+_METRICS_TIMEOUT = 3.0
+"""Maximum seconds that a metrics request waits for the database."""
+_CSP = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"

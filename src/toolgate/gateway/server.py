@@ -1,4 +1,4 @@
-"""Running the gateway: a socket, uvicorn on it, the address that opens the page, and an end in good order."""
+"""Runs the gateway: the socket, uvicorn, the URL that opens the page, and an orderly shutdown."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import uvicorn
 
 from toolgate.errors import ConfigError, ToolgateError
 from toolgate.gateway.app import create_app
-from toolgate.gateway.listening import Listener
+from toolgate.gateway.listener import Listener
 from toolgate.gateway.logs import logging_to_stderr
-from toolgate.gateway.protocols import PatientProtocol, SocketProtocol
+from toolgate.gateway.protocols import DeadlineProtocol, SocketProtocol
 from toolgate.gateway.tokens import tokens_of
 from toolgate.log import logger
 from toolgate.text.redaction import add_secrets, secrets_of
@@ -32,13 +32,13 @@ _BACKLOG = 2048
 
 
 def serve(settings: Settings, *, say: Callable[[str], None], browser: bool = False) -> int:
-    """Serve until a signal says to end; the exit code."""
+    """Serve until a signal; return the exit code."""
     check_address(settings.gateway)
     with contextlib.closing(_listening(settings.gateway)) as listening:
         port = listening.getsockname()[1]
         gateway = settings.gateway.model_copy(update={"port": port})
         app = create_app(settings.model_copy(update={"gateway": gateway}))
-        _more_descriptors()
+        _raise_descriptor_limit()
         with logging_to_stderr(app.state.settings):
             server = GatewayServer(app)
             address = _address(app, port)
@@ -48,7 +48,7 @@ def serve(settings: Settings, *, say: Callable[[str], None], browser: bool = Fal
 
 
 def check_address(settings: GatewaySettings) -> None:
-    """Refuse to be reachable from elsewhere without encryption, unless that was asked for in so many words."""
+    """Refuse to be reachable from other machines without encryption, unless that was explicitly requested."""
     if (settings.tls_cert is None) != (settings.tls_key is None):
         raise ConfigError(["TLS needs both: set TOOLGATE_GATEWAY_TLS_CERT and TOOLGATE_GATEWAY_TLS_KEY"])
     if is_loopback(settings.host) or settings.tls_cert is not None or settings.insecure_http:
@@ -56,13 +56,13 @@ def check_address(settings: GatewaySettings) -> None:
     raise ConfigError(
         [
             f"{settings.host}: tokens and everything else could be read on the way. Serve with --tls-cert and "
-            "--tls-key, or stay on 127.0.0.1 behind a proxy that encrypts, or say --insecure-http"
+            "--tls-key, or stay on 127.0.0.1 behind a proxy that encrypts, or use --insecure-http"
         ]
     )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches it."""
+    """Whether only this machine can reach the address."""
     if host == "localhost":
         return True
     try:
@@ -77,16 +77,16 @@ def _listening(settings: GatewaySettings) -> socket.socket:
         listening = socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
         return Listener(listening, encrypted=settings.tls_cert is not None)
     except OSError as error:
-        raise ConfigError([f"{settings.host}:{settings.port}: {error.strerror}. Say --port 0 for a free one"]) from None
+        raise ConfigError([f"{settings.host}:{settings.port}: {error.strerror}. Use --port 0 for a free one"]) from None
 
 
-def send_at_once(listening: socket.socket) -> None:
-    """Let no answer wait until the one before it has arrived, which may take 40 ms.
+def disable_nagle(listening: socket.socket) -> None:
+    """Disable Nagle's algorithm, which can delay a response by 40 ms.
 
-    asyncio does so by itself, but only for a socket that was made with its protocol named, and ours are not.
+    asyncio does this only for sockets whose protocol was named when they were created; ours was not.
     """
     if listening.family in (socket.AF_INET, socket.AF_INET6):
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # who is accepted inherits it
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted sockets inherit it
 
 
 def _address(app: Starlette, port: int) -> str:
@@ -100,24 +100,24 @@ def _announce(app: Starlette, address: str, say: Callable[[str], None], *, brows
     access = app.state.access
     for user in access.users:
         say(f"Toolgate{f' for {user}' if user else ''}: {address}#{access.code_for(user)}")
-    say("The address works once, within an hour. Ctrl-C ends the gateway.")
+    say("The URL works once, within an hour. Press Ctrl-C to stop the gateway.")
     if browser:
         from webbrowser import open_new_tab
 
         open_new_tab(f"{address}#{access.code_for(next(iter(access.users)))}")
 
 
-def _more_descriptors() -> None:
-    """As many connections as the system lets this process have."""
+def _raise_descriptor_limit() -> None:
+    """Raise the limit on file descriptors as far as the system allows."""
     import resource
 
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):  # then it stays as it was
+    with contextlib.suppress(ValueError, OSError):  # then the limit stays
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-class _Quiet(logging.Filter):
-    """Keeps uvicorn from logging the traceback of what is raised anyway."""
+class _StartupErrorFilter(logging.Filter):
+    """Stops uvicorn from logging the traceback of an error that is raised anyway."""
 
     def __init__(self, app: Starlette) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class _Quiet(logging.Filter):
 
 
 class GatewayServer(uvicorn.Server):
-    """uvicorn, which lets turns end before it does."""
+    """uvicorn with a graceful shutdown for turns."""
 
     def __init__(self, app: Starlette, **options: Any) -> None:
         self._app = app
@@ -137,7 +137,7 @@ class GatewayServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=PatientProtocol,
+                http=DeadlineProtocol,
                 ws=SocketProtocol,
                 ws_max_size=gateway.max_frame_bytes,
                 ws_per_message_deflate=False,
@@ -153,10 +153,10 @@ class GatewayServer(uvicorn.Server):
         self.when_started: Callable[[], None] = lambda: None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Say where it is as soon as it answers; raise what kept it from starting, which uvicorn only logs."""
+        """Announce the URL once the server answers; raise the startup error that uvicorn would only log."""
         for listening in sockets or ():
-            send_at_once(listening)
-        log, quiet = logging.getLogger("uvicorn.error"), _Quiet(self._app)
+            disable_nagle(listening)
+        log, quiet = logging.getLogger("uvicorn.error"), _StartupErrorFilter(self._app)
         log.addFilter(quiet)
         try:
             await super().startup(sockets)
@@ -172,7 +172,7 @@ class GatewayServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """As uvicorn does; besides, SIGHUP reads the tokens again."""
+        """Handle signals as uvicorn does; SIGHUP also reloads the tokens."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -183,7 +183,7 @@ class GatewayServer(uvicorn.Server):
                 yield
             finally:
                 loop.remove_signal_handler(signal.SIGHUP)
-                self._captured_signals.clear()  # it has ended as it was told to: nothing is left to be raised
+                self._captured_signals.clear()  # the shutdown is complete, so the signal must not be raised again
 
     def _reload(self) -> None:
         try:
@@ -194,11 +194,11 @@ class GatewayServer(uvicorn.Server):
         add_secrets(secrets_of(self._app.state.settings), tokens.values())
         self._app.state.access.replace(tokens)
         if self._app.state.service is not None:
-            self._app.state.service.withdraw_expired()
+            self._app.state.service.close_expired()
         logger("gateway").info("tokens_reloaded", users=len(tokens))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop accepting, let turns end for a while, then end."""
+        """Stop accepting, let turns finish for a while, then stop."""
         for server in self.servers:
             server.close()
         service = self._app.state.service

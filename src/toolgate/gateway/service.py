@@ -1,4 +1,4 @@
-"""What the gateway works with: one object for all its connections."""
+"""The state that all connections of the gateway share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.errors import ToolgateError
 from toolgate.gateway.access import Access, Identity
 from toolgate.gateway.channel import Channels
-from toolgate.gateway.live import Live
+from toolgate.gateway.live_text import LiveText
 from toolgate.gateway.metrics import Counts
 from toolgate.gateway.outputs import LocalBlobs
 from toolgate.gateway.page_watcher import DetailWatcher, RenderedWatcher
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from toolgate.sessions import Database, SessionStore
     from toolgate.settings import GatewaySettings
 
-_STALLED = 30.0
-"""Seconds after which a client that does not read is given up."""
-_LOOKS = 5
-"""Seconds between two looks for turns whose process has ended, and for sign-ins that have ended elsewhere."""
-_LAST_WORDS = 5.0
-"""Seconds at the most in which the ends of turns reach those who watch, before the gateway closes."""
-_MOST_REQUESTS = 10_000
-"""Requests with keys whose `id` is remembered."""
-_EXPIRED = "the token was withdrawn"
+_STALLED_SECONDS = 30.0
+"""Seconds after which a client that does not read is disconnected."""
+_CHECK_SECONDS = 5
+"""Seconds between two checks for abandoned turns and for sign-outs in other gateways."""
+_FLUSH_SECONDS = 5.0
+"""Maximum seconds at shutdown to send the last events to watchers."""
+_MAX_REQUEST_IDS = 10_000
+"""Maximum number of request keys whose `id` is remembered."""
+_REVOKED = "the token was revoked"
 
 
 class Service:
-    """Sessions, turns, what is watched, and who is connected."""
+    """Sessions, turns, watched sessions and connections."""
 
     def __init__(
         self,
@@ -71,20 +71,20 @@ class Service:
         self.connections: set[Connection] = set()
         self.counts = Counts()
         self.secrets: tuple[str, ...] = ()
-        """What is masked in what clients say."""
+        """Secrets that are masked in what clients send."""
         self.database: Database | None = None
-        """Where ended sign-ins are kept."""
+        """The database that stores ended sign-ins."""
         self.closes_abandoned = False
-        """Whether turns that nobody plays any more are ended here."""
+        """Whether this gateway ends abandoned turns."""
         self.draining = False
-        """Whether no more turns are begun."""
+        """Whether no new turns are started."""
         self.model = ""
-        """The name of the model that answers, where it is known."""
+        """The name of the model, if it is known."""
         self._make_turns = turns
         self._turns: dict[str, TurnRunner] = {}
 
     def turns_of(self, user: str) -> TurnRunner:
-        """Who runs the turns of a user."""
+        """Return the runner of a user's turns."""
         runner = self._turns.get(user)
         if runner is None:
             runner = self._turns[user] = self._make_turns(user)
@@ -92,22 +92,22 @@ class Service:
 
     @property
     def running(self) -> int:
-        """Turns that run in this process."""
+        """Number of turns running in this process."""
         return sum(getattr(runner, "running", 0) for runner in self.runners)
 
     @property
     def runners(self) -> list[TurnRunner]:
-        """Those who have run turns."""
+        """All runners that were created."""
         return list(self._turns.values())
 
     def watcher(self, session_id: str, outbox: Outbox, after_seq: int, wanted: SessionSubscribe) -> Watcher:
-        """A view of a session as it was asked for."""
+        """Create the view of a session that the client asked for."""
         if wanted.details:
             return (RenderedWatcher if wanted.render else DetailWatcher)(session_id, outbox, after_seq)
         return Watcher(session_id, outbox, after_seq)
 
     async def summary(self, session_id: str) -> dict[str, Any]:
-        """What a session has done so far."""
+        """Return what a session has done so far."""
         turns = await self.sessions.turn_totals(session_id)
         pending = await self.sessions.pending_approvals(session_id)
         return {
@@ -120,7 +120,7 @@ class Service:
         }
 
     async def pending_events(self, session_id: str, ids: set[str], until: int) -> Sequence[LoggedEvent]:
-        """The events up to a number that asked these questions."""
+        """Return the events with these approval requests, up to a sequence number."""
         found: list[LoggedEvent] = []
         after = 0
         while after < until and ids:
@@ -135,23 +135,23 @@ class Service:
         return found
 
     def admit(self, connection: Connection) -> bool:
-        """Count a connection, if there is room for it."""
+        """Add a connection if there is room for it."""
         if len(self.connections) >= self.settings.max_connections:
             return False
         self.connections.add(connection)
         return True
 
     async def sign_out(self, identity: Identity) -> None:
-        """End a page's sign-in and close its connections; one that cannot be stored now is stored later."""
+        """End a page's sign-in and close its connections. If it cannot be stored now, it is stored later."""
         self.access.sign_out(identity)
-        self.withdraw_expired()
+        self.close_expired()
         try:
             await self.share_sign_outs()
         except ToolgateError as error:
             logger("gateway").warning("sign_out_not_stored", error=type(error).__name__)
 
     async def share_sign_outs(self) -> None:
-        """Store the sign-ins that have ended here, and learn which have ended elsewhere."""
+        """Store the sign-ins that ended here, and read those that ended elsewhere."""
         if self.database is None:
             return
         unsaved = dict(self.access.unsaved_sign_outs)
@@ -161,83 +161,83 @@ class Service:
                 del self.access.unsaved_sign_outs[key]
         self.access.learn_sign_outs(await sign_outs.current(self.database))
 
-    def withdraw_expired(self) -> None:
-        """Close the connections whose token or key does not count any more."""
+    def close_expired(self) -> None:
+        """Close the connections whose token or key is no longer valid."""
         for connection in list(self.connections):
-            if not self.access.holds(connection.identity):
-                connection.outbox.close(4401, _EXPIRED)
+            if not self.access.is_valid(connection.identity):
+                connection.outbox.close(4401, _REVOKED)
 
     async def drain(self) -> None:
-        """Begin no more turns, and give those that run the time that the settings say."""
+        """Start no new turns, and give running ones the time that the settings allow."""
         self.draining = True
         logger("gateway").info("gateway_ending", connections=len(self.connections))
         waiting = [runner.drain(self.settings.shutdown_seconds) for runner in self.runners]
         left = sum(await asyncio.gather(*waiting))
         if left:
             logger("gateway").warning("turns_cut_off", turns=left)
-            cut_off = [runner.cut_off(_LAST_WORDS) for runner in self.runners if isinstance(runner, LocalTurns)]
+            cut_off = [runner.cut_off(_FLUSH_SECONDS) for runner in self.runners if isinstance(runner, LocalTurns)]
             await asyncio.gather(*cut_off)
-        await self._last_words()
+        await self._flush_watchers()
 
-    async def _last_words(self) -> None:
-        """Wait until those who watch have been sent what is in the log; who does not read is not waited for long."""
+    async def _flush_watchers(self) -> None:
+        """Wait until watchers have received everything in the log, but not long for slow ones."""
         try:
-            async with asyncio.timeout(_LAST_WORDS):
-                await self.channels.told(self.sessions.last_seq)
+            async with asyncio.timeout(_FLUSH_SECONDS):
+                await self.channels.wait_until_sent(self.sessions.last_seq)
                 for connection in list(self.connections):
                     await connection.outbox.sent()
-        except (TimeoutError, ToolgateError) as error:  # they have a number to come back with
+        except (TimeoutError, ToolgateError) as error:  # watchers can resume after their last seq
             logger("gateway").warning("watchers_left_behind", error=type(error).__name__)
 
     async def close_abandoned(self) -> None:
-        """End the turns whose process has ended, so that those who watch hear of it."""
+        """End the turns whose process has ended, so that watchers are informed."""
         unstored = {session_id for runner in self.runners for session_id in getattr(runner, "unstored_sessions", ())}
         for session_id in await self.sessions.running_sessions():
-            if session_id in unstored:  # its turn has ended here, and why is about to be stored
+            if session_id in unstored:  # its turn ended here, and the result is about to be stored
                 continue
             recovery = await self.sessions.settle(session_id)
             if recovery:
                 logger("gateway").warning("turn_interrupted", session_id=session_id, turns=len(recovery.turns))
 
     async def watch(self) -> None:
-        """Give up clients that do not read, and turns that nobody plays."""
+        """Regularly disconnect clients that do not read, and end abandoned turns."""
         loop, looks = asyncio.get_running_loop(), 0
         while True:
-            if looks % _LOOKS == 0:
-                await self._look("sign_outs_not_shared", self.share_sign_outs)
+            if looks % _CHECK_SECONDS == 0:
+                await self._check("sign_outs_not_shared", self.share_sign_outs)
                 if self.closes_abandoned:
-                    await self._look("turns_not_recovered", self.close_abandoned)
-            self.withdraw_expired()
+                    await self._check("turns_not_recovered", self.close_abandoned)
+            self.close_expired()
             looks += 1
             await asyncio.sleep(1.0)
             now = loop.time()
             for connection in list(self.connections):
                 since = connection.outbox.sending_since
-                if since is not None and now - since > _STALLED:
+                if since is not None and now - since > _STALLED_SECONDS:
                     connection.abort()
 
     @staticmethod
-    async def _look(failure: str, act: Callable[[], Awaitable[None]]) -> None:
+    async def _check(failure: str, act: Callable[[], Awaitable[None]]) -> None:
         try:
             await act()
-        except Exception as error:  # noqa: BLE001 - the next look may work, and slow clients are looked at anyway
+        except Exception as error:  # noqa: BLE001 - the next check may succeed, and slow clients are checked anyway
             logger("gateway").warning(failure, error=type(error).__name__)
 
-    def submitting(self, session_id: str, key: str) -> asyncio.Lock:
-        """Held while a request is submitted: one that is sent twice at once is not refused as busy with itself."""
+    def submit_lock(self, session_id: str, key: str) -> asyncio.Lock:
+        """Return the lock for submitting a request, so that a duplicate is not refused as busy."""
         lock = self._submitting.get((session_id, key))
         if lock is None:
             lock = self._submitting[session_id, key] = asyncio.Lock()
         return lock
 
-    def note_request(self, session_id: str, key: str, request_id: Any) -> None:
-        """Note the `id` under which a request with a key of the client's own was sent; the first one counts."""
+    def remember_request(self, session_id: str, key: str, request_id: Any) -> None:
+        """Remember the `id` of the first frame that carried this request key."""
         self._request_ids.setdefault((session_id, key), as_json(request_id))
-        if len(self._request_ids) > _MOST_REQUESTS:
+        if len(self._request_ids) > _MAX_REQUEST_IDS:
             del self._request_ids[next(iter(self._request_ids))]
 
     def frame_id(self, session_id: str, key: str | None, turn_id: str | None) -> str:
-        """The `id` of a turn's frames, as JSON; after a restart, a request with a key is known by its key only."""
+        """Return the `id` of a turn's frames, as JSON. After a restart it is the request's key."""
         known = self._request_ids.get((session_id, key or ""))
         return frame_id(key, turn_id) if known is None else known
 
@@ -247,8 +247,8 @@ class Service:
 
 
 def local_service(stack: Stack, access: Access) -> Service:
-    """The service whose turns run in this process."""
-    live, counts = Live(), Counts()
+    """Create the service whose turns run in this process."""
+    live, counts = LiveText(), Counts()
     most = stack.settings.gateway.max_turns
 
     def turns(user: str) -> TurnRunner:

@@ -1,69 +1,69 @@
-"""Markdown in the making: what changes on the page with every piece of text, not the whole page every time."""
+"""Renders Markdown incrementally: sends what changes with each piece of text, not the whole message."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from toolgate.gateway.markdown import Limit, blocks, is_closing, plain, raw
+from toolgate.gateway.markdown import MarkdownLimit, blocks, is_closing, plain, raw
 
 Patch = dict[str, Any]
 
 _OPENED = re.compile(r"(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})[^\n]*\n")
 _UNFINISHED = re.compile(r"(?:\r|\x1b(?:\[[0-?]{0,64}[ -/]{0,8}|\][^\x07\x1b]{0,256}\x1b?)?)$")
-"""A terminal sequence or the end of a line, of which the next piece may have the rest."""
+"""An incomplete terminal sequence or line end at the end of a piece."""
 _PAUSE = 0.04
 _PAUSE_PER_CHARACTER = 4e-6
 
 
 class StreamingMarkdown:
-    """One message as it grows; in the end the page shows what `render` gives for the whole.
+    """One growing message. In the end the page shows what `render` returns for the whole text.
 
-    What another block has followed never changes again, so a patch replaces the last ones: `{"at": n, "html":
-    [...]}` keeps the first `n` blocks and puts these behind them. Where the last block only grows, as code does,
+    A block never changes after another block has followed it, so a patch replaces only the last ones. `{"at": n,
+    "html": [...]}` keeps the first `n` blocks and puts these after them. If the last block only grows, as code does,
     `{"append": text}` adds text, not HTML, to it.
     """
 
     def __init__(self) -> None:
-        self._unseen = ""
-        self._limit = Limit()
+        self._unparsed = ""
+        self._limit = MarkdownLimit()
         self._settled = self._shown = 0
         self._tail = ""
-        """The source of the block that may still change; in code, its last line while that is not whole."""
+        """The source of the block that may still change; in code, its last incomplete line."""
         self._fence = ""
-        """What opened the code that the end of the text is in."""
+        """The opening fence of the code block at the end of the text."""
         self._closed = False
 
     @property
     def pause(self) -> float:
-        """Seconds to collect text before patches are worth their price."""
+        """Seconds to collect text before patches are worth their cost."""
         return _PAUSE + len(self._tail) * _PAUSE_PER_CHARACTER
 
     def feed(self, text: str) -> None:
-        """Take a piece of the message."""
-        self._unseen += text
+        """Add a piece of the message."""
+        self._unparsed += text
 
     def patches(self, *, last: bool = False) -> list[Patch]:
-        """What has changed since the last time; `last` if the message ends here."""
-        text = self._unseen
+        """Return what has changed since the last call; `last` if the message ends here."""
+        text = self._unparsed
         unfinished = None if last else _UNFINISHED.search(text)
         end = len(text) if unfinished is None else unfinished.start()
-        self._unseen = text[end:]
+        self._unparsed = text[end:]
         text = plain(text[:end])
         understood, rest = ("", text) if self._closed else self._limit.split(text)
         self._tail += understood
-        found = self._understood(last=last or bool(rest))
+        found = self._parsed_patches(last=last or bool(rest))
         if rest:
             found.append({"append": rest} if self._closed else {"at": self._close(), "html": [raw(rest)]})
         return found
 
     def _close(self) -> int:
-        """Settle everything: the rest of the message is one block, which only grows."""
+        """Settle all blocks: the rest of the message is one block, which only grows."""
         self._tail = self._fence = ""
         self._closed = True
         return self._shown
 
-    def _understood(self, *, last: bool) -> list[Patch]:
+    def _parsed_patches(self, *, last: bool) -> list[Patch]:
         found = self._in_code(last=last) if self._fence else []
         if self._fence or not self._tail.strip("\n"):
             return found
@@ -71,7 +71,7 @@ class StreamingMarkdown:
         return [*found, *self._in_code(last=True)] if last else found
 
     def _in_code(self, *, last: bool) -> list[Patch]:
-        """Add whole lines, up to the one that closes the code."""
+        """Add complete lines, up to the one that closes the code."""
         if not self._fence:
             return []
         lines = self._tail.splitlines(keepends=True)
@@ -89,7 +89,7 @@ class StreamingMarkdown:
         return _appended(lines)
 
     def _in_blocks(self) -> list[Patch]:
-        """Render what is not settled, and settle what a block with a whole line has followed."""
+        """Render unsettled blocks, and settle those that another block with a complete line has followed."""
         at, shown = self._settled, blocks(self._tail)
         if not shown:
             return []
@@ -104,7 +104,7 @@ class StreamingMarkdown:
         return [{"at": at, "html": html}]
 
     def _opened(self) -> str | None:
-        """The whole lines of the last block if it is code without an end; from here on it only grows."""
+        """Return the complete lines of the last block if it is unclosed code, which only grows from here on."""
         found = _OPENED.match(self._tail)
         if found is None or any(is_closing(line, found["fence"]) for line in self._tail[found.end() :].split("\n")):
             return None

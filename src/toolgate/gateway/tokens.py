@@ -1,4 +1,4 @@
-"""Where the tokens come from: the settings, or a file that may change while the gateway runs."""
+"""Reads the tokens from the settings, or from a file that may change while the gateway runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def tokens_of(settings: Settings) -> dict[str, str]:
-    """User → token, as they are now; empty if none is set."""
+    """Return the current tokens by user; empty if none is set."""
     file = settings.gateway.token_file
     if file is None:
         return settings.gateway.tokens_by_user()
@@ -28,5 +28,5 @@ def tokens_of(settings: Settings) -> dict[str, str]:
     except ValueError as error:
         raise ConfigError([f"{file}: {error}"]) from None
     if not tokens:
-        raise ConfigError([f"{file}: has no token in it. Write one, or user:token lines"])
+        raise ConfigError([f"{file}: contains no token. Write one, or user:token lines"])
     return tokens

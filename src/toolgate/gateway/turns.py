@@ -1,4 +1,4 @@
-"""Turns that run in this process, and who is asked in them."""
+"""Runs turns in this process, and waits for the answers to their approval requests."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from toolgate.protocol.jsontext import is_unicode, scrub
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentEvent, AgentLoop, TurnStream
-    from toolgate.gateway.live import Live
+    from toolgate.gateway.live_text import LiveText
     from toolgate.sessions import Event, SessionStore
 
 Track = Callable[[str], AbstractContextManager[Callable[[], int]]]
-"""Of a session, what the last event is that was written here."""
+"""Returns a function for the last event of a session that was written here."""
 
 
 class LocalTurns:
-    """The `TurnRunner` of one user: its turns are tasks of this process and go on whether anybody watches or not."""
+    """The `TurnRunner` of one user. Its turns are tasks of this process and continue without watchers."""
 
     def __init__(
         self,
         loop: AgentLoop,
-        live: Live,
+        live: LiveText,
         track: Track,
-        most: int,
+        max_running: int,
         count: Callable[[AgentEvent], None],
         running_sessions: Callable[[], Awaitable[Sequence[str]]],
     ) -> None:
         self._loop = loop
         self._live = live
         self._track = track
-        self._most = most
+        self._max_running = max_running
         self._count = count
         self._running_sessions = running_sessions
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -47,20 +47,20 @@ class LocalTurns:
 
     @property
     def running(self) -> int:
-        """Turns that run now."""
+        """Number of running turns."""
         return len(self._tasks)
 
     @property
     def unstored_sessions(self) -> Sequence[str]:
-        """Sessions whose last turn has ended here, but whose end is not stored yet."""
+        """Sessions whose last turn has ended here while its end is not stored yet."""
         return self._loop.unstored_sessions
 
     async def submit(self, session_id: str, content: str, *, request_id: str) -> None:
-        """Begin a turn."""
-        if session_id in self._tasks or len(self._tasks) >= self._most:
-            await self._let_end()
-        if session_id not in self._tasks and len(self._tasks) >= self._most:
-            raise SessionBusy(f"{self._most} turns are running already; wait until one has ended.")
+        """Start a turn."""
+        if session_id in self._tasks or len(self._tasks) >= self._max_running:
+            await self._wait_for_ended()
+        if session_id not in self._tasks and len(self._tasks) >= self._max_running:
+            raise SessionBusy(f"{self._max_running} turns are already running; wait until one has ended.")
         stream = self._loop.handle_message(session_id, content, request_id=request_id)
         if session_id in self._tasks:
             await stream.started()  # raises SessionBusy or RequestRepeated
@@ -75,8 +75,8 @@ class LocalTurns:
         self._tasks.pop(session_id, None)
         self._begun.discard(session_id)
 
-    async def _let_end(self) -> None:
-        """Wait for turns whose end is in the log already: who read it may send the next message at once."""
+    async def _wait_for_ended(self) -> None:
+        """Wait for turns whose end is already in the log: a client that read it may send the next message at once."""
         if not self._begun:
             return
         begun = {session_id: self._tasks[session_id] for session_id in self._begun}
@@ -86,11 +86,11 @@ class LocalTurns:
             await asyncio.wait(ended)
 
     async def _run(self, session_id: str, stream: TurnStream, begun: asyncio.Future[None]) -> None:
-        with self._track(session_id) as position, self._live.speaking(session_id):
-            stream.tap = _tap(self._live, session_id, position, self._count)
+        with self._track(session_id) as position, self._live.running_turn(session_id):
+            stream.tap = _live_events(self._live, session_id, position, self._count)
             try:
                 await stream.started()
-            except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised to whoever submitted
+            except BaseException as error:  # noqa: BLE001 - every error is raised in `submit`
                 begun.set_exception(error)
                 begun.exception()
                 return
@@ -99,27 +99,27 @@ class LocalTurns:
             await stream.wait()
 
     async def cancel(self, session_id: str) -> bool:
-        """End the turn that runs in a session."""
+        """Cancel the running turn of a session."""
         return await self._loop.cancel(session_id)
 
     async def drain(self, seconds: float) -> int:
-        """Wait for the turns that run; how many are left after so long."""
+        """Wait for running turns; return how many are left after `seconds`."""
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=seconds)
         return len(self._tasks)
 
     async def cut_off(self, seconds: float) -> None:
-        """End the turns that run, so that those who watch hear their last frames; wait for so long at the most."""
+        """Cancel running turns so that watchers get their last frames; wait at most `seconds`."""
         ends = [asyncio.ensure_future(self.cancel(session_id)) for session_id in list(self._tasks)]
         if ends:
             await asyncio.wait(ends, timeout=seconds)
             await asyncio.wait(list(self._tasks.values()) or ends, timeout=seconds)
 
 
-def _tap(
-    live: Live, session_id: str, position: Callable[[], int], count: Callable[[AgentEvent], None]
+def _live_events(
+    live: LiveText, session_id: str, position: Callable[[], int], count: Callable[[AgentEvent], None]
 ) -> Callable[[AgentEvent], None]:
-    """Passes text and output on at once; everything else is in the log."""
+    """Return a callback that passes text and output on at once; everything else is in the log."""
 
     def told(event: AgentEvent) -> None:
         if type(event) is TextChunk:
@@ -138,9 +138,9 @@ def _tap(
 
 
 class LocalFeed:
-    """The `EventFeed` of this process: the store's log, and what its own turns say."""
+    """The `EventFeed` of this process: the stored log, and the live text of its turns."""
 
-    def __init__(self, sessions: SessionStore, live: Live) -> None:
+    def __init__(self, sessions: SessionStore, live: LiveText) -> None:
         self._sessions = sessions
         self._live = live
         self.listen = live.listen
@@ -149,11 +149,11 @@ class LocalFeed:
         self.failure = live.failure
 
     async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> Sequence[Event]:
-        """The log from after a number on."""
+        """Return events of the log after a sequence number."""
         return await self._sessions.events(session_id, after_seq, limit=limit)
 
     def follow(self, session_id: str, after_seq: int = 0) -> AsyncGenerator[Event, None]:
-        """The log from after a number on, and what is added."""
+        """Yield events of the log after a sequence number, and new ones as they are added."""
         return self._sessions.follow(session_id, after_seq)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolgate.gateway.projection import Frame, chunk, detail_frame, ending_frames, failure_frames, plain_frame, quoted
+from toolgate.gateway.projection import Frame, chunk, detail_frame, end_frames, failure_frames, plain_frame, quote_json
 from toolgate.protocol.ports import LoggedEvent
 
 if TYPE_CHECKING:
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 
 class Watcher:
-    """Turns what happens in a session into frames for one client, each piece of text exactly once."""
+    """Converts what happens in a session into frames for one client, with each piece of text exactly once."""
 
     def __init__(self, session_id: str, outbox: Outbox, after_seq: int, *, details: bool = False) -> None:
         self.session_id = session_id
         self.outbox = outbox
         self.seq = after_seq
-        """The last event that was dealt with."""
+        """The last event that was handled."""
         self.details = details
         self.turn_id: str | None = None
         self._id = "null"
         self._tags = ""
         self._sent = 0
-        """Characters of the message in the making that were sent."""
+        """Characters of the current message that were sent."""
         self._stored = after_seq
-        """The last event that had all the text before it."""
+        """The last event before which all text was sent."""
         self._latest: tuple[str | None, str] = None, "null"
-        """The turn that was seen last, and the `id` of its frames."""
+        """The last turn, and the `id` of its frames."""
         self._ended: str | None = None
         """The turn whose end was sent last."""
 
@@ -37,7 +37,7 @@ class Watcher:
         return True
 
     def event(self, event: LoggedEvent, id_json: str) -> None:
-        """Deal with an event of the log."""
+        """Handle an event of the log."""
         self.seq = event.seq
         if not self.wants(event):
             return
@@ -51,13 +51,13 @@ class Watcher:
             if frame is not None:
                 self.put(frame)
         if event.kind == "turn_resumed":
-            self._again(event.seq)
+            self._restart_message(event.seq)
         if event.kind == "turn_finished":
             self._sent, self._stored = 0, event.seq
-            self._end(event.turn_id, ending_frames(event, self.session_id, id_json))
+            self._end(event.turn_id, end_frames(event, self.session_id, id_json))
 
     def failed(self, message: str) -> None:
-        """Tell the end of a turn that cannot be stored yet; once it is in the log it is not told again."""
+        """Send the end of a turn that cannot be stored yet. It is not sent again when it is in the log."""
         turn_id, id_json = self._latest
         if turn_id is not None:
             self._end(turn_id, failure_frames("INTERNAL_ERROR", message, self.session_id, turn_id, id_json))
@@ -69,33 +69,33 @@ class Watcher:
                 self.put(frame)
 
     def resumed(self, event: LoggedEvent, id_json: str) -> None:
-        """Go on after an event that was sent before: what comes next may belong to the same turn."""
+        """Resume after an event that was sent before: the next events may belong to the same turn."""
         self.enter(event.turn_id, id_json)
         if event.kind == "turn_finished":
             self._ended = event.turn_id
 
-    def _again(self, seq: int) -> None:
-        """Another process goes on with the turn: what the last one was saying is lost, and said again."""
+    def _restart_message(self, seq: int) -> None:
+        """Reset the live text when another process resumes the turn and writes the message again."""
         if self._sent:
             self.show("\n\n")
         self._sent, self._stored = 0, seq
 
     def enter(self, turn_id: str | None, id_json: str) -> None:
-        """What comes next belongs to this turn."""
+        """Start to send frames of this turn."""
         if turn_id is not None:
             self._latest = turn_id, id_json
         if turn_id != self.turn_id or id_json != self._id:
             self.turn_id, self._id = turn_id, id_json
             if self.details:
-                turn = "null" if turn_id is None else quoted(turn_id)
-                self._tags = f',"session_id":{quoted(self.session_id)},"turn_id":{turn}'
+                turn = "null" if turn_id is None else quote_json(turn_id)
+                self._tags = f',"session_id":{quote_json(self.session_id)},"turn_id":{turn}'
 
     def put(self, frame: Frame) -> None:
         """Send a frame."""
         self.outbox.put(frame.tagged if self.details else frame.plain)
 
     def text(self, base: int, offset: int, text: str) -> None:
-        """Deal with a piece of text in the making; what cannot be sent now comes from the log."""
+        """Handle a piece of live text. What cannot be sent now is sent from the log later."""
         if base < self._stored or offset > self._sent:
             return
         fresh = text[self._sent - offset :] if offset < self._sent else text
@@ -110,10 +110,10 @@ class Watcher:
         return chunk(self._id, text, self._tags)
 
     def output(self, call_id: str, stream: str, text: str, left_out: int = 0) -> None:
-        """Deal with what a command prints."""
+        """Ignore the output of a command."""
 
     def _message(self, event: LoggedEvent) -> None:
-        """The message is stored: send what is missing of it."""
+        """Send the rest of a stored message."""
         rest = event.payload["content"][self._sent :]
         if rest:
             self.outbox.put(self._build(rest))
@@ -123,40 +123,40 @@ class Watcher:
 
 
 class TurnWatcher(Watcher):
-    """The view of whoever began a turn and watches nothing else: that turn, up to its end."""
+    """The view of a client that started a turn and watches nothing else: that turn until its end."""
 
     def __init__(self, session_id: str, outbox: Outbox, after_seq: int, request_key: str, id_json: str) -> None:
-        """`id_json` is the `id` of the request, as JSON, which the turn's frames carry for this client."""
+        """`id_json` is the `id` of the client's request, which the turn's frames carry."""
         super().__init__(session_id, outbox, after_seq)
         self._request_key = request_key
         self._request_id = id_json
-        self._mine: str | None = None
+        self._own_turn: str | None = None
         self.over = False
 
     def event(self, event: LoggedEvent, id_json: str) -> None:
-        """Deal with an event of the log, under the `id` of this client's own request."""
+        """Handle an event of the log, with the `id` of this client's request."""
         super().event(event, self._request_id)
 
     @property
     def found(self) -> bool:
-        """Whether the turn has begun in front of this watcher."""
-        return self._mine is not None
+        """Whether the turn has started."""
+        return self._own_turn is not None
 
     def wants(self, event: LoggedEvent) -> bool:
-        """Whether it is of that turn."""
+        """Whether the event belongs to that turn."""
         if event.kind == "turn_started" and event.payload.get("request_id") == self._request_key:
-            self._mine = event.turn_id
-        wanted = self._mine is not None and event.turn_id == self._mine and not self.over
+            self._own_turn = event.turn_id
+        wanted = self._own_turn is not None and event.turn_id == self._own_turn and not self.over
         self.over = self.over or (wanted and event.kind == "turn_finished")
         return wanted
 
     def failed(self, message: str) -> None:
-        """The turn has failed, if it is that one."""
-        if self._mine is not None and not self.over:
+        """Handle the failure of that turn."""
+        if self._own_turn is not None and not self.over:
             super().failed(message)
             self.over = True
 
     def text(self, base: int, offset: int, text: str) -> None:
-        """Text of that turn."""
-        if self._mine is not None and not self.over:
+        """Handle text of that turn."""
+        if self._own_turn is not None and not self.over:
             super().text(base, offset, text)

@@ -1,4 +1,4 @@
-"""The protocol as JSON Schema, and the part of docs/wire.md that is made from it."""
+"""The protocol as JSON Schema, and the part of docs/wire.md that is generated from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ END = "<!-- made by scripts/wire_docs.py: end -->"
 
 
 def wire_schema() -> dict[str, Any]:
-    """Every request by its method, and every frame by its type."""
+    """Return the schema of every request by method, and of every frame by type."""
     return {
         "$schema": _DRAFT,
         "title": "Toolgate's wire protocol",
@@ -37,7 +37,7 @@ def wire_schema() -> dict[str, Any]:
 
 
 def wire_markdown() -> str:
-    """The same for people, as it stands in docs/wire.md."""
+    """Return the generated part of docs/wire.md."""
     schema = wire_schema()
     parts = [BEGIN, "", "## Requests", ""]
     for method, request in schema["requests"].items():

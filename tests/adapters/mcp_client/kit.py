@@ -12,7 +12,7 @@ from typing import Any
 
 from toolgate import ToolCall, ToolContext, ToolMode, ToolRegistry, ToolResult
 from toolgate.adapters.mcp_client import Approvals, Servers, connect, parse_servers
-from toolgate.adapters.mcp_client.connection import Link
+from toolgate.adapters.mcp_client.connection import ServerConnection
 from toolgate.protocol.ports import Approver
 from toolgate.settings import Settings
 from toolgate.testing import AutoApprover
@@ -46,8 +46,8 @@ class Connected:
     approver: AutoApprover = field(default_factory=AutoApprover)
 
     @property
-    def link(self) -> Link:
-        return self.servers.links[0]
+    def connection(self) -> ServerConnection:
+        return self.servers.connections[0]
 
     def context(self, approver: Approver | None = None, workspace: Workspace | None = None) -> ToolContext:
         return ToolContext(
@@ -65,7 +65,7 @@ class Connected:
         return [tool.name for tool in self.registry.list_tools(mode)]
 
     def reasons(self) -> dict[str, str]:
-        return {item.tool: item.reason for item in self.servers.listed(self.link)}
+        return {item.tool: item.reason for item in self.servers.listed(self.connection)}
 
 
 @contextlib.asynccontextmanager

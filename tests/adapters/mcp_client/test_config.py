@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from toolgate import ToolMode
-from toolgate.adapters.mcp_client import Configured, ServerConfig, parse_servers, read_servers
+from toolgate.adapters.mcp_client import McpConfig, ServerConfig, parse_servers, read_servers
 from toolgate.errors import ConfigError
 from toolgate.runtime.policy.load import parse_policy
 
 ENVIRON = {"HOME": "/home/ada", "TOKEN": "abc"}
 
 
-def servers_in(document: dict[str, Any], **environ: str) -> Configured:
+def servers_in(document: dict[str, Any], **environ: str) -> McpConfig:
     return parse_servers(json.dumps(document), ENVIRON | environ, "/project")
 
 
@@ -54,7 +54,7 @@ def test_a_program_and_an_address() -> None:
 def test_the_formats_of_others(document: dict[str, Any]) -> None:
     (server,) = servers_in(document).servers
 
-    assert (server.name, server.command, server.gate.tools) == ("docs", "x", {})
+    assert (server.name, server.command, server.options.tools) == ("docs", "x", {})
 
 
 @pytest.mark.parametrize("key", ["url", "httpUrl", "serverUrl"])
@@ -66,14 +66,14 @@ def test_every_spelling_of_an_address(key: str) -> None:
     ("entry", "reason"),
     [
         ({"command": "x", "env": {"A": "${NOPE}"}}, "needs the variable NOPE"),
-        ({"url": "https://x", "headers": {"A": "${input:key}"}}, "${input:key} cannot be filled in"),
+        ({"url": "https://x", "headers": {"A": "${input:key}"}}, "${input:key} cannot be expanded"),
         ({"type": "sse", "url": "https://x"}, "SSE transport"),
-        ({"type": "ws", "url": "https://x"}, "'ws' is not known"),
+        ({"type": "ws", "url": "https://x"}, "'ws' is unknown"),
         ({"command": "x", "envFile": ".env"}, "envFile"),
         ({"command": "x", "url": "https://x"}, "either a command or a url"),
         ({}, "either a command or a url"),
-        ({"command": "x", "disabled": True}, "switched off"),
-        ({"command": "x", "enabled": False}, "switched off"),
+        ({"command": "x", "disabled": True}, "disabled"),
+        ({"command": "x", "enabled": False}, "disabled"),
     ],
 )
 def test_a_server_that_cannot_be_used_is_left_out_with_the_reason(entry: dict[str, Any], reason: str) -> None:
@@ -118,8 +118,8 @@ def test_a_secret_is_in_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_file_that_is_not_there_has_no_servers(tmp_path: Path) -> None:
-    assert read_servers(tmp_path / "none.json", os.environ) == Configured()
-    assert read_servers(None, os.environ) == Configured()
+    assert read_servers(tmp_path / "none.json", os.environ) == McpConfig()
+    assert read_servers(None, os.environ) == McpConfig()
 
 
 def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
 
 
 def test_the_longest_pattern_counts_and_the_name_before_it() -> None:
-    gate = only(
+    options = only(
         {
             "command": "x",
             "toolgate": {
@@ -140,9 +140,9 @@ def test_the_longest_pattern_counts_and_the_name_before_it() -> None:
                 }
             },
         }
-    ).gate
+    ).options
 
-    granted = {name: gate.grant(name) for name in ("other", "get_one", "get_all", "a.x", "aXx")}
+    granted = {name: options.grant(name) for name in ("other", "get_one", "get_all", "a.x", "aXx")}
     assert {name: grant.modes for name, grant in granted.items() if grant is not None} == {
         "other": {ToolMode.chat_safe},
         "get_one": {ToolMode.coding},
@@ -161,7 +161,7 @@ def test_the_examples_of_the_page_are_valid() -> None:
 
     assert ([server.name for server in found.servers], dict(found.refused)) == (["tickets", "docs"], {})
     tickets, docs = found.servers
-    assert tickets.gate.grant("create_comment") is not None
-    assert tickets.gate.grant("delete_ticket") is None
-    assert docs.gate.timeout == 20
+    assert tickets.options.grant("create_comment") is not None
+    assert tickets.options.grant("delete_ticket") is None
+    assert docs.options.timeout == 20
     assert [one.tool for one in parse_policy(rule, "the page").rules] == ["tickets__create_comment"]

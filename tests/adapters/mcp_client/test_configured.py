@@ -23,8 +23,8 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "config" / "toolgate" / "mcp.json"
     file.parent.mkdir(parents=True)
     arguments = [str(SERVERS / "nasty.py"), "good"]
-    gate = {"tools": {"act": {"modes": ["chat_safe"]}}}
-    server = {"command": sys.executable, "args": arguments, "toolgate": gate}
+    options = {"tools": {"act": {"modes": ["chat_safe"]}}}
+    server = {"command": sys.executable, "args": arguments, "toolgate": options}
     file.write_text(json.dumps({"mcpServers": {"raw": server}}))
     (tmp_path / "project").mkdir()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

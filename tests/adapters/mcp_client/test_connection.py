@@ -19,13 +19,13 @@ async def test_a_call_that_hangs_ends_at_its_deadline_and_the_server_with_the_bl
 async def test_a_server_that_dies_in_mid_call_is_answered_for_and_comes_back() -> None:
     async with connected(raw=nasty("die")) as live:
         first = await live.call("raw__act")
-        await until(lambda: not live.link.trouble)
+        await until(lambda: not live.connection.problem)
         second = await live.call("raw__act")
 
     for result in (first, second):
         assert result.response.error is not None
         assert result.response.error.code is ErrorCode.INTERNAL_ERROR
-        assert "look before you repeat it" in result.response.text
+        assert "check before you repeat it" in result.response.text
 
 
 async def test_a_dead_server_opens_the_breaker_and_closes_it_when_it_is_back(tmp_path: Path) -> None:
@@ -39,14 +39,14 @@ async def test_a_dead_server_opens_the_breaker_and_closes_it_when_it_is_back(tmp
         context = live.context()
         script.write_text("raise SystemExit(9)")
         await live.call("raw__act", context)
-        await until(lambda: live.link.resting > 0)
+        await until(lambda: live.connection.resting > 0)
         began = time.monotonic()
         refused = await live.call("raw__act", context)
         took = time.monotonic() - began
         toolset = live.registry.toolset(ToolMode.coding, context)
         shown = [tool.name for tool in toolset.tools] + live.registry.get_tools_schema(ToolMode.coding)
         script.write_text(source.read_text().replace('HOW == "die"', 'HOW == "never"'))
-        await until(lambda: not live.link.trouble)
+        await until(lambda: not live.connection.problem)
         back = await live.call("raw__act", context)
 
     assert refused.response.error is not None

@@ -19,7 +19,7 @@ import pytest
 from tests.adapters.mcp_client.kit import ALL, SERVERS, connected, until
 from toolgate import ErrorCode
 from toolgate.adapters.mcp_client import ServerConfig
-from toolgate.adapters.mcp_client.connection import Link
+from toolgate.adapters.mcp_client.connection import ServerConnection
 
 
 def at(url: str, **more: Any) -> dict[str, Any]:
@@ -58,10 +58,10 @@ async def test_a_server_that_is_restarted_works_again_by_itself() -> None:
             await asyncio.to_thread(process.wait)
             context = live.context()
             lost = [await live.call("plain__add", context, a=1, b=2) for _ in range(2)]
-            await until(lambda: live.link.resting > 0)
+            await until(lambda: live.connection.resting > 0)
             refused = await live.call("plain__add", context, a=1, b=2)
             with sdk_server(port):
-                await until(lambda: not live.link.trouble, seconds=40)
+                await until(lambda: not live.connection.problem, seconds=40)
                 back = await live.call("plain__add", context, a=2, b=2)
 
     assert first.response.data["structured"] == {"total": 3}
@@ -156,7 +156,7 @@ async def test_headers_of_the_config_are_sent_and_the_tool_is_called() -> None:
 async def test_a_refusal_of_the_server_is_told_to_the_operator() -> None:
     with raw_server(lambda *_: (401, {}, b"")) as (url, _):
         async with connected(raw=at(url)) as live:
-            assert live.link.trouble == "its server answered 401 Unauthorized"
+            assert live.connection.problem == "its server answered 401 Unauthorized"
 
 
 async def test_a_session_that_the_server_forgot_is_opened_anew() -> None:
@@ -174,7 +174,7 @@ async def test_a_session_that_the_server_forgot_is_opened_anew() -> None:
     with raw_server(answer) as (url, _):
         async with connected(raw=at(url)) as live:
             lost = await live.call("raw__act")
-            await until(lambda: len(sessions) == 2 and not live.link.trouble)
+            await until(lambda: len(sessions) == 2 and not live.connection.problem)
             found = await live.call("raw__act")
 
     assert (lost.is_error, found.is_error) == (True, False)
@@ -224,17 +224,17 @@ async def test_a_connection_that_breaks_is_answered_for_and_closing_does_not_han
 
 
 async def test_a_cancellation_that_a_library_loses_does_not_keep_the_connection() -> None:
-    class Deaf(Link):
+    class Deaf(ServerConnection):
         async def _session(self) -> None:
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.sleep(1000)
 
-    link = Deaf(ServerConfig(name="raw", command="x"), {}, lambda _link: None)
-    link.start()
+    connection = Deaf(ServerConfig(name="raw", command="x"), {}, lambda _link: None)
+    connection.start()
     await asyncio.sleep(0)
 
     async with asyncio.timeout(5):
-        await link.close()
+        await connection.close()
 
 
 async def test_another_origin_is_not_followed() -> None:
@@ -248,4 +248,4 @@ async def test_another_origin_is_not_followed() -> None:
 
 async def test_an_address_where_nobody_listens_is_said_so_at_once() -> None:
     async with connected(raw=at(f"http://127.0.0.1:{free_port()}/mcp")) as live:
-        assert "connect" in live.link.trouble.lower()
+        assert "connect" in live.connection.problem.lower()

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from toolgate.adapters.mcp_client.limits import Budget
+from toolgate.adapters.mcp_client.limits import MessageRateLimit
 
 
 async def test_a_budget_lets_a_burst_through_and_then_makes_one_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -14,12 +14,12 @@ async def test_a_budget_lets_a_burst_through_and_then_makes_one_wait(monkeypatch
         waits.append(seconds)
 
     monkeypatch.setattr(asyncio, "sleep", noted)
-    budget = Budget(burst=20, a_second=0.001)
+    budget = MessageRateLimit(burst=20, per_second=0.001)
 
     for _ in range(20):
-        await budget.spend()
+        await budget.acquire()
     burst = list(waits)
-    await budget.spend()
+    await budget.acquire()
 
     assert burst == []
     assert waits == [pytest.approx(1000, rel=0.2)]

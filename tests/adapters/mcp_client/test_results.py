@@ -59,7 +59,7 @@ async def test_a_result_that_is_none_is_an_error_and_the_next_call_works() -> No
     for result in results:
         assert result.response.error is not None
         assert result.response.error.code is ErrorCode.INTERNAL_ERROR
-        assert "no result" in result.message
+        assert "not a valid result" in result.message
 
 
 async def test_an_object_that_breaks_its_own_schema_is_left_out_and_not_repeated_as_our_words() -> None:
@@ -67,7 +67,7 @@ async def test_an_object_that_breaks_its_own_schema_is_left_out_and_not_repeated
         result = await live.call("raw__act")
 
     assert result.response.status is Status.partial
-    assert "does not fit the schema that it declares" in result.response.text
+    assert "does not match the schema that it declares" in result.response.text
     assert "structured" not in result.response.data
     assert "IGNORE" not in result.output
 
@@ -84,4 +84,4 @@ async def test_a_huge_answer_is_refused_and_memory_stays_small() -> None:
         assert result.response.error.code is ErrorCode.EXECUTION_ERROR
         assert "too large" in result.message
     assert after - before < 64 * 1024  # in KiB: not even what one of them would take in pieces and whole
-    assert live.link.trouble == ""
+    assert live.connection.problem == ""

@@ -49,12 +49,12 @@ async def test_nothing_is_left_in_the_registry_afterwards() -> None:
 async def test_an_override_holds_when_a_tool_goes_and_comes_back() -> None:
     async with connected(raw=nasty("good")) as live:
         live.registry.set_mode_override("raw__act", [])
-        offers = dict(live.link.offers)
-        live.link.offers = {}
-        live.servers.sync(live.link)
+        offers = dict(live.connection.tools)
+        live.connection.tools = {}
+        live.servers.sync(live.connection)
         assert live.registry.names() == []
-        live.link.offers = offers
-        live.servers.sync(live.link)
+        live.connection.tools = offers
+        live.servers.sync(live.connection)
 
         assert live.registry.get_effective_modes("raw__act") == frozenset()
         assert "raw__look" in live.visible()

@@ -50,7 +50,7 @@ async def test_what_a_server_has_started_ends_with_it(tmp_path: Path) -> None:
 async def test_a_server_that_ignores_the_end_of_its_input_is_ended() -> None:
     began = time.monotonic()
     async with connected(raw=nasty("stays")) as live:
-        assert live.link.trouble == ""
+        assert live.connection.problem == ""
 
     assert time.monotonic() - began < 20
 

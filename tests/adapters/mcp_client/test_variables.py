@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from toolgate.adapters.mcp_client import Configured, ServerConfig, parse_servers
+from toolgate.adapters.mcp_client import McpConfig, ServerConfig, parse_servers
 
 ENVIRON = {"HOME": "/home/ada", "TOKEN": "abc"}
 
 
-def servers_in(document: dict[str, Any], **environ: str) -> Configured:
+def servers_in(document: dict[str, Any], **environ: str) -> McpConfig:
     return parse_servers(json.dumps(document), ENVIRON | environ, "/project")
 
 

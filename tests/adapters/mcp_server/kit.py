@@ -17,7 +17,7 @@ import mcp_types as types
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from toolgate.adapters.mcp_server import Desk, build_server
+from toolgate.adapters.mcp_server import Clients, build_server
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.builtin import builtin_registry
 from toolgate.workspace import Workspace
@@ -70,7 +70,7 @@ def client(root: Path, *more: str, era: str = "legacy", mode: str = "coding", **
 def near(root: Path, *, era: str = "legacy", tools: Iterable[str] = (), **named: Any) -> Client:
     """The SDK's client on a server in this process: where it is not about the process."""
     registry = builtin_registry().filter(tools) if tools else builtin_registry()
-    return Client(build_server(Desk(registry, ToolMode.coding, Workspace(root))), mode=era, **named)
+    return Client(build_server(Clients(registry, ToolMode.coding, Workspace(root))), mode=era, **named)
 
 
 def text(result: Any) -> str:

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 
 from tests.adapters.mcp_server.kit import ERAS, answering, client, code, near, text, until
-from toolgate.adapters.mcp_server import Desk, build_server
+from toolgate.adapters.mcp_server import Clients, build_server
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.builtin import builtin_registry
 from toolgate.settings import AgentSettings, Settings
@@ -65,8 +65,8 @@ async def test_the_rule_of_the_user_s_policy_allows_it_without_a_question(root: 
     policy = root.parent / "policy.toml"
     policy.write_text('[[rule]]\ntool = "Bash"\nwords = ["rm"]\ndecision = "allow"\n')
     settings = Settings.defaults().model_copy(update={"policy_file": policy})
-    desk = Desk(builtin_registry(), ToolMode.coding, Workspace(root), settings=settings)
-    async with Client(build_server(desk), mode="legacy") as connected:
+    clients = Clients(builtin_registry(), ToolMode.coding, Workspace(root), settings=settings)
+    async with Client(build_server(clients), mode="legacy") as connected:
         result = await connected.call_tool("Bash", {"command": "rm a.txt"})
     assert not result.is_error, text(result)
     assert not (root / "a.txt").exists()
@@ -103,8 +103,8 @@ async def test_a02_a_question_that_nobody_answers_is_answered_with_no(root: Path
         raise AssertionError
 
     settings = Settings.defaults().model_copy(update={"agent": AgentSettings(approval_timeout=0.3)})
-    desk = Desk(builtin_registry(), ToolMode.coding, Workspace(root), settings=settings)
-    async with Client(build_server(desk), mode="legacy", elicitation_callback=never) as connected:
+    clients = Clients(builtin_registry(), ToolMode.coding, Workspace(root), settings=settings)
+    async with Client(build_server(clients), mode="legacy", elicitation_callback=never) as connected:
         result = await connected.call_tool("write_file", WRITE)
     assert code(result) == "APPROVAL_DENIED"
     assert "nobody answered in time" in text(result)

@@ -19,7 +19,7 @@ from tests.adapters.mcp_server.kit import (
     serving_http,
     text,
 )
-from toolgate.adapters.mcp_server import Desk, http_app
+from toolgate.adapters.mcp_server import Clients, http_app
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.builtin import builtin_registry
 from toolgate.workspace import Workspace
@@ -115,8 +115,8 @@ async def test_sigterm_in_mid_call_leaves_nothing(root: Path) -> None:
 @pytest.fixture
 async def door(root: Path) -> AsyncIterator[httpx2.AsyncClient]:
     """The application itself, at port 8766, without a socket."""
-    desk = Desk(builtin_registry(), ToolMode.coding, Workspace(root))
-    app = http_app(desk, token=TOKEN, port=8766, allowed_hosts=["tools.example", "box:99"])
+    clients = Clients(builtin_registry(), ToolMode.coding, Workspace(root))
+    app = http_app(clients, token=TOKEN, port=8766, allowed_hosts=["tools.example", "box:99"])
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(app=app), base_url="http://127.0.0.1:8766", headers=JSON
     ) as http:
@@ -182,7 +182,7 @@ async def test_g07_a_body_that_is_too_large_is_refused(root: Path) -> None:
             b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ls","arguments":{"path":"a","path":"b"}}}'
         )
         doubled = await http.post(server.url, content=twice, headers=headers)
-        assert (doubled.status_code, doubled.text) == (400, "The key 'path' stands twice.")
+        assert (doubled.status_code, doubled.text) == (400, "The key 'path' occurs twice.")
         async with server.client() as connected:
             huge = await connected.call_tool("read_file", {"path": "x" * (1 << 20)})
             assert code(huge) == "INVALID_PARAM"
@@ -190,6 +190,6 @@ async def test_g07_a_body_that_is_too_large_is_refused(root: Path) -> None:
 
 
 def test_a_door_without_a_token_is_not_built(root: Path) -> None:
-    desk = Desk(builtin_registry(), ToolMode.coding, Workspace(root))
+    clients = Clients(builtin_registry(), ToolMode.coding, Workspace(root))
     with pytest.raises(ValueError, match="token"):
-        http_app(desk, token="", port=8766)
+        http_app(clients, token="", port=8766)

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.mcp_server.kit import Lines, lines
-from toolgate.adapters.mcp_server.lines import Lines as Cutter
-from toolgate.adapters.mcp_server.lines import LineTooLong, refusal
+from toolgate.adapters.mcp_server.lines import LineBuffer, LineTooLong, error_response
 
 
 @pytest.fixture
@@ -41,20 +40,20 @@ def _memory(pid: int) -> int:
 
 
 def test_the_id_of_a_line_that_was_let_go_is_found_at_either_end() -> None:
-    cutter = Cutter(longest=2000)
+    cutter = LineBuffer(limit=2000)
     first = b'{"jsonrpc":"2.0","id":"a","method":"x","params":{"y":"' + b"z" * 5000 + b'"}}'
     last = b'{"method":"x","params":{"y":"' + b"z" * 5000 + b'"},"jsonrpc":"2.0","id":-4}'
     neither = b'{"params":{"id":1,"y":"' + b"z" * 5000 + b'"},"id":5,"jsonrpc":"2.0"}'
     found = cutter.feed(b"\n".join([first, b'{"short": 1}', last, neither, b""]))
     assert [one.id if isinstance(one, LineTooLong) else one for one in found] == ["a", b'{"short": 1}', -4, None]
-    assert refusal(found[0]).id == "a"
+    assert error_response(found[0]).id == "a"
 
 
 def test_lines_are_the_same_however_they_arrive() -> None:
     data = b'{"a": 1}\n\n  \n{"b": "' + b"y" * 300 + b'"}\n{"c": 3}'
-    whole = Cutter(longest=200)
+    whole = LineBuffer(limit=200)
     expected = [type(one) if isinstance(one, LineTooLong) else one for one in [*whole.feed(data), *whole.end()]]
     assert expected == [b'{"a": 1}', LineTooLong, b'{"c": 3}']
-    piecemeal = Cutter(longest=200)
+    piecemeal = LineBuffer(limit=200)
     got = [one for position in range(len(data)) for one in piecemeal.feed(data[position : position + 1])]
     assert [type(one) if isinstance(one, LineTooLong) else one for one in [*got, *piecemeal.end()]] == expected

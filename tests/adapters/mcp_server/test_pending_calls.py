@@ -10,7 +10,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from tests.adapters.mcp_server.kit import answering, code, near
-from toolgate.adapters.mcp_server.pending_calls import KEY
+from toolgate.adapters.mcp_server.pending_calls import APPROVAL_KEY
 
 WRITE = {"path": "new.txt", "content": "hello\n"}
 
@@ -31,7 +31,7 @@ async def _asked(connected: Client, arguments: dict[str, Any]) -> types.InputReq
 
 
 async def _repeated(connected: Client, arguments: dict[str, Any], state: str | None, action: Any = "accept") -> Any:
-    answers: dict[str, Any] = {} if action is None else {KEY: types.ElicitResult(action=action)}
+    answers: dict[str, Any] = {} if action is None else {APPROVAL_KEY: types.ElicitResult(action=action)}
     return await connected.session.call_tool(
         "write_file", arguments, input_responses=answers, request_state=state, allow_input_required=True
     )
@@ -76,7 +76,7 @@ async def test_a05_what_changed_while_the_person_thought_is_a_conflict(root: Pat
 
 
 async def test_a02_a_state_that_nobody_comes_back_with_ends(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolgate.adapters.mcp_server.pending_calls.PATIENCE", 0.2)
+    monkeypatch.setattr("toolgate.adapters.mcp_server.pending_calls.DEFAULT_TIMEOUT", 0.2)
     async with near(root, era="auto", elicitation_callback=answering()) as connected:
         asked = await _asked(connected, WRITE)
         await asyncio.sleep(0.4)

@@ -7,7 +7,7 @@ import mcp_types as types
 import pytest
 
 from tests.adapters.mcp_server.kit import Sleeper, client, near, text
-from toolgate.adapters.mcp_server.roots import narrowed
+from toolgate.adapters.mcp_server.roots import narrowed_workspace
 from toolgate.workspace import Workspace
 
 
@@ -24,7 +24,7 @@ def root(tmp_path: Path) -> Path:
 
 def _narrowed(root: Path, *roots: Path | str) -> Path | None:
     workspace = Workspace(root)
-    found = narrowed(workspace, [str(one) for one in roots])
+    found = narrowed_workspace(workspace, [str(one) for one in roots])
     workspace.close()
     if found is None:
         return None

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 
 from toolgate import ToolMode, ToolRegistry, tool
-from toolgate.adapters.mcp_server import Desk, build_server
+from toolgate.adapters.mcp_server import Clients, build_server
 from toolgate.runtime.builtin import builtin_registry
 from toolgate.workspace import Workspace
 
@@ -47,7 +47,7 @@ async def test_clients_of_the_handshake_get_a_notification(tmp_path: Path) -> No
         if isinstance(message, types.ToolListChangedNotification):
             heard.put_nowait(message)
 
-    server = build_server(Desk(registry, ToolMode.coding, Workspace(tmp_path)))
+    server = build_server(Clients(registry, ToolMode.coding, Workspace(tmp_path)))
     async with Client(server, mode="legacy", message_handler=handler) as connected:
         capabilities = connected.server_capabilities
         assert capabilities.tools is not None
@@ -59,7 +59,7 @@ async def test_clients_of_the_handshake_get_a_notification(tmp_path: Path) -> No
 async def test_clients_that_listen_get_an_event(tmp_path: Path) -> None:
     registry = builtin_registry()
     heard: asyncio.Queue[Any] = asyncio.Queue()
-    server = build_server(Desk(registry.filter(["ls", "Bash", "extra"]), ToolMode.coding, Workspace(tmp_path)))
+    server = build_server(Clients(registry.filter(["ls", "Bash", "extra"]), ToolMode.coding, Workspace(tmp_path)))
     async with (
         Client(server, mode="auto", cache=None) as connected,
         connected.listen(tools_list_changed=True) as events,
@@ -83,7 +83,7 @@ async def test_a_change_in_another_thread_is_told(tmp_path: Path) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             heard.set()
 
-    server = build_server(Desk(registry, ToolMode.coding, Workspace(tmp_path)))
+    server = build_server(Clients(registry, ToolMode.coding, Workspace(tmp_path)))
     async with Client(server, mode="legacy", message_handler=handler) as connected:
         await _names(connected)
         await asyncio.to_thread(registry.unregister, "ls")
@@ -93,7 +93,7 @@ async def test_a_change_in_another_thread_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ended", [True, False])
 async def test_a_registry_outlives_its_servers(tmp_path: Path, ended: bool) -> None:
     registry = builtin_registry()
-    server = build_server(Desk(registry, ToolMode.coding, Workspace(tmp_path)))
+    server = build_server(Clients(registry, ToolMode.coding, Workspace(tmp_path)))
     if ended:
         async with Client(server, mode="legacy"):
             pass

@@ -51,7 +51,7 @@ async def test_e02_e03_arguments_that_are_not_strict_json_are_refused(root: Path
         await server.begin()
         await server.send((call % ("twice", '{"path": "a.txt", "path": "../b"}')).encode())
         doubled = await server.answer("twice")
-        assert doubled["error"] == {"code": -32602, "message": "Invalid parameters: the key 'path' stands twice."}
+        assert doubled["error"] == {"code": -32602, "message": "Invalid parameters: the key 'path' occurs twice."}
         for name, arguments in {"nan": '{"path": "a.txt", "limit": NaN}', "huge": '{"limit": 1e999}'}.items():
             await server.send((call % (name, arguments)).encode())
             answer = await server.receive()

@@ -13,7 +13,7 @@ import uvicorn
 from pydantic import BaseModel, Field
 
 from toolgate import Tool, ToolContext, ToolMode, ToolRegistry, ToolResponse, tool
-from toolgate.adapters.mcp_server import Desk, http_app
+from toolgate.adapters.mcp_server import Clients, http_app
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace import Workspace
@@ -151,7 +151,7 @@ def main(root: Path) -> None:
     """Serve on a free port, and print the address."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    app = http_app(Desk(registry(), ToolMode.coding, Workspace(root)), token=TOKEN, port=port)
+    app = http_app(Clients(registry(), ToolMode.coding, Workspace(root)), token=TOKEN, port=port)
 
     async def showing(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":

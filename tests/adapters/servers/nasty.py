@@ -28,8 +28,8 @@ def tools() -> list[dict[str, Any]]:
     tool: dict[str, Any] = {"name": "act", "description": "Acts.", "inputSchema": SCHEMA}
     if HOW == "good":
         number = {"type": "object", "properties": {"lines": {"type": "integer"}}, "required": ["lines"]}
-        hints = {"readOnlyHint": True, "destructiveHint": False}
-        look = {**tool, "name": "look", "description": "Looks.", "annotations": hints}
+        annotations = {"readOnlyHint": True, "destructiveHint": False}
+        look = {**tool, "name": "look", "description": "Looks.", "annotations": annotations}
         return [tool, look, {**tool, "name": "long", "inputSchema": number}, {**tool, "name": "see"}]
     if HOW == "remote-ref":
         return [{**tool, "inputSchema": {"type": "object", "properties": {"a": {"$ref": sys.argv[2]}}}}]

@@ -364,8 +364,8 @@ def test_nothing_that_a_model_or_a_tool_says_controls_the_terminal(chat: Chat, m
     assert "│ clean \\u202e" in shown
     for forbidden in ("\x1b]0;", "\x07", "\x9b", "\u202e"):
         assert forbidden not in terminal.raw
-    drawn = terminal.raw.partition("go")[2].partition("tokens in")[0]
-    assert "\x1b[2J" not in drawn
+    draw_markdown = terminal.raw.partition("go")[2].partition("tokens in")[0]
+    assert "\x1b[2J" not in draw_markdown
 
 
 def test_ctrl_c_at_the_prompt_forgets_the_line_and_twice_leaves(chat: Chat) -> None:
@@ -373,7 +373,7 @@ def test_ctrl_c_at_the_prompt_forgets_the_line_and_twice_leaves(chat: Chat) -> N
     terminal.type("half a tho\x03")
     terminal.until("❯ ")
     terminal.type("\x03")
-    terminal.until("Ctrl-C again, or Ctrl-D, leaves.")
+    terminal.until("Press Ctrl-C again, or Ctrl-D, to leave.")
     terminal.until("❯ ")
     terminal.type("\x03")
 
@@ -387,7 +387,7 @@ def test_ctrl_d_leaves_and_says_how_to_go_on(chat: Chat, model: Model, project: 
     terminal.until("tokens in")
     terminal.until("❯ ")
     terminal.type("\x04")
-    session = terminal.until("goes on here").split()[-4]
+    session = terminal.until("continues this session").split()[-4]
     assert terminal.ended() == 0
 
     again = chat("--model", "m", "--resume", session[:13], model=server)
@@ -413,7 +413,7 @@ def test_a_coding_session_that_is_gone_on_with_without_coding_says_so(chat: Chat
 
     second = chat("--model", "m", "--continue", model=server)
 
-    assert "It was begun in coding; without --coding it goes on in chat_safe." in second.text
+    assert "It was started in coding; without --coding it continues in chat_safe." in second.text
 
 
 def test_messages_of_earlier_runs_are_in_the_history(chat: Chat, model: Model) -> None:
@@ -457,7 +457,7 @@ def test_slash_commands(chat: Chat, model: Model) -> None:
     terminal.type("/tools\r")
     assert re.search(r"write_file +Create .*\(asks\)", terminal.until("todo"))
     terminal.type("/mode\r")
-    terminal.until("A session keeps")
+    terminal.until("never changes")
     terminal.type("/nope\r")
     terminal.until("There is no /nope.")
     terminal.type("/show 9\r")
@@ -466,15 +466,15 @@ def test_slash_commands(chat: Chat, model: Model) -> None:
     terminal.until("tokens in")
     terminal.until("❯ ")
     terminal.type("/new chat_safe\r")
-    terminal.until("begins a new session in chat_safe")
+    terminal.until("starts a new session in chat_safe")
     terminal.type("/sessions\r")
     assert "first words" in terminal.until("first words")
     terminal.type("/rename too early\r")
-    terminal.until("the session begins with the first message")
+    terminal.until("the session starts with the first message")
     terminal.type("/resume 1\r")
     assert "coding · 1 turns" in terminal.until("Hi.")
     terminal.type("/rename last words\r")
-    terminal.until("This session is called last words now.")
+    terminal.until("This session is now called last words.")
     terminal.type("/sessions\r")
     terminal.until("last words  ← here")
     terminal.type("/quit\r")

@@ -150,7 +150,7 @@ def test_yes_allows_what_stays_inside(chat: Run, model: Model, project: Path) ->
     assert answers == [True, True, False]
     assert (project / "new.txt").exists()
     assert not (project / "a.txt").exists()
-    assert "Full access is always asked about" in done.stderr
+    assert "Full access always needs approval" in done.stderr
 
 
 def test_yes_without_a_sandbox_is_refused(chat: Run) -> None:
@@ -168,7 +168,7 @@ def test_yes_without_a_sandbox_is_refused(chat: Run) -> None:
         (["--print", "  "], "the message is empty"),
         (["--print", "x", "--resume"], "--resume needs an id"),
         (["--print", "x", "--resume", "nope"], "there is no session 'nope'"),
-        (["--print", "x", "--continue"], "there is no session of this project"),
+        (["--print", "x", "--continue"], "this project has no session"),
         (["--print", "x", "--root", "missing"], "missing"),
         (["--print", "x", "--model", "gpt-5.5"], "OPENAI_API_KEY"),
     ],
@@ -304,6 +304,6 @@ def test_a_killed_turn_is_visible_and_its_call_uncertain(
     assert "interrupted" in sessions("list")
     shown = sessions("show", session[:13])
     assert "· interrupted" in shown
-    assert "uncertain: it had started when the program was ended" in shown
+    assert "uncertain: it had started when the program ended" in shown
     assert json.loads(sessions("export", session))["calls"][0]["state"] == "unknown"
     assert "*Uncertain:" in sessions("export", session, "--format", "markdown")

@@ -9,17 +9,17 @@ import pytest
 
 from toolgate.cli.chat.canvas import Canvas
 from toolgate.cli.chat.keyboard import Keyboard
-from toolgate.cli.chat.typed_ahead import BACK, ENTER, ERASE, Ahead
+from toolgate.cli.chat.typed_ahead import BACK, ENTER, ERASE, TypedAhead
 
 
-def written(*keys: str) -> Ahead:
-    ahead = Ahead()
+def written(*keys: str) -> TypedAhead:
+    ahead = TypedAhead()
     for key in keys:
         ahead.key(key)
     return ahead
 
 
-def state(ahead: Ahead) -> tuple[list[str], str]:
+def state(ahead: TypedAhead) -> tuple[list[str], str]:
     return ahead.messages, ahead.line
 
 
@@ -66,13 +66,13 @@ def test_what_waits_can_be_seen_and_controls_nothing() -> None:
     assert "\\u202e" in shown
     assert "\x1b]" not in shown
     assert "\u202e" not in shown
-    assert Ahead().rows(Canvas(sys.stdout)) == []
+    assert TypedAhead().rows(Canvas(sys.stdout)) == []
 
 
 def test_of_many_messages_the_last_ones_are_shown() -> None:
     rows = written(*[key for number in range(9) for key in (f"m{number}", ENTER)]).rows(Canvas(sys.stdout))
 
-    assert "6 more wait" in rows[1]
+    assert "6 more queued" in rows[1]
     assert ["m6" in rows[2], "m7" in rows[3], "m8" in rows[4], len(rows)] == [True, True, True, 5]
 
 

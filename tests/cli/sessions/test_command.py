@@ -68,7 +68,7 @@ def told(database: str) -> str:
 
 
 def test_without_sessions_the_list_says_how_to_begin(database: str, toolgate: Toolgate) -> None:
-    assert toolgate("sessions", "list") == (0, "There are no sessions yet. toolgate chat begins one.\n", "")
+    assert toolgate("sessions", "list") == (0, "There are no sessions yet. toolgate chat starts one.\n", "")
     assert toolgate("sessions", "list", "--json").out == "[]\n"
 
 
@@ -217,17 +217,17 @@ def test_what_nobody_has_used_for_long_is_removed_only_when_told_to(
 ) -> None:
     kept = asyncio.run(_another(database))
     prune = ("sessions", "prune", "--older-than")
-    assert toolgate(*prune, "90d").out == "There is no session that nobody has used for so long.\n"
+    assert toolgate(*prune, "90d").out == "There are no sessions that old.\n"
     asyncio.run(_grown_old(database, told))
-    assert toolgate(*prune, "101d").out == "There is no session that nobody has used for so long.\n"
-    assert toolgate(*prune, "90d", "--project", ".").out == "There is no session that nobody has used for so long.\n"
+    assert toolgate(*prune, "101d").out == "There are no sessions that old.\n"
+    assert toolgate(*prune, "90d", "--project", ".").out == "There are no sessions that old.\n"
 
     for words in ([], ["--dry-run"]):
         shown = toolgate(*prune, "90d", *words)
         assert (shown.code, shown.err) == (0, "")
         row, last = shown.out.splitlines()
         assert row.split() == [told[:13], "3", "mo", "look", "around"]
-        assert last == "1 session would be removed, for good. --yes removes."
+        assert last == "1 session would be removed permanently. Use --yes to remove."
         assert len(json.loads(toolgate("sessions", "list", "--json").out)) == 2
 
     assert toolgate(*prune, "90d", "--yes").out.splitlines()[-1] == "1 session removed."

@@ -13,7 +13,7 @@ import pytest
 from tests.support.toolbox import Toolbox
 from toolgate import ApprovalRequest
 from toolgate.adapters.mcp_server.approvals import form, question
-from toolgate.cli.approve import TerminalApprover
+from toolgate.cli.terminal_approver import TerminalApprover
 from toolgate.cli.visible import excerpt
 from toolgate.command.approval_text import GUTTER, request_detail, without_command
 from toolgate.testing import AutoApprover

@@ -1,25 +1,29 @@
-"""The MCP client: tools of other people's servers, behind the same gates as every other tool."""
+"""The MCP client: registers the tools of other people's servers, behind the same gates as every other tool.
+
+It may start server programs through `process/` and open HTTP connections.
+Start reading in `servers.py` (all servers), then `connection.py` (one server) and `tool.py` (one tool).
+"""
 
 from toolgate.adapters.mcp_client.approvals import Approvals
 from toolgate.adapters.mcp_client.config import (
-    Configured,
-    Gate,
     Grant,
+    McpConfig,
     ServerConfig,
+    ServerOptions,
     parse_servers,
     read_servers,
 )
 from toolgate.adapters.mcp_client.configured import connect_configured
-from toolgate.adapters.mcp_client.servers import Listed, Servers, connect
+from toolgate.adapters.mcp_client.servers import Servers, ToolStatus, connect
 
 __all__ = [
     "Approvals",
-    "Configured",
-    "Gate",
     "Grant",
-    "Listed",
+    "McpConfig",
     "ServerConfig",
+    "ServerOptions",
     "Servers",
+    "ToolStatus",
     "connect",
     "connect_configured",
     "parse_servers",

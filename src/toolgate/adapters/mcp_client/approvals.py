@@ -1,4 +1,4 @@
-"""Which definitions of foreign tools a person has approved: kept in a file of the user's own, beside the policy."""
+"""Remembers which definitions of foreign tools a person has approved, in a file beside the user's policy."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from toolgate.adapters.mcp_client.config import ServerConfig
-from toolgate.adapters.mcp_client.tool_definition import Offer
+from toolgate.adapters.mcp_client.tool_definition import OfferedTool
 from toolgate.errors import ConfigError
 from toolgate.log import logger
 from toolgate.workspace.user_config import read_config, update_config
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
-_LARGEST = 16 << 20
+_MAX_FILE_BYTES = 16 << 20
 
 
-class _Approved(BaseModel):
-    """A definition as it was when it was approved."""
+class _ApprovedDefinition(BaseModel):
+    """A definition as it was approved."""
 
     model_config = _FROZEN
 
@@ -28,72 +28,74 @@ class _Approved(BaseModel):
     parameters: dict[str, Any]
 
 
-class _Book(BaseModel):
-    """The file: server, tool, definition."""
+class _ApprovalFile(BaseModel):
+    """The file's content: definitions by server and tool."""
 
     model_config = _FROZEN
 
-    approved: dict[str, dict[str, _Approved]] = {}
+    approved: dict[str, dict[str, _ApprovedDefinition]] = {}
 
 
 class Approvals:
-    """What was approved, here and by other processes of the same user. Without a path it is forgotten at the end."""
+    """The approved definitions of this user, shared by all processes. Without a path they are kept in memory only."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._book = self._read()
-        self._offers: dict[tuple[str, str], tuple[_Approved, Offer]] = {}
+        self._file = self._read()
+        self._offers: dict[tuple[str, str], tuple[_ApprovedDefinition, OfferedTool]] = {}
 
-    def get(self, server: ServerConfig, tool: str) -> Offer | None:
-        """The approved definition of a tool; None if there is none, or if something else answers under that name."""
-        found = self._book.approved.get(server.name, {}).get(tool)
+    def get(self, server: ServerConfig, tool: str) -> OfferedTool | None:
+        """Return the approved definition of a tool; None if there is none, or if it was approved for another origin."""
+        found = self._file.approved.get(server.name, {}).get(tool)
         if found is None or found.origin != server.origin:
             return None
         known = self._offers.get((server.name, tool))
         if known is None or known[0] is not found:
-            offer = Offer(tool=tool, description=found.description, parameters=found.parameters)
-            known = self._offers[server.name, tool] = found, offer
+            offered = OfferedTool(tool=tool, description=found.description, parameters=found.parameters)
+            known = self._offers[server.name, tool] = found, offered
         return known[1]
 
-    def record(self, server: ServerConfig, offer: Offer) -> None:
-        """Keep that this definition is approved; blocks for a moment."""
-        entry = _Approved(origin=server.origin, description=offer.description, parameters=offer.parameters)
+    def record(self, server: ServerConfig, offered: OfferedTool) -> None:
+        """Store that this definition is approved. This blocks for a moment."""
+        entry = _ApprovedDefinition(
+            origin=server.origin, description=offered.description, parameters=offered.parameters
+        )
 
         def added(text: str | None) -> str:
-            self._book = _with(_parsed(text), server.name, offer.tool, entry)
-            return json.dumps(self._book.model_dump(), ensure_ascii=True, indent=1, sort_keys=True) + "\n"
+            self._file = _added(_parse(text), server.name, offered.tool, entry)
+            return json.dumps(self._file.model_dump(), ensure_ascii=True, indent=1, sort_keys=True) + "\n"
 
         if self._path is None:
-            self._book = _with(self._book, server.name, offer.tool, entry)
+            self._file = _added(self._file, server.name, offered.tool, entry)
             return
         try:
-            update_config(self._path, added, largest=_LARGEST)
+            update_config(self._path, added, largest=_MAX_FILE_BYTES)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            logger("mcp").warning("mcp_approval_not_kept", server=server.name, tool_name=offer.tool, reason=reason)
-            self._book = _with(self._book, server.name, offer.tool, entry)
+            logger("mcp").warning("mcp_approval_not_kept", server=server.name, tool_name=offered.tool, reason=reason)
+            self._file = _added(self._file, server.name, offered.tool, entry)
 
-    def _read(self) -> _Book:
+    def _read(self) -> _ApprovalFile:
         if self._path is None:
-            return _Book()
+            return _ApprovalFile()
         try:
-            return _parsed(read_config(self._path, largest=_LARGEST))
+            return _parse(read_config(self._path, largest=_MAX_FILE_BYTES))
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise ConfigError(
-                [f"{self._path}: cannot be read: {reason}. Mend it, or remove it: then every foreign tool asks again"]
+                [f"{self._path}: cannot be read: {reason}. Repair it, or remove it: then every foreign tool asks again"]
             ) from None
 
 
-def _with(book: _Book, server: str, tool: str, entry: _Approved) -> _Book:
-    tools = {**book.approved.get(server, {}), tool: entry}
-    return _Book(approved={**book.approved, server: tools})
+def _added(file: _ApprovalFile, server: str, tool: str, entry: _ApprovedDefinition) -> _ApprovalFile:
+    tools = {**file.approved.get(server, {}), tool: entry}
+    return _ApprovalFile(approved={**file.approved, server: tools})
 
 
-def _parsed(text: str | None) -> _Book:
+def _parse(text: str | None) -> _ApprovalFile:
     if text is None or not text.strip():
-        return _Book()
+        return _ApprovalFile()
     try:
-        return _Book.model_validate_json(text)
+        return _ApprovalFile.model_validate_json(text)
     except ValidationError as error:
         raise ValueError(f"it is not a list of approvals ({error.error_count()} problems)") from None

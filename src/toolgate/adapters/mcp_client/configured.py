@@ -1,4 +1,4 @@
-"""The servers that the user has configured, connected."""
+"""Connects to the servers in the user's config file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from importlib.util import find_spec
 
 from toolgate.adapters.mcp_client.approvals import Approvals
-from toolgate.adapters.mcp_client.config import Configured, read_servers
-from toolgate.adapters.mcp_client.servers import PATIENCE, Servers, connect
+from toolgate.adapters.mcp_client.config import McpConfig, read_servers
+from toolgate.adapters.mcp_client.servers import START_TIMEOUT, Servers, connect
 from toolgate.errors import ConfigError
 from toolgate.process.executables import safe_path
 from toolgate.runtime.registry import ToolRegistry
@@ -17,12 +17,12 @@ from toolgate.settings import Settings
 from toolgate.userfiles import users_approvals, users_servers
 
 
-def configured(settings: Settings, root: str) -> Configured:
-    """What the user's file says; one that was named must be there. `ConfigError` says what is wrong."""
+def load_config(settings: Settings, root: str) -> McpConfig:
+    """Read the user's config. A file that the settings name must exist. Raises `ConfigError` if it is invalid."""
     path = settings.mcp_config
     found = read_servers(path, os.environ, root)
     if path is not None and not path.exists() and path != users_servers(os.environ):
-        raise ConfigError([f"{path}: there is no such file. Make it, or unset TOOLGATE_MCP_CONFIG"])
+        raise ConfigError([f"{path}: there is no such file. Create it, or unset TOOLGATE_MCP_CONFIG"])
     if found.servers and find_spec("mcp") is None:
         raise ConfigError([f"{path}: MCP servers need the package mcp: pip install 'toolgate[mcp]'"])
     return found
@@ -30,10 +30,10 @@ def configured(settings: Settings, root: str) -> Configured:
 
 @contextlib.asynccontextmanager
 async def connect_configured(
-    registry: ToolRegistry, settings: Settings, root: str, *, patience: float = PATIENCE
+    registry: ToolRegistry, settings: Settings, root: str, *, patience: float = START_TIMEOUT
 ) -> AsyncIterator[Servers]:
-    """Register the tools of the user's servers, for as long as the block lasts."""
-    found = configured(settings, root)
+    """Register the tools of the user's servers while the block runs."""
+    found = load_config(settings, root)
     approvals = Approvals(users_approvals(os.environ) if found.servers else None)
     environ = {**os.environ, "PATH": os.pathsep.join(safe_path(os.environ.get("PATH"), (root,)))}
     async with connect(registry, found, approvals=approvals, environ=environ, patience=patience) as servers:

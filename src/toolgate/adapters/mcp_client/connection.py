@@ -1,4 +1,4 @@
-"""The connection to one server: kept up by itself, with longer and longer pauses while the server does not come up."""
+"""The connection to one server. It reconnects by itself, with growing pauses while the server is down."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from toolgate.adapters.mcp_client.config import ServerConfig
-from toolgate.adapters.mcp_client.failures import Unavailable, reason_of
-from toolgate.adapters.mcp_client.requests import called, listed
-from toolgate.adapters.mcp_client.tool_definition import Offer, checked
+from toolgate.adapters.mcp_client.errors import ServerUnavailable, describe_failure
+from toolgate.adapters.mcp_client.requests import call_tool, list_tools
+from toolgate.adapters.mcp_client.tool_definition import OfferedTool, check_tools
 from toolgate.log import logger
 from toolgate.text.redaction import mask
 from toolgate.text.visible import visible
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
     from toolgate.adapters.mcp_client.http import HttpTransport
     from toolgate.adapters.mcp_client.stdio import StdioTransport
 
-PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
-"""Seconds before the next try, by the number of failures in a row."""
-_STEADY = 60.0
-_RELIST = 1.0
-_MOMENT = 0.05
-_LOST_CANCEL = 15.0
+RETRY_DELAYS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+"""Seconds before the next attempt, by the number of failures in a row."""
+_STABLE_SECONDS = 60.0
+_RELIST_SECONDS = 1.0
+_DEBOUNCE_SECONDS = 0.05
+_CLOSE_TIMEOUT = 15.0
 
 
-class Link:
-    """Whoever makes one calls `start`, and later `close`."""
+class ServerConnection:
+    """Connects after `start` and reconnects until `close`."""
 
-    def __init__(self, config: ServerConfig, environ: Mapping[str, str], changed: Callable[[Link], object]) -> None:
+    def __init__(
+        self, config: ServerConfig, environ: Mapping[str, str], changed: Callable[[ServerConnection], object]
+    ) -> None:
         self.config = config
         self._environ = environ
         self._changed = changed
@@ -48,107 +50,107 @@ class Link:
         self._failures = 0
         self._next_try = 0.0
         self._reported = ""
-        self.offers: dict[str, Offer] = {}
-        """The tools that it listed last, by their own names."""
+        self.tools: dict[str, OfferedTool] = {}
+        """The tools that the server listed last, by their own names."""
         self.refused: dict[str, str] = {}
-        """Tools that it listed and that cannot be used, with the reason."""
-        self.trouble = "it is starting"
-        """Why it cannot be used, in words of our own; empty while it can."""
-        self.complaints = ""
-        """What the server itself had to say about that: the end of its standard error, or its refusal."""
+        """Tools that cannot be used, with the reason."""
+        self.problem = "it is starting"
+        """Why the server cannot be used, in Toolgate's own words; empty while it can."""
+        self.server_message = ""
+        """The server's own message about the problem: the end of its standard error, or its refusal."""
 
     @property
     def resting(self) -> float:
-        """Seconds until the next try, once a first restart did not help; 0 while it is worth waiting for."""
+        """Seconds until the next attempt, after a first restart has failed; 0 while waiting is worthwhile."""
         if self._client is not None or self._failures < 2:
             return 0.0
         return max(0.1, self._next_try - time.monotonic())
 
     async def started(self) -> None:
-        """Wait until it is up, or has failed once."""
+        """Wait until the server is connected or has failed once."""
         await self._tried_once.wait()
 
     def start(self) -> None:
-        """Begin to connect."""
+        """Start to connect in the background."""
         self._task = asyncio.create_task(self._run(), name=f"mcp:{self.config.name}")
 
     async def close(self) -> None:
-        """End the connection, and the server's program with everything that it has started."""
+        """End the connection, and the server's program with its child processes."""
         self._closing = True
         while self._task is not None and not self._task.done():
             self._task.cancel()
-            # libraries below may lose a cancellation that meets an error of their own: then it is cancelled again
-            await asyncio.wait([self._task], timeout=_LOST_CANCEL)
+            # The libraries below may lose a cancellation that coincides with an error of their own, so cancel again.
+            await asyncio.wait([self._task], timeout=_CLOSE_TIMEOUT)
 
     async def _run(self) -> None:
-        """Connect, and connect again."""
+        """Connect, and reconnect after each failure."""
         while True:
             began = time.monotonic()
             await self._session()
             if self._closing:
                 return
-            self._failures = 1 if time.monotonic() - began > _STEADY else self._failures + 1
-            pause = PAUSES[min(self._failures, len(PAUSES)) - 1]
+            self._failures = 1 if time.monotonic() - began > _STABLE_SECONDS else self._failures + 1
+            pause = RETRY_DELAYS[min(self._failures, len(RETRY_DELAYS)) - 1]
             self._next_try = time.monotonic() + pause
             self._tried_once.set()
             self._report(pause)
             await asyncio.sleep(pause)
 
     def _report(self, pause: float) -> None:
-        """Tell the operator, once for every new reason."""
-        if self.trouble == self._reported:
+        """Log the problem once per new reason."""
+        if self.problem == self._reported:
             return
-        self._reported = self.trouble
+        self._reported = self.problem
         logger("mcp").warning(
             "mcp_server_lost",
             server=self.config.name,
-            reason=self.trouble,
-            said=self.complaints,
+            reason=self.problem,
+            said=self.server_message,
             retry_in=pause,
         )
 
-    async def call(self, tool: str, arguments: dict[str, Any], *, again: bool) -> CallToolResult:
-        """Call a tool. `again`: once more on a new connection, should this one break; only for what changes nothing."""
+    async def call(self, tool: str, arguments: dict[str, Any], *, retry: bool) -> CallToolResult:
+        """Call a tool. With `retry`, a read-only call is repeated once on a new connection if this one breaks."""
         from mcp import MCPError
         from mcp_types import CONNECTION_CLOSED
 
         client = await self._connected()
         try:
-            return await called(client, tool, arguments)
+            return await call_tool(client, tool, arguments)
         except MCPError as error:
-            if error.code != CONNECTION_CLOSED or not again:
+            if error.code != CONNECTION_CLOSED or not retry:
                 raise
-        await asyncio.sleep(_MOMENT)
-        return await called(await self._connected(), tool, arguments)
+        await asyncio.sleep(_DEBOUNCE_SECONDS)
+        return await call_tool(await self._connected(), tool, arguments)
 
     async def _connected(self) -> Client:
-        """The connection; `Unavailable` if there is none for too long."""
-        deadline = time.monotonic() + self.config.gate.start_timeout
+        """Wait for the connection. Raises `ServerUnavailable` if there is none for too long."""
+        deadline = time.monotonic() + self.config.options.start_timeout
         while self._client is None or self._lost.is_set():
             if self.resting or time.monotonic() > deadline:
-                raise Unavailable(self.trouble)
-            await asyncio.sleep(_MOMENT)
+                raise ServerUnavailable(self.problem)
+            await asyncio.sleep(_DEBOUNCE_SECONDS)
         return self._client
 
     async def _session(self) -> None:
-        """One connection, from its beginning to its end; `trouble` says why it ended."""
+        """Run one connection from start to end; `problem` says why it ended."""
         transport = self._transport()
         try:
             async with contextlib.AsyncExitStack() as stack:
-                async with asyncio.timeout(self.config.gate.start_timeout):
+                async with asyncio.timeout(self.config.options.start_timeout):
                     client = await stack.enter_async_context(self._new_client(transport))
                     await self._list(client)
-                stack.push_async_callback(_cancelled, asyncio.create_task(self._listen(client)))
+                stack.push_async_callback(_cancelled, asyncio.create_task(self._subscribe(client)))
                 await self._serve(client, transport)
-            self._down(transport, "the connection was closed")
-        except Exception as error:  # noqa: BLE001 - whatever a foreign server makes fail, this goes on with the next try
-            self._down(transport, *reason_of(error, self.config.gate.start_timeout))
+            self._record_end(transport, "the connection was closed")
+        except Exception as error:  # noqa: BLE001 - any failure of a foreign server leads to the next attempt
+            self._record_end(transport, *describe_failure(error, self.config.options.start_timeout))
 
-    def _down(self, transport: StdioTransport | HttpTransport, reason: str, said: str = "") -> None:
-        """Note why a connection is no more; what the server itself says about it is not for the model."""
-        self.trouble = "; ".join(filter(None, (transport.trouble or reason, transport.noise)))
-        words = visible(transport.complaints or ("" if transport.trouble else said))
-        self.complaints = mask(words, self.config.secrets)
+    def _record_end(self, transport: StdioTransport | HttpTransport, reason: str, said: str = "") -> None:
+        """Record why a connection ended. The server's own message is not shown to the model."""
+        self.problem = "; ".join(filter(None, (transport.problem or reason, transport.invalid_lines)))
+        words = visible(transport.server_message or ("" if transport.problem else said))
+        self.server_message = mask(words, self.config.secrets)
 
     def _transport(self) -> StdioTransport | HttpTransport:
         if self.config.url:
@@ -164,17 +166,17 @@ class Link:
         from mcp_types import Implementation
 
         info = Implementation(name="toolgate", version=version("toolgate"))
-        return Client(transport, cache=None, client_info=info, message_handler=self._hear)
+        return Client(transport, cache=None, client_info=info, message_handler=self._on_message)
 
-    async def _hear(self, message: Any) -> None:
-        """Of all that a server says unasked, only this matters."""
+    async def _on_message(self, message: Any) -> None:
+        """Handle a message that was not requested; only list changes matter."""
         from mcp_types import ToolListChangedNotification
 
         if isinstance(message, ToolListChangedNotification):
             self._stale.set()
 
-    async def _listen(self, client: Client) -> None:
-        """The same, for servers that say it only to those who subscribe."""
+    async def _subscribe(self, client: Client) -> None:
+        """Subscribe to list changes, for servers that send them only to subscribers."""
         from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
         tools = client.server_capabilities.tools
@@ -185,38 +187,38 @@ class Link:
                 async with client.listen(tools_list_changed=True) as events:
                     async for _ in events:
                         self._stale.set()
-            except Exception as error:  # noqa: BLE001 - a server that cannot do what it offers is only slower to notice
+            except Exception as error:  # noqa: BLE001 - if the subscription fails, list changes are noticed later
                 logger("mcp").info("mcp_subscription_lost", server=self.config.name, error=type(error).__name__)
-            await asyncio.sleep(PAUSES[-1])
+            await asyncio.sleep(RETRY_DELAYS[-1])
             self._stale.set()
 
     async def _serve(self, client: Client, transport: StdioTransport | HttpTransport) -> None:
-        """Let calls through, and list again whenever the list has changed, until the connection is lost."""
-        self._client, self._lost, self.trouble = client, transport.lost, ""
+        """Accept calls and list the tools again after each change, until the connection is lost."""
+        self._client, self._lost, self.problem = client, transport.lost, ""
         self._tried_once.set()
         try:
             while not transport.lost.is_set():
-                await _first(self._stale.wait(), transport.lost.wait())
+                await _wait_for_any(self._stale.wait(), transport.lost.wait())
                 if self._stale.is_set() and not transport.lost.is_set():
                     self._stale.clear()
-                    async with asyncio.timeout(self.config.gate.timeout):
+                    async with asyncio.timeout(self.config.options.timeout):
                         await self._list(client)
-                    await asyncio.sleep(_RELIST)
+                    await asyncio.sleep(_RELIST_SECONDS)
         finally:
             self._client = None
 
     async def _list(self, client: Client) -> None:
-        tools = await listed(client)
-        self.offers, self.refused = await asyncio.to_thread(checked, tools)
+        tools = await list_tools(client)
+        self.tools, self.refused = await asyncio.to_thread(check_tools, tools)
         self._changed(self)
 
-    def worked(self) -> None:
-        """A call was answered: the server is well."""
+    def mark_healthy(self) -> None:
+        """Record that a call was answered, so the server is healthy."""
         self._failures, self._reported = 0, ""
 
 
-async def _first(*waits: Any) -> None:
-    """Wait for any of them."""
+async def _wait_for_any(*waits: Any) -> None:
+    """Wait for the first of them."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""The streamable HTTP transport: the SDK's own, behind a client that limits what it takes in."""
+"""The streamable HTTP transport of the SDK, with a limit on the size of responses."""
 
 from __future__ import annotations
 
@@ -12,100 +12,100 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
 from toolgate.adapters.mcp_client.config import ServerConfig
-from toolgate.adapters.mcp_client.limits import LARGEST_MESSAGE, Budget, Slowed
+from toolgate.adapters.mcp_client.limits import MAX_MESSAGE_BYTES, MessageRateLimit, RateLimitedMessages
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-_CONNECT = 10.0
-_SESSION = "mcp-session-id"
+_CONNECT_TIMEOUT = 10.0
+_SESSION_HEADER = "mcp-session-id"
 
 
 class HttpTransport:
-    """Calls the server at its address. Used once."""
+    """Connects to the server's URL. An instance is used once."""
 
     def __init__(self, config: ServerConfig) -> None:
         self._config = config
         self._stack = AsyncExitStack()
         self._status = ""
         self.lost = asyncio.Event()
-        """Set when the server has forgotten this session."""
+        """Set when the server has ended this session."""
 
     @property
-    def trouble(self) -> str:
-        """The last refusal that came as a status."""
+    def problem(self) -> str:
+        """The last refusal that was an HTTP status."""
         return self._status
 
     @property
-    def noise(self) -> str:
-        """Nothing can come between messages here."""
+    def invalid_lines(self) -> str:
+        """Always empty: over HTTP there is nothing between messages."""
         return ""
 
     @property
-    def complaints(self) -> str:
-        """Nothing comes beside the messages here."""
+    def server_message(self) -> str:
+        """Always empty: over HTTP there is no standard error."""
         return ""
 
     async def __aenter__(self) -> Any:
         headers = {name: value.get_secret_value() for name, value in self._config.headers.items()}
         client = httpx2.AsyncClient(
             headers={**headers, "Accept-Encoding": "identity"},
-            timeout=httpx2.Timeout(_CONNECT, read=None),
-            transport=_Limited(httpx2.AsyncHTTPTransport()),
-            event_hooks={"response": [self._note]},
+            timeout=httpx2.Timeout(_CONNECT_TIMEOUT, read=None),
+            transport=_LimitedTransport(httpx2.AsyncHTTPTransport()),
+            event_hooks={"response": [self._check_status]},
             trust_env=False,
         )
         await self._stack.enter_async_context(client)
         messages, answers = await self._stack.enter_async_context(
-            streamable_http_client(self._config.url, http_client=client, max_sse_event_size=LARGEST_MESSAGE)
+            streamable_http_client(self._config.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES)
         )
-        return Slowed(messages, Budget()), answers
+        return RateLimitedMessages(messages, MessageRateLimit()), answers
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         return await self._stack.__aexit__(kind, error, trace)
 
-    async def _note(self, response: httpx2.Response) -> None:
-        """See what the SDK does not tell: why a request was refused, and that a session is gone."""
+    async def _check_status(self, response: httpx2.Response) -> None:
+        """Record what the SDK does not report: the status of a refused request, and the end of a session."""
         if response.status_code < 400 or response.request.method != "POST":
             return
         self._status = f"its server answered {response.status_code}"
-        with suppress(ValueError):  # a number that nobody has given a meaning
+        with suppress(ValueError):  # a status without a standard phrase
             self._status += f" {HTTPStatus(response.status_code).phrase}"
-        if response.status_code == 404 and _SESSION in response.request.headers:
+        if response.status_code == 404 and _SESSION_HEADER in response.request.headers:
             self._status = "its server has ended the session"
             self.lost.set()
 
 
-class _TooLarge(httpx2.StreamError):
-    """More than one message may hold; the SDK answers the call with it."""
+class _ResponseTooLarge(httpx2.StreamError):
+    """The response is larger than one message may be."""
 
 
-class _Limited(httpx2.AsyncBaseTransport):
-    """A transport whose answers end: what is not a stream of events may not be larger than a message."""
+class _LimitedTransport(httpx2.AsyncBaseTransport):
+    """Limits responses that are not event streams to the size of one message."""
 
     def __init__(self, transport: httpx2.AsyncHTTPTransport) -> None:
         self._transport = transport
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send it, and count what comes back."""
+        """Send the request and limit the response."""
         response = await self._transport.handle_async_request(request)
         if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-            await response.aclose()  # a few bytes could stand for any number of them
+            await response.aclose()  # a compressed response could expand without limit
             return httpx2.Response(502, request=request)
         if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
             assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _Counted(response.stream)
+            response.stream = _LimitedBody(response.stream)
         return response
 
     async def aclose(self) -> None:
-        """Close what is open."""
+        """Close the connections."""
         await self._transport.aclose()
 
 
-class _Counted(httpx2.AsyncByteStream):
-    """A body that may not go on for ever."""
+class _LimitedBody(httpx2.AsyncByteStream):
+    """A body that raises an error when it exceeds the limit."""
 
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream
@@ -114,8 +114,8 @@ class _Counted(httpx2.AsyncByteStream):
         size = 0
         async for chunk in self._stream:
             size += len(chunk)
-            if size > LARGEST_MESSAGE:
-                raise _TooLarge(f"the answer has more than {LARGEST_MESSAGE} bytes")
+            if size > MAX_MESSAGE_BYTES:
+                raise _ResponseTooLarge(f"the response has more than {MAX_MESSAGE_BYTES} bytes")
             yield chunk
 
     async def aclose(self) -> None:

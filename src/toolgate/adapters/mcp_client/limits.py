@@ -1,4 +1,4 @@
-"""How much of a server's talk is taken in: what it was not asked for is taken slowly, and nothing is endless."""
+"""Limits on what a server may send: message size, list size, and the rate of messages that were not requested."""
 
 from __future__ import annotations
 
@@ -10,58 +10,58 @@ if TYPE_CHECKING:
 
     from mcp.shared.message import SessionMessage
 
-LARGEST_MESSAGE = 8 << 20
-"""Bytes that one message of a server may have."""
-MOST_TOOLS = 1000
-"""Tools that one server may list."""
-MOST_PAGES = 100
-"""Pages that its list may have."""
-LARGEST_LIST = 8 << 20
-"""Characters that all of its definitions together may have."""
+MAX_MESSAGE_BYTES = 8 << 20
+"""Maximum bytes of one message."""
+MAX_TOOLS = 1000
+"""Maximum number of tools per server."""
+MAX_PAGES = 100
+"""Maximum number of pages in a server's tool list."""
+MAX_LIST_CHARACTERS = 8 << 20
+"""Maximum characters of all definitions of one server."""
 _BURST = 500
-_A_SECOND = 100
+_PER_SECOND = 100
 
 
-class Budget:
-    """A server may say so much unasked at once, and so much a second; beyond that it has to wait."""
+class MessageRateLimit:
+    """A token bucket for messages that were not requested: a burst, and a rate per second."""
 
-    def __init__(self, burst: int = _BURST, a_second: float = _A_SECOND) -> None:
+    def __init__(self, burst: int = _BURST, per_second: float = _PER_SECOND) -> None:
         self._burst = float(burst)
-        self._a_second = a_second
+        self._per_second = per_second
         self._left = float(burst)
         self._counted_at = 0.0
 
-    async def spend(self) -> None:
-        """Take one message in, when its time has come."""
+    async def acquire(self) -> None:
+        """Wait until one more message may be read."""
         now = asyncio.get_running_loop().time()
-        self._left = min(self._burst, self._left + (now - self._counted_at) * self._a_second)
+        self._left = min(self._burst, self._left + (now - self._counted_at) * self._per_second)
         self._counted_at = now
         self._left -= 1.0
         if self._left < 0:
-            await asyncio.sleep(-self._left / self._a_second)
+            await asyncio.sleep(-self._left / self._per_second)
 
 
-class Slowed:
-    """The messages of a server, as the SDK's transports hand them over, within a budget.
+class RateLimitedMessages:
+    """The messages of a server, as the SDK's transports deliver them, within a rate limit.
 
-    Answers pass at once. What was not asked for (requests, notifications) costs budget: while it is used up nothing is
-    read, so the server waits and no queue grows here.
+    Responses pass at once. Requests and notifications count. While the limit is exceeded nothing is read, so the
+    server waits and no queue grows here.
     """
 
-    def __init__(self, messages: Any, budget: Budget) -> None:
+    def __init__(self, messages: Any, rate_limit: MessageRateLimit) -> None:
         self._messages = messages
-        self._budget = budget
+        self._rate_limit = rate_limit
 
     @property
     def last_context(self) -> Any:
-        """Passed on for the SDK."""
+        """The SDK's message context."""
         return getattr(self._messages, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        """The next message."""
+        """Return the next message."""
         item: SessionMessage | Exception = await self._messages.receive()
         if isinstance(item, Exception) or hasattr(item.message, "method"):
-            await self._budget.spend()
+            await self._rate_limit.acquire()
         return item
 
     async def aclose(self) -> None:

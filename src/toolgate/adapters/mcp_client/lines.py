@@ -1,4 +1,4 @@
-"""Messages of a server, one a line, out of the pieces that a pipe delivers."""
+"""Splits a server's output into lines, one message per line."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ _ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"]{1,64}")')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TooLong:
-    """A line that was thrown away as it came in."""
+class LineTooLong:
+    """A line that was discarded because of its size."""
 
     size: int
     ids: frozenset[str]
-    """The ids that stand near its beginning or its end: one of them is probably the message's own."""
+    """Ids near its start or its end; one of them is probably the message's own."""
 
 
-class Lines:
-    """Puts lines together and keeps no more of one than `largest` bytes."""
+class LineBuffer:
+    """Assembles lines from chunks and keeps at most `limit` bytes of each."""
 
-    def __init__(self, largest: int) -> None:
-        self._largest = largest
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._pieces: list[bytes] = []
         self._size = 0
         self._start = b""
         self._end = b""
 
-    def feed(self, chunk: bytes) -> Iterator[bytes | TooLong]:
-        """The lines that end in this piece."""
+    def feed(self, chunk: bytes) -> Iterator[bytes | LineTooLong]:
+        """Yield the lines that end in this chunk."""
         while chunk:
             piece, newline, chunk = chunk.partition(b"\n")
             self._add(piece)
@@ -39,7 +39,7 @@ class Lines:
 
     def _add(self, piece: bytes) -> None:
         self._size += len(piece)
-        if self._size <= self._largest:
+        if self._size <= self._limit:
             self._pieces.append(piece)
             return
         if self._pieces:
@@ -48,11 +48,11 @@ class Lines:
         self._start = (self._start + piece)[:_EDGE] if len(self._start) < _EDGE else self._start
         self._end = (self._end + piece)[-_EDGE:]
 
-    def _finished(self) -> bytes | TooLong:
-        line: bytes | TooLong
-        if self._size > self._largest:
+    def _finished(self) -> bytes | LineTooLong:
+        line: bytes | LineTooLong
+        if self._size > self._limit:
             found = _ID.findall(self._start) + _ID.findall(self._end)
-            line = TooLong(
+            line = LineTooLong(
                 size=self._size, ids=frozenset(item.strip(b'"').decode("ascii", "replace") for item in found)
             )
         else:

@@ -1,26 +1,31 @@
-"""Names of foreign tools: prefixed with their server, and such that every provider accepts them."""
+"""Names of foreign tools, prefixed with their server and valid for every provider."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 
-LONGEST = 64
-"""Characters that a tool's name may have at the strictest provider."""
-_ODD = re.compile(r"[^a-zA-Z0-9_-]")
-_MARK = 8
+MAX_NAME = 64
+"""Maximum characters of a tool name at the strictest provider."""
+_INVALID_CHARACTERS = re.compile(r"[^a-zA-Z0-9_-]")
+_HASH_LENGTH = 8
 
 
 def exposed_name(server: str, tool: str) -> str:
-    """`server__tool`. What does not fit is replaced or cut, and marked with a hash of the whole name.
+    """Return `server__tool`. A name that does not fit is replaced or cut, and gets a hash of the whole name.
 
-    The name depends on nothing but its two parts: no other tool can take it or change it. A server whose name has a
-    double underscore counts as one that does not fit, because `a__b` and `c` would read like `a` and `b__c`.
+    The name depends only on its two parts, so no other tool can take or change it. A server name with a double
+    underscore counts as one that does not fit, because `a__b` and `c` would look like `a` and `b__c`.
     """
     plain = f"{server}__{tool}"
-    fits = len(plain) <= LONGEST and not _ODD.search(plain) and "__" not in server and not server.endswith("_")
+    fits = (
+        len(plain) <= MAX_NAME
+        and not _INVALID_CHARACTERS.search(plain)
+        and "__" not in server
+        and not server.endswith("_")
+    )
     if fits and server and tool:
         return plain
-    digest = hashlib.sha256(f"{len(server)}:{server}{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:_MARK]
-    readable = _ODD.sub("_", plain)[: LONGEST - _MARK - 1]
+    digest = hashlib.sha256(f"{len(server)}:{server}{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+    readable = _INVALID_CHARACTERS.sub("_", plain)[: MAX_NAME - _HASH_LENGTH - 1]
     return f"{readable}_{digest}"

@@ -1,4 +1,4 @@
-"""What a foreign tool answered, in the envelope: mapped, checked, and marked as data from outside."""
+"""Converts the results of foreign tools into envelopes: validated, and marked as untrusted."""
 
 from __future__ import annotations
 
@@ -19,56 +19,56 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
 _SALT = secrets.token_bytes(16)
-_LONGEST_PROBLEM = 300
+_MAX_PROBLEM = 300
 _MIME = re.compile(r"[a-z0-9.+-]{1,40}/[a-z0-9.+-]{1,60}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """The tool that an answer comes from."""
+class ToolSource:
+    """The tool that a result comes from."""
 
     server: str
     tool: str
-    """Its name at the server; whoever wrote it is a stranger, so no sentence contains it."""
+    """The name at the server. It is untrusted, so no message contains it."""
     name: str
-    """The name that it has here."""
-    promise: Any = None
-    """The compiled schema of the structured part; None if none is promised."""
+    """The name in Toolgate."""
+    output_validator: Any = None
+    """The compiled output schema; None if the tool declares none."""
 
     def __str__(self) -> str:
         return f"'{self.name}' of the MCP server '{self.server}'"
 
     @property
     def context(self) -> dict[str, Any]:
-        """What the envelope says about where its content comes from."""
+        """The part of the envelope that names the source."""
         return {"untrusted": True, "source": f"mcp:{self.server}/{self.tool}"}
 
 
-def response_of(result: CallToolResult, source: Source) -> ToolResponse:
-    """The envelope: `data.content` has the parts, `data.structured` the object that the tool promised."""
+def to_response(result: CallToolResult, source: ToolSource) -> ToolResponse:
+    """Return the envelope. `data.content` has the parts; `data.structured` has the declared object."""
     parts = [_part(block) for block in result.content]
     data: dict[str, Any] = {"content": parts}
     notes = [_left_out(part) for part in parts if part.get("omitted")]
     if result.structured_content is not None:
-        problem = _lie(result.structured_content, source.promise)
+        problem = _schema_violation(result.structured_content, source.output_validator)
         if problem:
             data["schema_problem"] = problem
-            notes.append("Its structured part does not fit the schema that it declares, and was left out.")
+            notes.append("Its structured content does not match the schema that it declares, and was left out.")
         else:
             data["structured"] = result.structured_content
-    elif source.promise is not None and not result.is_error:
-        notes.append("It promised a structured part and sent none.")
+    elif source.output_validator is not None and not result.is_error:
+        notes.append("It declares structured content but sent none.")
     return _envelope(data, notes, source, failed=result.is_error)
 
 
-def _envelope(data: dict[str, Any], notes: Sequence[str], source: Source, *, failed: bool) -> ToolResponse:
+def _envelope(data: dict[str, Any], notes: Sequence[str], source: ToolSource, *, failed: bool) -> ToolResponse:
     if failed:
         message = f"{source} reported an error."
-        text = " ".join([message, "What it says is below; mend the call, or go on without this tool.", *notes])
+        text = " ".join([message, "Its message is below; correct the call, or continue without this tool.", *notes])
         return ToolResponse.failure(ErrorCode.EXECUTION_ERROR, message, data=data, text=text, context=source.context)
     if not notes:
         return ToolResponse.success(data, f"{source} answered.", context=source.context)
-    if not body_of(data):
+    if not content_text(data):
         message = f"{source} sent nothing that can be used."
         return ToolResponse.failure(
             ErrorCode.EXECUTION_ERROR, message, data=data, text=" ".join([message, *notes]), context=source.context
@@ -76,9 +76,9 @@ def _envelope(data: dict[str, Any], notes: Sequence[str], source: Source, *, fai
     return ToolResponse.partial(data, " ".join([f"{source} answered.", *notes]), context=source.context)
 
 
-def rendered(response: ToolResponse, server: str) -> str:
-    """What the model reads: what happened, then the content between marks that the content cannot forge."""
-    body = body_of(response.data)
+def render(response: ToolResponse, server: str) -> str:
+    """Return the text for the model: what happened, then the content between marks that the content cannot forge."""
+    body = content_text(response.data)
     if not body:
         return response.text
     mark = hmac.new(_SALT, body.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:16]
@@ -86,8 +86,8 @@ def rendered(response: ToolResponse, server: str) -> str:
     return f"{response.text}\n{warning}\n<<<untrusted {mark}\n{body}\n>>>untrusted {mark}"
 
 
-def body_of(data: dict[str, Any]) -> str:
-    """The content as text: the parts that are text, else the structured object."""
+def content_text(data: dict[str, Any]) -> str:
+    """Return the content as text: the text parts, or else the structured object."""
     content = data.get("content")
     parts = content if isinstance(content, list) else []
     texts = [_shown(part) for part in parts if isinstance(part, dict)]
@@ -106,7 +106,7 @@ def _shown(part: dict[str, Any]) -> str:
 
 
 def _part(block: Any) -> dict[str, Any]:
-    """One part of an answer; what a model cannot read as text is described and left out."""
+    """Convert one part. Content that is not text is described and left out."""
     kind = block.type
     if kind == "text":
         return {"type": "text", "text": block.text}
@@ -124,18 +124,18 @@ def _part(block: Any) -> dict[str, Any]:
 
 def _left_out(part: dict[str, Any]) -> str:
     kind = part["mime_type"] if _MIME.fullmatch(part["mime_type"]) else "of unknown type"
-    return f"Left out, for it is no text: {part['type']} ({kind}, {part['bytes']} bytes)."
+    return f"Left out, because it is not text: {part['type']} ({kind}, {part['bytes']} bytes)."
 
 
 def _size(encoded: str) -> int:
-    """Bytes behind a base64 text."""
+    """Return the number of bytes that a base64 text encodes."""
     return max(0, len(encoded) * 3 // 4 - encoded[-2:].count("="))
 
 
-def _lie(value: Any, promise: Any) -> str:
-    """What does not fit the schema that the server itself declared; empty if everything does."""
-    if promise is None:
+def _schema_violation(value: Any, output_validator: Any) -> str:
+    """Return how the value violates the schema that the server declared; empty if it does not."""
+    if output_validator is None:
         return ""
-    for where, what in promise.errors(value):
-        return f"{where or 'the object'}: {what[:_LONGEST_PROBLEM]}."
+    for where, what in output_validator.errors(value):
+        return f"{where or 'the object'}: {what[:_MAX_PROBLEM]}."
     return ""

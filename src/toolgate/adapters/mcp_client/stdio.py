@@ -1,4 +1,4 @@
-"""The stdio transport: a server that is a program of the user's, one JSON message a line."""
+"""The stdio transport: starts the server as a program, with one JSON message per line."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from mcp_types import (
 )
 
 from toolgate.adapters.mcp_client.config import ServerConfig
-from toolgate.adapters.mcp_client.limits import LARGEST_MESSAGE, Budget, Slowed
-from toolgate.adapters.mcp_client.lines import Lines, TooLong
+from toolgate.adapters.mcp_client.limits import MAX_MESSAGE_BYTES, MessageRateLimit, RateLimitedMessages
+from toolgate.adapters.mcp_client.lines import LineBuffer, LineTooLong
 from toolgate.log import logger
 from toolgate.sandbox.program import Program, program_environment
 from toolgate.text.visible import visible
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 TOO_LARGE = -32_010
-"""The code of the error that stands for an answer that was too large to take in."""
+"""The error code of a response that was too large to read."""
 _CHUNK = 65_536
-_GRACE = 2.0
-_STALLED = 30.0
-_MOMENT = 1.0
+_TERMINATE_SECONDS = 2.0
+_WRITE_TIMEOUT = 30.0
+_EXIT_SECONDS = 1.0
 _EXCERPT = 200
 
 
 class StdioTransport:
-    """Starts the server, and ends it with everything that it has started. Used once."""
+    """Starts the server, and later stops it with its child processes. An instance is used once."""
 
     def __init__(self, config: ServerConfig, environ: Mapping[str, str]) -> None:
         self._config = config
         self._environ = environ
-        self._lines = Lines(LARGEST_MESSAGE)
-        self._budget = Budget()
+        self._lines = LineBuffer(MAX_MESSAGE_BYTES)
+        self._rate_limit = MessageRateLimit()
         self._asked: set[str] = set()
-        """The ids of requests that are not answered yet."""
+        """Ids of requests without a response so far."""
         self._program: Program | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._trouble = ""
+        self._problem = ""
         self._closed = False
-        self._noise = 0
+        self._invalid_lines = 0
         self.lost = asyncio.Event()
-        """Set when nothing more will come."""
+        """Set when nothing more will arrive."""
 
     async def __aenter__(self) -> Any:
         config = self._config
@@ -67,53 +67,55 @@ class StdioTransport:
         answers, self._outbound = anyio.create_memory_object_stream[SessionMessage](0)
         self._ends = (self._inbound, messages, answers, self._outbound)
         self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
-        return Slowed(messages, self._budget), answers
+        return RateLimitedMessages(messages, self._rate_limit), answers
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._trouble, self._closed = self.trouble, True  # from now on it ends because it is told to
+        self._problem, self._closed = self.problem, True  # from now on the program ends because it was told to
         for end in self._ends:
             end.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.wait(self._tasks)
         assert self._program is not None
-        await self._program.stop(_GRACE)
+        await self._program.stop(_TERMINATE_SECONDS)
 
     @property
-    def trouble(self) -> str:
-        """Why the connection ended, as far as the program tells; empty while it lives."""
+    def problem(self) -> str:
+        """Why the connection ended, as far as the program shows; empty while it runs."""
         code = self._program.exit_code if self._program is not None and not self._closed else None
-        return self._trouble if code is None else f"its program ended with exit code {code}"
+        return self._problem if code is None else f"its program ended with exit code {code}"
 
     @property
-    def noise(self) -> str:
-        """A word on lines that were no messages, for somebody who waits for one in vain."""
-        return f"it has printed {self._noise} lines that are no JSON-RPC message" if self._noise else ""
+    def invalid_lines(self) -> str:
+        """A note about lines that are not messages, for the report of a failed start."""
+        return (
+            f"it has printed {self._invalid_lines} lines that are not JSON-RPC messages" if self._invalid_lines else ""
+        )
 
     async def _read(self) -> None:
-        """Pass on what the server says, until it says no more."""
+        """Pass the server's messages on until its output ends."""
         assert self._program is not None
         try:
             while chunk := await self._program.stdout.read(_CHUNK):
                 for line in self._lines.feed(chunk):
                     await self._take(line)
-            self._trouble = self._trouble or "its program closed its output"
-            await self._program.ends_within(_MOMENT)  # a program that ends closes its output first
+            self._problem = self._problem or "its program closed its output"
+            await self._program.ends_within(_EXIT_SECONDS)  # a program that exits closes its output first
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError):
-            self._trouble = self._trouble or "the connection was closed"
+            self._problem = self._problem or "the connection was closed"
         finally:
             self.lost.set()
             self._inbound.close()
 
     @property
-    def complaints(self) -> str:
+    def server_message(self) -> str:
         """The end of the program's standard error, for the operator."""
         return self._program.complaints[-_EXCERPT * 5 :].strip() if self._program is not None else ""
 
-    async def _take(self, line: bytes | TooLong) -> None:
-        if isinstance(line, TooLong):
+    async def _take(self, line: bytes | LineTooLong) -> None:
+        if isinstance(line, LineTooLong):
             await self._refuse(line)
             return
         if not line.strip():
@@ -125,32 +127,32 @@ class StdioTransport:
             return
         if isinstance(message, JSONRPCResponse | JSONRPCError):
             if str(message.id) not in self._asked:
-                await self._budget.spend()
+                await self._rate_limit.acquire()
                 return
             self._asked.discard(str(message.id))
         await self._inbound.send(SessionMessage(message))
 
     async def _ignore(self, line: bytes) -> None:
-        self._noise += 1
-        if self._noise == 1:
+        self._invalid_lines += 1
+        if self._invalid_lines == 1:
             text = visible(line[:_EXCERPT].decode("utf-8", "replace"), keep="")
             logger("mcp").warning("mcp_server_prints_noise", server=self._config.name, line=text)
-        await self._budget.spend()
+        await self._rate_limit.acquire()
 
-    async def _refuse(self, line: TooLong) -> None:
-        """Answer in the server's place: the call that the line belongs to, or, where that is unknown, every call."""
+    async def _refuse(self, line: LineTooLong) -> None:
+        """Answer the call that the line belongs to with an error; every open call if it is unknown which."""
         logger("mcp").warning("mcp_message_too_large", server=self._config.name, bytes=line.size)
         meant = (line.ids & self._asked) or set(self._asked)
         for identifier in meant:
             self._asked.discard(identifier)
-            error = ErrorData(code=TOO_LARGE, message=f"the answer has {line.size} bytes")
+            error = ErrorData(code=TOO_LARGE, message=f"the response has {line.size} bytes")
             key = int(identifier) if identifier.isdigit() else identifier
             await self._inbound.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=key, error=error)))
         if not meant:
-            await self._budget.spend()
+            await self._rate_limit.acquire()
 
     async def _write(self) -> None:
-        """Pass on what the server is told; one that does not read for half a minute is given up."""
+        """Pass messages to the server; give up on a server that does not read for half a minute."""
         assert self._program is not None
         stdin = self._program.stdin
         try:
@@ -161,12 +163,12 @@ class StdioTransport:
                 elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
                     self._asked.discard(str((message.params or {}).get("requestId")))
                 stdin.write(message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-                async with asyncio.timeout(_STALLED):
+                async with asyncio.timeout(_WRITE_TIMEOUT):
                     await stdin.drain()
         except TimeoutError:
-            self._trouble = f"it has not read its input for {_STALLED:g} s"
+            self._problem = f"it has not read its input for {_WRITE_TIMEOUT:g} s"
         except (ConnectionError, RuntimeError):
-            self._trouble = "it closed its input"
+            self._problem = "it closed its input"
         finally:
             self._outbound.close()
             self._inbound.close()

@@ -1,4 +1,4 @@
-"""What a server says about one of its tools: checked, hashed, and compared with what was approved."""
+"""The definition of a foreign tool: validated, hashed, and compared with the approved one."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from toolgate.tools.foreign_schema import ForeignSchema
 if TYPE_CHECKING:
     from mcp_types import Tool
 
-_LONGEST_NAME = 256
-_LONGEST_DESCRIPTION = 16_384
-_LARGEST_SCHEMA = 131_072
+_MAX_NAME = 256
+_MAX_DESCRIPTION = 16_384
+_MAX_SCHEMA_BYTES = 131_072
 _NOT_APPROVED = "{tool} of the MCP server '{server}'. Its definition has changed and is not approved yet."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Offer:
-    """A tool as its server defines it now."""
+class OfferedTool:
+    """A tool as its server currently defines it."""
 
     tool: str
     description: str
@@ -34,84 +34,84 @@ class Offer:
 
     @functools.cached_property
     def digest(self) -> str:
-        """The hash that an approval is bound to: name, description and schema."""
+        """The hash of name, description and schema, which an approval is bound to."""
         document = [self.tool, self.description, self.parameters]
         text = json.dumps(document, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
     @functools.cached_property
-    def judge(self) -> ForeignSchema:
-        """What judges the arguments of a call."""
+    def arguments_validator(self) -> ForeignSchema:
+        """The validator of a call's arguments."""
         return ForeignSchema(self.parameters)
 
     @functools.cached_property
-    def promise(self) -> ForeignSchema | None:
-        """What judges the structured part of an answer; None if nothing is promised."""
+    def output_validator(self) -> ForeignSchema | None:
+        """The validator of structured content; None if the tool declares no output schema."""
         return None if self.output_schema is None else ForeignSchema(self.output_schema)
 
     @property
     def shown(self) -> str:
-        """The definition as a person reads it: nothing in it is hidden."""
+        """The definition as a person reads it, with hidden characters made visible."""
         schema = json.dumps(self.parameters, indent=2, sort_keys=True, ensure_ascii=True)
         return f"{collapse_runs(visible(self.description)) or '(no description)'}\n\nArguments:\n{schema}"
 
     def definition(self, name: str) -> ToolDefinition:
-        """What a model is told."""
+        """Return the definition for the model."""
         return ToolDefinition(name=name, description=visible(self.description), parameters=self.parameters)
 
-    def difference(self, before: Offer) -> str:
-        """What has changed, line by line."""
+    def diff(self, before: OfferedTool) -> str:
+        """Return a line-by-line diff."""
         lines = difflib.unified_diff(
             before.shown.splitlines(), self.shown.splitlines(), "approved", "now", lineterm="", n=3
         )
         return "\n".join(lines)
 
 
-def withheld(name: str, server: str, tool: str) -> ToolDefinition:
-    """What a model is told where neither the approved definition is known nor the present one approved."""
+def withheld_definition(name: str, server: str, tool: str) -> ToolDefinition:
+    """Return the definition for the model if the approved one is unknown and the current one is not approved."""
     text = _NOT_APPROVED.format(tool=tool, server=server)
     return ToolDefinition(name=name, description=text, parameters={"type": "object"})
 
 
-def checked(tools: Iterable[Tool]) -> tuple[dict[str, Offer], dict[str, str]]:
-    """The usable offers by name, and why others are refused."""
-    offers: dict[str, Offer] = {}
+def check_tools(tools: Iterable[Tool]) -> tuple[dict[str, OfferedTool], dict[str, str]]:
+    """Return the usable tools by name, and why others are refused."""
+    offers: dict[str, OfferedTool] = {}
     refused: dict[str, str] = {}
     for tool in tools:
         name = tool.name
-        offer = Offer(
+        offered = OfferedTool(
             tool=name,
             description=(tool.description or "").strip(),
             parameters=tool.input_schema,
             output_schema=tool.output_schema,
         )
-        reason = "it is listed twice" if name in offers or name in refused else _problem(offer)
+        reason = "it is listed twice" if name in offers or name in refused else _problem(offered)
         if reason is None:
-            offers[name] = offer
+            offers[name] = offered
         else:
             offers.pop(name, None)
-            refused[name[:_LONGEST_NAME]] = reason
+            refused[name[:_MAX_NAME]] = reason
     return offers, refused
 
 
-def weight(tool: Tool) -> int:
-    """Characters of a definition."""
+def definition_size(tool: Tool) -> int:
+    """Return the number of characters in a definition."""
     schemas = (tool.input_schema, tool.output_schema or {})
     return len(tool.name) + len(tool.description or "") + sum(len(json.dumps(schema)) for schema in schemas)
 
 
-def _problem(offer: Offer) -> str | None:
-    if not offer.tool or len(offer.tool) > _LONGEST_NAME:
-        return f"its name must have 1 to {_LONGEST_NAME} characters"
-    if len(offer.description) > _LONGEST_DESCRIPTION:
-        return f"its description is longer than {_LONGEST_DESCRIPTION} characters"
-    if offer.parameters.get("type") != "object":
+def _problem(offered: OfferedTool) -> str | None:
+    if not offered.tool or len(offered.tool) > _MAX_NAME:
+        return f"its name must have 1 to {_MAX_NAME} characters"
+    if len(offered.description) > _MAX_DESCRIPTION:
+        return f"its description is longer than {_MAX_DESCRIPTION} characters"
+    if offered.parameters.get("type") != "object":
         return "its input schema does not describe an object"
-    for what, schema in (("input", offer.parameters), ("output", offer.output_schema)):
-        if schema is not None and len(json.dumps(schema)) > _LARGEST_SCHEMA:
-            return f"its {what} schema cannot be used: it is larger than {_LARGEST_SCHEMA} bytes"
+    for what, schema in (("input", offered.parameters), ("output", offered.output_schema)):
+        if schema is not None and len(json.dumps(schema)) > _MAX_SCHEMA_BYTES:
+            return f"its {what} schema cannot be used: it is larger than {_MAX_SCHEMA_BYTES} bytes"
         try:
-            _ = offer.judge if what == "input" else offer.promise
+            _ = offered.arguments_validator if what == "input" else offered.output_validator
         except ValueError as error:
             reason = visible(str(error).partition("\n")[0], keep="")[:300]
             return f"its {what} schema cannot be used: {reason}"

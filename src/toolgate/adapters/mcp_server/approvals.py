@@ -1,4 +1,4 @@
-"""Approvals through elicitation: the person at the client sees exactly what will happen, and answers a form."""
+"""Approvals through MCP elicitation: the client shows a form with exactly what will happen."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ _REMEMBER: dict[str, Any] = {
 
 
 def can_ask(session: ServerSession) -> bool:
-    """Whether the client shows forms to a person."""
+    """Whether the client can show forms to a person."""
     offered = session.client_capabilities.elicitation if session.client_capabilities else None
     return offered is not None and (offered.form is not None or offered.url is None)
 
 
 def form(request: ApprovalRequest) -> dict[str, Any]:
-    """The form: accepting it allows the call, declining or closing it does not.
+    """Return the schema of the form. Accepting it allows the call; declining or closing it does not.
 
-    Remembering is offered only where the call will do the same again.
+    Remembering is offered only if the same call will do the same again.
     """
     return {"type": "object", "properties": {"remember": _REMEMBER} if request.rule else {}}
 
 
 def question(request: ApprovalRequest) -> str:
-    """What the person reads: rendered from the plan, nothing in it hidden or moved out of sight."""
+    """Return the text that the person reads: rendered from the plan, with nothing hidden."""
     head = f"{visible(request.tool_name, keep='')} asks: {visible(request.summary, keep='')}"
     detail = collapse_runs(visible(request.detail.rstrip("\n")))
     return f"{head}\n\n{detail}" if detail else head
 
 
 def approval_of(result: types.ElicitResult) -> Approval:
-    """The answer of the form; anything but accepting it is no."""
+    """Read the form's result. Only accepting it allows the call."""
     if result.action != "accept":
         said = "the user declined" if result.action == "decline" else "the user closed the question"
         return Approval(allowed=False, message=said)
@@ -51,7 +51,7 @@ def approval_of(result: types.ElicitResult) -> Approval:
 
 
 class Elicitation:
-    """Asks in the middle of a call: the way of clients that began with `initialize`."""
+    """Asks the client while the call runs, for clients that started with `initialize`."""
 
     def __init__(self, ctx: ServerRequestContext[Any, Any], seconds: float | None) -> None:
         self._ctx = ctx

@@ -1,4 +1,4 @@
-"""What the connections of one server share: the tools, the mode, and a seat for every client."""
+"""The clients of one server: the shared tools and mode, and the state of each client."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolgate.adapters.mcp_server.roots import client_roots, narrowed
-from toolgate.adapters.mcp_server.storage import CallLog
+from toolgate.adapters.mcp_server.roots import client_roots, narrowed_workspace
+from toolgate.adapters.mcp_server.storage import ClientRecorder
 from toolgate.log import logger
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.modes import ToolMode
@@ -28,45 +28,45 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
-MOST = 64
-"""Seats that are kept; the one that was longest idle gives way."""
-IDLE = 1800.0
-"""Seconds after which an unused seat is given up."""
+MAX_CLIENTS = 64
+"""Maximum number of clients whose state is kept; the one idle for longest is closed first."""
+IDLE_SECONDS = 1800.0
+"""Seconds after which the state of an unused client is closed."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Seat:
-    """What one client keeps from call to call: a context with its shell, and what it asked to be told."""
+class ClientState:
+    """State that one client keeps between calls: a context with its shell, and its subscriptions."""
 
     context: ToolContext | None = None
-    narrow: Workspace | None = None
-    """The part of the project that the client has chosen."""
+    workspace: Workspace | None = None
+    """The part of the project that the client selected with its roots."""
     calls: int = 0
-    """Calls that run now."""
-    used: float = 0.0
+    """Number of running calls."""
+    last_used: float = 0.0
     level: str | None = None
-    """From which level on it wants log messages."""
+    """The lowest level of log messages that the client wants."""
     client: ServerSession | None = None
-    """The way to tell it something."""
+    """The session for sending messages to the client."""
     roots_known: bool = False
     toolsets: dict[bool, CallableToolset] = field(default_factory=dict)
-    """The tools with and without somebody to ask; what a single call needs beside them is made for it."""
+    """Toolsets with and without an approver."""
 
     async def close(self) -> None:
-        """End the shell and let go of the directory."""
+        """Close the shell and the directory."""
         self.toolsets.clear()
         context, self.context = self.context, None
-        narrow, self.narrow = self.narrow, None
+        workspace, self.workspace = self.workspace, None
         if context is not None:
             await context.aclose()
-            if isinstance(context.recorder, CallLog):
+            if isinstance(context.recorder, ClientRecorder):
                 await context.recorder.close()
-        if narrow is not None:
-            narrow.close()
+        if workspace is not None:
+            workspace.close()
 
 
-class Desk:
-    """The tools of one mode on one project; `open_context` makes the context of a new client on a workspace."""
+class Clients:
+    """The tools of one mode on one project. `open_context` creates the context of a new client on a workspace."""
 
     def __init__(
         self,
@@ -81,91 +81,96 @@ class Desk:
         self.mode = mode
         self.workspace = workspace
         self.settings = settings or Settings.defaults()
-        self._open = open_context or self._plain
-        self._seats: dict[str, Seat] = {}
+        self._open = open_context or self._default_context
+        self._states: dict[str, ClientState] = {}
         self._lock = asyncio.Lock()
 
     def check(self) -> None:
-        """Raise what would keep every call from running: a policy that cannot be read."""
+        """Raise the error that would stop every call: a policy that cannot be read."""
         policy_of(ToolContext(workspace=self.workspace, mode=self.mode, settings=self.settings))
 
     def tools(self) -> list[Declaration]:
-        """What every client is shown: exactly what it may run."""
+        """List the tools that clients see, which are exactly those that they may call."""
         return self.registry.list_declarations(self.mode)
 
-    def seat(self, ctx: ServerRequestContext[Any, Any]) -> Seat:
-        """The seat of whoever sent this request."""
+    def client(self, ctx: ServerRequestContext[Any, Any]) -> ClientState:
+        """Return the state of the client that sent this request."""
         key = _key(ctx)
-        seat = self._seats.pop(key, None) or Seat()
-        self._seats[key] = seat
-        seat.used = time.monotonic()
-        seat.client = ctx.session
-        return seat
+        client = self._states.pop(key, None) or ClientState()
+        self._states[key] = client
+        client.last_used = time.monotonic()
+        client.client = ctx.session
+        return client
 
     @contextlib.asynccontextmanager
-    async def context(self, ctx: ServerRequestContext[Any, Any]) -> AsyncIterator[tuple[Seat, ToolContext]]:
-        """The context of whoever sent this request, for one call."""
-        seat = self.seat(ctx)
-        seat.calls += 1
+    async def context(self, ctx: ServerRequestContext[Any, Any]) -> AsyncIterator[tuple[ClientState, ToolContext]]:
+        """Yield the state and context of the client that sent this request, for one call."""
+        client = self.client(ctx)
+        client.calls += 1
         try:
-            yield seat, seat.context if seat.context is not None and seat.roots_known else await self._settle(seat, ctx)
+            yield (
+                client,
+                client.context
+                if client.context is not None and client.roots_known
+                else await self._open_context(client, ctx),
+            )
         finally:
-            seat.calls -= 1
-            seat.used = time.monotonic()
+            client.calls -= 1
+            client.last_used = time.monotonic()
 
     def clients(self) -> list[ServerSession]:
-        """Everybody who can be told something."""
-        return [seat.client for seat in self._seats.values() if seat.client is not None]
+        """List the sessions of all clients that can receive messages."""
+        return [client.client for client in self._states.values() if client.client is not None]
 
-    async def leave(self, key: str) -> None:
-        """A client's session has ended."""
-        seat = self._seats.pop(key, None)
-        if seat is not None:
-            await seat.close()
+    async def remove(self, key: str) -> None:
+        """Close a client whose session has ended."""
+        client = self._states.pop(key, None)
+        if client is not None:
+            await client.close()
 
-    async def give_up_idle(self) -> None:
-        """Close the seats that nobody uses any more, and the oldest of too many."""
+    async def close_idle(self) -> None:
+        """Close clients that are idle for too long, and the oldest if there are too many."""
         now = time.monotonic()
-        for number, (key, seat) in enumerate(list(self._seats.items())):
-            crowded = len(self._seats) > MOST and number < len(self._seats) - MOST
-            if not seat.calls and (crowded or now - seat.used > IDLE):
-                await self.leave(key)
+        for number, (key, client) in enumerate(list(self._states.items())):
+            crowded = len(self._states) > MAX_CLIENTS and number < len(self._states) - MAX_CLIENTS
+            if not client.calls and (crowded or now - client.last_used > IDLE_SECONDS):
+                await self.remove(key)
 
     async def close(self) -> None:
-        """End every shell."""
-        for key in list(self._seats):
-            await self.leave(key)
+        """Close all clients."""
+        for key in list(self._states):
+            await self.remove(key)
 
-    async def _settle(self, seat: Seat, ctx: ServerRequestContext[Any, Any]) -> ToolContext:
-        """Open the client's context, on the part of the project that it has chosen."""
+    async def _open_context(self, client: ClientState, ctx: ServerRequestContext[Any, Any]) -> ToolContext:
+        """Open the client's context, on the part of the project that it selected."""
         async with self._lock:
-            if not seat.roots_known:
-                await self._narrow(seat, ctx)
-            if seat.context is None:
-                seat.context = self._open(seat.narrow or self.workspace)
-                await self.give_up_idle()
-            return seat.context
+            if not client.roots_known:
+                await self._narrow(client, ctx)
+            if client.context is None:
+                client.context = self._open(client.workspace or self.workspace)
+                await self.close_idle()
+            return client.context
 
-    async def _narrow(self, seat: Seat, ctx: ServerRequestContext[Any, Any]) -> None:
-        """Ask for the client's roots and move to the one that counts, once no other call is where it was."""
-        narrow = narrowed(self.workspace, await client_roots(ctx))
-        same = (narrow or self.workspace).root == (seat.narrow or self.workspace).root
-        busy = seat.context is not None and seat.calls > 1
-        seat.roots_known = same or not busy
+    async def _narrow(self, client: ClientState, ctx: ServerRequestContext[Any, Any]) -> None:
+        """Ask for the client's roots and switch to the selected workspace once no other call is running."""
+        workspace = narrowed_workspace(self.workspace, await client_roots(ctx))
+        same = (workspace or self.workspace).root == (client.workspace or self.workspace).root
+        busy = client.context is not None and client.calls > 1
+        client.roots_known = same or not busy
         if same or busy:
-            if narrow is not None:
-                narrow.close()
+            if workspace is not None:
+                workspace.close()
             return
-        await seat.close()
-        seat.narrow = narrow
-        logger("mcp").info("client_root", root=str((narrow or self.workspace).root))
+        await client.close()
+        client.workspace = workspace
+        logger("mcp").info("client_root", root=str((workspace or self.workspace).root))
 
-    def _plain(self, workspace: Workspace) -> ToolContext:
+    def _default_context(self, workspace: Workspace) -> ToolContext:
         return ToolContext(workspace=workspace, mode=self.mode, session_id=uuid7(), settings=self.settings)
 
 
 def _key(ctx: ServerRequestContext[Any, Any]) -> str:
-    """Who it is: a session of HTTP; or who has none: the client of stdio, and over HTTP those without sessions."""
+    """Return the HTTP session id; empty for stdio and for HTTP clients without sessions."""
     if ctx.request is None or ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return ""  # what such a request says about a session, nobody has checked
+        return ""  # the session id of such a request is not verified
     return str(ctx.request.headers.get("mcp-session-id", ""))

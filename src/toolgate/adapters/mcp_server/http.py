@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP: only for who shows the token, and only under the names that the server has."""
+"""MCP over streamable HTTP. It checks the token, the Host header and the Origin header of every request."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 
-from toolgate.adapters.mcp_server.calls import GONE
-from toolgate.adapters.mcp_server.clients import IDLE, MOST, Desk
-from toolgate.adapters.mcp_server.lines import doubled_key
+from toolgate.adapters.mcp_server.calls import DISCONNECTED
+from toolgate.adapters.mcp_server.clients import IDLE_SECONDS, MAX_CLIENTS, Clients
+from toolgate.adapters.mcp_server.lines import duplicate_key
 from toolgate.adapters.mcp_server.server import build_server
 
 PATH = "/mcp"
-LARGEST = 4 << 20
-"""Bytes of one request at the most; the arguments of a call are limited to 1 MiB on top of that."""
+MAX_REQUEST_BYTES = 4 << 20
+"""Maximum bytes of one request. The arguments of a call are also limited to 1 MiB."""
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _SWEEP = 60.0
 
@@ -27,34 +27,36 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-def http_app(desk: Desk, *, token: str, port: int, allowed_hosts: Iterable[str] = ()) -> Door:
-    """The ASGI application; `port` is the one that clients write into `Host`."""
-    inner = build_server(desk).streamable_http_app(
+def http_app(clients: Clients, *, token: str, port: int, allowed_hosts: Iterable[str] = ()) -> RequestGuard:
+    """Create the ASGI application; `port` is the port that clients write into `Host`."""
+    inner = build_server(clients).streamable_http_app(
         streamable_http_path=PATH,
-        max_request_body_size=LARGEST,
-        session_idle_timeout=IDLE,
-        max_sessions=MOST,
-        # the door has looked at Host and Origin already, and more strictly
+        max_request_body_size=MAX_REQUEST_BYTES,
+        session_idle_timeout=IDLE_SECONDS,
+        max_sessions=MAX_CLIENTS,
+        # Host and Origin have already been checked, more strictly.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    inner.router.lifespan_context = _swept(desk, inner.router.lifespan_context)
-    return Door(inner, desk, token=token, port=port, allowed_hosts=allowed_hosts)
+    inner.router.lifespan_context = _with_sweep(clients, inner.router.lifespan_context)
+    return RequestGuard(inner, clients, token=token, port=port, allowed_hosts=allowed_hosts)
 
 
-class Door:
-    """What every request meets first: Host, Origin and token."""
+class RequestGuard:
+    """Checks the Host header, the Origin header and the token of every request."""
 
-    def __init__(self, app: Starlette, desk: Desk, *, token: str, port: int, allowed_hosts: Iterable[str] = ()) -> None:
+    def __init__(
+        self, app: Starlette, clients: Clients, *, token: str, port: int, allowed_hosts: Iterable[str] = ()
+    ) -> None:
         if not token:
-            raise ValueError("a token is needed: without one everybody on this machine could call tools")
+            raise ValueError("a token is required: without one everybody on this machine could call tools")
         self._app = app
-        self._desk = desk
+        self._clients = clients
         self._token = token.encode()
-        self._hosts = _names(port, allowed_hosts)
+        self._hosts = _allowed_hosts(port, allowed_hosts)
         self._origins = {f"{scheme}://{host}" for host in self._hosts for scheme in ("http", "https")}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, or pass on."""
+        """Refuse the request or pass it on."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -65,16 +67,16 @@ class Door:
         if refusal is not None:
             await _refuse(send, *refusal)
             return
-        body, received = await _received(receive) if scope["method"] == "POST" else (b"", [])
-        doubled = doubled_key(body) if b'"tools/call"' in body else None
-        if doubled is not None:
-            await _refuse(send, 400, f"The key {doubled[:100]!r} stands twice.")
+        body, received = await _read_body(receive) if scope["method"] == "POST" else (b"", [])
+        duplicate = duplicate_key(body) if b'"tools/call"' in body else None
+        if duplicate is not None:
+            await _refuse(send, 400, f"The key {duplicate[:100]!r} occurs twice.")
             return
         gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        await self._app({**scope, GONE: gone}, _watched(_replayed(received, receive), gone), send)
+        await self._app({**scope, DISCONNECTED: gone}, _watch_disconnect(_replay(received, receive), gone), send)
         if scope["method"] == "DELETE":
             for session in _header(scope, b"mcp-session-id"):
-                await self._desk.leave(session)
+                await self._clients.remove(session)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         hosts, origins = _header(scope, b"host"), _header(scope, b"origin")
@@ -86,12 +88,12 @@ class Door:
         scheme, _, token = shown[0].partition(" ") if len(shown) == 1 else ("", "", "")
         given = token.strip().encode("latin-1")
         if scheme.lower() != "bearer" or not hmac.compare_digest(given, self._token):
-            return 401, "Show the token: Authorization: Bearer …"
+            return 401, "Send the token: Authorization: Bearer …"
         return None
 
 
-def _names(port: int, allowed: Iterable[str]) -> frozenset[str]:
-    """Every spelling of Host that is answered: the loopback names at the port, and what the operator adds."""
+def _allowed_hosts(port: int, allowed: Iterable[str]) -> frozenset[str]:
+    """Return every accepted Host header: the loopback names with the port, and the operator's additions."""
     own = {f"{name}:{port}" for name in _LOOPBACK} | (_LOOPBACK if port == 80 else set())
     for name in map(str.lower, allowed):
         has_port = name.rpartition(":")[2].isdigit() and not name.endswith("]")
@@ -103,10 +105,10 @@ def _header(scope: Scope, wanted: bytes) -> list[str]:
     return [value.decode("latin-1") for name, value in scope["headers"] if name.lower() == wanted]
 
 
-async def _received(receive: Receive) -> tuple[bytes, list[MutableMapping[str, Any]]]:
-    """The body, as far as it may be read, and the messages that it came in."""
+async def _read_body(receive: Receive) -> tuple[bytes, list[MutableMapping[str, Any]]]:
+    """Read the body up to the limit; return it with the messages that it came in."""
     body, messages = bytearray(), []
-    while len(body) <= LARGEST:
+    while len(body) <= MAX_REQUEST_BYTES:
         message = await receive()
         messages.append(message)
         body += message.get("body", b"")
@@ -115,15 +117,15 @@ async def _received(receive: Receive) -> tuple[bytes, list[MutableMapping[str, A
     return bytes(body), messages
 
 
-def _replayed(messages: list[MutableMapping[str, Any]], receive: Receive) -> Receive:
+def _replay(messages: list[MutableMapping[str, Any]], receive: Receive) -> Receive:
     async def replaying() -> MutableMapping[str, Any]:
         return messages.pop(0) if messages else await receive()
 
     return replaying
 
 
-def _watched(receive: Receive, gone: asyncio.Future[None]) -> Receive:
-    """`receive`, with an eye on the client's leaving."""
+def _watch_disconnect(receive: Receive, gone: asyncio.Future[None]) -> Receive:
+    """Wrap `receive` to notice when the client disconnects."""
 
     async def watching() -> MutableMapping[str, Any]:
         message = await receive()
@@ -143,13 +145,13 @@ async def _refuse(send: Send, status: int, reason: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-def _swept(desk: Desk, lifespan: Any) -> Any:
-    """The application's lifespan, in which unused seats are given up now and then."""
+def _with_sweep(clients: Clients, lifespan: Any) -> Any:
+    """Wrap the application's lifespan to close idle clients regularly."""
 
     @contextlib.asynccontextmanager
     async def around(app: Any) -> AsyncIterator[Any]:
         async with lifespan(app) as state:
-            sweeper = asyncio.get_running_loop().create_task(_sweep(desk))
+            sweeper = asyncio.get_running_loop().create_task(_sweep(clients))
             try:
                 yield state
             finally:
@@ -158,7 +160,7 @@ def _swept(desk: Desk, lifespan: Any) -> Any:
     return around
 
 
-async def _sweep(desk: Desk) -> None:
+async def _sweep(clients: Clients) -> None:
     while True:
         await asyncio.sleep(_SWEEP)
-        await desk.give_up_idle()
+        await clients.close_idle()

@@ -1,4 +1,4 @@
-"""JSON-RPC messages as lines: what arrives, taken apart; and what is answered to what cannot be read."""
+"""Splits input into lines, parses JSON-RPC messages, and creates the errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Any
 import mcp_types as types
 from pydantic import ValidationError
 
-LONGEST = 16 << 20
-"""Bytes of one message at the most; the arguments of a call are limited to 1 MiB on top of that."""
+MAX_LINE_BYTES = 16 << 20
+"""Maximum bytes of one message. The arguments of a call are also limited to 1 MiB."""
 _EDGE = 512
 _ID = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,128}")'
 _HEAD = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*' + _ID)
 _TAIL = re.compile(rb'"jsonrpc"\s*:\s*"2\.0"\s*,\s*' + _ID + rb"\s*\}\s*$")
 
 
-class Lines:
-    """Cuts what arrives into lines. Of a line that is too long only the edges are kept, never the whole."""
+class LineBuffer:
+    """Splits input into lines. Only the edges of a line that is too long are kept."""
 
-    def __init__(self, longest: int = LONGEST) -> None:
-        self._longest = longest
+    def __init__(self, limit: int = MAX_LINE_BYTES) -> None:
+        self._limit = limit
         self._rest = bytearray()
         self._size = 0
-        """Bytes of the present line, whether they were kept or not."""
+        """Bytes of the current line, including those that were not kept."""
         self._head = b""
-        """The beginning of a line of which not all was kept."""
+        """The start of a line that was not kept whole."""
 
     def feed(self, data: bytes) -> list[bytes | LineTooLong]:
-        """The lines that are whole now."""
+        """Return the lines that are complete now."""
         lines: list[bytes | LineTooLong] = []
         while (end := data.find(b"\n")) >= 0:
             self._keep(data[:end])
@@ -39,13 +39,13 @@ class Lines:
         return [line for line in lines if isinstance(line, LineTooLong) or line.strip()]
 
     def end(self) -> list[bytes | LineTooLong]:
-        """What is left when no more comes."""
+        """Return the last line after the end of the input."""
         return self.feed(b"\n") if self._size else []
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)
         self._rest += piece
-        if self._size > self._longest:
+        if self._size > self._limit:
             self._head = self._head or bytes(self._rest[:_EDGE])
             del self._rest[:-_EDGE]
 
@@ -53,56 +53,56 @@ class Lines:
         line, size, head = bytes(self._rest), self._size, self._head
         self._rest.clear()
         self._size, self._head = 0, b""
-        return line if size <= self._longest else LineTooLong(head, line, size, self._longest)
+        return line if size <= self._limit else LineTooLong(head, line, size, self._limit)
 
 
 class LineTooLong:
-    """A message that was not kept; its id is looked for where clients write it: at the beginning or the end."""
+    """A message that was not kept. Its id is searched at the start and the end, where clients write it."""
 
-    def __init__(self, head: bytes, tail: bytes, size: int, longest: int) -> None:
+    def __init__(self, head: bytes, tail: bytes, size: int, limit: int) -> None:
         found = _HEAD.search(head) or _TAIL.search(tail)
         self.id: str | int | None = json.loads(found.group(1)) if found else None
-        self.message = f"The message has {size} bytes; at most {longest} are read. Send less at a time."
+        self.message = f"The message has {size} bytes; at most {limit} are read. Send less at a time."
 
 
-def parsed(line: bytes) -> types.JSONRPCMessage | None:
-    """The message of a line; None if it is none."""
+def parse_message(line: bytes) -> types.JSONRPCMessage | None:
+    """Parse the message of a line; None if it is invalid."""
     try:
         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
         return None
     if isinstance(message, types.JSONRPCNotification) and b'"id"' in line and "id" in json.loads(line):
-        return None  # a request whose id is none: it waits for an answer
-    if isinstance(message, types.JSONRPCRequest) and message.method == "tools/call" and doubled_key(line) is not None:
+        return None  # a request with a null id still waits for a response
+    if isinstance(message, types.JSONRPCRequest) and message.method == "tools/call" and duplicate_key(line) is not None:
         return None
     return message
 
 
-def doubled_key(text: bytes) -> str | None:
-    """A key that stands twice in one object: what a person was shown and what is run could be two different things."""
+def duplicate_key(text: bytes) -> str | None:
+    """Return a key that occurs twice in one object: the person could see one value while the other one runs."""
     try:
-        json.loads(text, object_pairs_hook=_once)
-    except _Doubled as error:
+        json.loads(text, object_pairs_hook=_reject_duplicates)
+    except _DuplicateKey as error:
         return str(error)
     except (ValueError, RecursionError):
-        return None  # whoever reads it next says what is wrong
+        return None  # the next parser reports the error
     return None
 
 
-class _Doubled(Exception):
-    """The key."""
+class _DuplicateKey(Exception):
+    """A key occurs twice."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise _Doubled(next(key for key in keys if keys.count(key) > 1))
+        raise _DuplicateKey(next(key for key in keys if keys.count(key) > 1))
     return found
 
 
-def refusal(line: bytes | LineTooLong) -> types.JSONRPCError:
-    """The answer to a line that is no message."""
+def error_response(line: bytes | LineTooLong) -> types.JSONRPCError:
+    """Return the error response to an invalid line."""
     if isinstance(line, LineTooLong):
         return _error(line.id, types.INVALID_REQUEST, line.message)
     try:
@@ -114,10 +114,10 @@ def refusal(line: bytes | LineTooLong) -> types.JSONRPCError:
         kind = "a batch" if isinstance(document, list) else type(document).__name__
         return _error(None, types.INVALID_REQUEST, f"Invalid request: a line is one JSON object, not {kind}.")
     given = document.get("id")
-    doubled = doubled_key(line)
+    duplicate = duplicate_key(line)
     known = given if isinstance(given, str) or (isinstance(given, int) and not isinstance(given, bool)) else None
-    if doubled is not None:
-        return _error(known, types.INVALID_PARAMS, f"Invalid parameters: the key {doubled[:100]!r} stands twice.")
+    if duplicate is not None:
+        return _error(known, types.INVALID_PARAMS, f"Invalid parameters: the key {duplicate[:100]!r} occurs twice.")
     return _error(known, types.INVALID_REQUEST, f"Invalid request: {_problem(document)}.")
 
 
@@ -128,7 +128,7 @@ def _problem(document: dict[str, Any]) -> str:
         return '"method" must be a string'
     if "params" in document and not isinstance(document["params"], dict):
         return '"params" must be an object'
-    return 'it needs "method" (and "id" to be answered), or "id" with "result" or "error"'
+    return 'it needs "method" (and "id" for a response), or "id" with "result" or "error"'
 
 
 def _error(request_id: str | int | None, code: int, message: str) -> types.JSONRPCError:

@@ -1,4 +1,4 @@
-"""Tools as an MCP client is told about them."""
+"""Describes tools for `tools/list`."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from toolgate.protocol.schema import envelope_schema
 from toolgate.tools.declaration import Declaration
 
 
-def described(tool: Declaration) -> dict[str, Any]:
-    """A tool's entry in `tools/list`."""
+def tool_entry(tool: Declaration) -> dict[str, Any]:
+    """Return a tool's entry in `tools/list`."""
     definition = tool.definition
     return {
         "name": definition.name,
         "description": definition.description,
         "inputSchema": definition.parameters,
         "outputSchema": _envelope(),
-        "annotations": hints(tool),
+        "annotations": tool_annotations(tool),
     }
 
 
-def hints(tool: Declaration) -> dict[str, bool]:
-    """The hints that MCP knows, from the tool's own flags.
+def tool_annotations(tool: Declaration) -> dict[str, bool]:
+    """Return MCP's annotations, derived from the tool's flags.
 
-    What is not read-only is destructive if it needs permission, or if it is code that does not say that it may be
-    repeated. The world is open to what belongs to it and to code of which nobody knows what it reaches.
+    A tool that is not read-only is destructive if it needs permission, or if it is a code tool that is not idempotent.
+    A tool of the world group is open-world, and so is a code tool whose reach is unknown.
     """
     free = tool.group is ToolGroup.code and not tool.idempotent
     destructive = not tool.read_only and (tool.requires_permission or free)
@@ -40,7 +40,7 @@ def hints(tool: Declaration) -> dict[str, bool]:
 
 @functools.cache
 def _envelope() -> dict[str, Any]:
-    """The envelope's schema; some clients refuse a schema that accepts everything, which the arguments' would."""
+    """The envelope's schema. Some clients refuse a schema that accepts everything."""
     schema = envelope_schema()
     schema["properties"]["context"]["properties"]["params_input"] = {"anyOf": [{"type": "object"}, {"type": "string"}]}
     return schema

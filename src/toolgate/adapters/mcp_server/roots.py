@@ -1,4 +1,4 @@
-"""Client roots: a client may narrow the project that it works on, and never widen it."""
+"""Client roots: a client may narrow the project that it works on, but never widen it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from toolgate.workspace import Workspace
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-_SECONDS = 10.0
-"""How long a client may take to say which roots it has."""
+_ROOTS_TIMEOUT = 10.0
+"""Seconds that a client has to list its roots."""
 
 
 async def client_roots(ctx: ServerRequestContext[Any, Any]) -> list[str]:
-    """The directories that the client works in, as it names them; none where it cannot be asked or does not answer."""
+    """Return the client's root directories; none if the client cannot be asked or does not answer."""
     session = ctx.session
     offered = session.client_capabilities
     if offered is None or offered.roots is None or not session.can_send_request:
@@ -33,7 +33,7 @@ async def client_roots(ctx: ServerRequestContext[Any, Any]) -> list[str]:
         found = await session.send_request(
             types.ListRootsRequest(),
             types.ListRootsResult,
-            request_read_timeout_seconds=_SECONDS,
+            request_read_timeout_seconds=_ROOTS_TIMEOUT,
             metadata=ServerMessageMetadata(related_request_id=ctx.request_id),
         )
     except (MCPError, ValidationError) as error:
@@ -42,11 +42,11 @@ async def client_roots(ctx: ServerRequestContext[Any, Any]) -> list[str]:
     return [path for root in found.roots if (path := _path(str(root.uri)))]
 
 
-def narrowed(workspace: Workspace, roots: list[str]) -> Workspace | None:
-    """The workspace of the first root that lies beneath the operator's; None to stay with that.
+def narrowed_workspace(workspace: Workspace, roots: list[str]) -> Workspace | None:
+    """Return the workspace of the first root inside the operator's project; None to keep the project.
 
-    A root above or beside the operator's changes nothing. Nor does any root where the operator's project has a policy:
-    its rules are about the whole project and may not be lost on the way down.
+    A root outside the project changes nothing. Neither does any root if the project has a policy: its rules cover the
+    whole project and must not be lost.
     """
     for root in roots:
         relative = _beneath(workspace, root)
@@ -67,7 +67,7 @@ def narrowed(workspace: Workspace, roots: list[str]) -> Workspace | None:
 
 
 def _beneath(workspace: Workspace, root: str) -> str | None:
-    """Where a root lies in the workspace, links resolved; None if it does not, or where tools may not write."""
+    """Return the root's path in the workspace with links resolved; None if it is outside or protected."""
     try:
         place = workspace.locate(root)
     except ToolError:

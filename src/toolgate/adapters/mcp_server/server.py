@@ -1,4 +1,4 @@
-"""The server: which requests of MCP are answered, and by whom."""
+"""The MCP server: maps requests to their handlers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 from toolgate.adapters.mcp_server.calls import Calls
-from toolgate.adapters.mcp_server.clients import Desk
-from toolgate.adapters.mcp_server.listing import described
+from toolgate.adapters.mcp_server.clients import Clients
+from toolgate.adapters.mcp_server.listing import tool_entry
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:
@@ -23,73 +23,73 @@ if TYPE_CHECKING:
 
 
 class _Handlers:
-    """What is done about each request."""
+    """The request handlers."""
 
-    def __init__(self, desk: Desk, bus: InMemorySubscriptionBus) -> None:
-        self.desk = desk
-        self.calls = Calls(desk)
+    def __init__(self, clients: Clients, bus: InMemorySubscriptionBus) -> None:
+        self.clients = clients
+        self.calls = Calls(clients)
         self._bus = bus
         self._shown = self._listing()
-        self._telling: asyncio.Task[None] | None = None
+        self._notifying: asyncio.Task[None] | None = None
 
     async def list_tools(self, ctx: ServerRequestContext[Any, Any], params: Any) -> dict[str, Any]:
-        self.desk.seat(ctx)
+        self.clients.client(ctx)
         return {"tools": self._listing(), "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
     async def set_level(self, ctx: ServerRequestContext[Any, Any], params: types.SetLevelRequestParams) -> None:
-        self.desk.seat(ctx).level = params.level
+        self.clients.client(ctx).level = params.level
 
     async def roots_changed(self, ctx: ServerRequestContext[Any, Any], params: Any) -> None:
-        self.desk.seat(ctx).roots_known = False
+        self.clients.client(ctx).roots_known = False
 
     def changed(self, loop: asyncio.AbstractEventLoop) -> None:
-        """The registry has changed, in whatever thread: tell it on the loop, once for many changes."""
-        loop.call_soon_threadsafe(self._tell_soon)
+        """Schedule a notification after the registry has changed, from any thread and once for many changes."""
+        loop.call_soon_threadsafe(self._notify_soon)
 
-    def _tell_soon(self) -> None:
-        if self._telling is None:
-            self._telling = asyncio.get_running_loop().create_task(self._tell())
+    def _notify_soon(self) -> None:
+        if self._notifying is None:
+            self._notifying = asyncio.get_running_loop().create_task(self._notify())
 
-    async def _tell(self) -> None:
-        self._telling = None
+    async def _notify(self) -> None:
+        self._notifying = None
         shown = self._listing()
         if shown == self._shown:
             return
         self._shown = shown
-        for client in self.desk.clients():
+        for client in self.clients.clients():
             await client.send_tool_list_changed()
         await self._bus.publish(ToolsListChanged())
 
     def _listing(self) -> list[dict[str, Any]]:
-        return [described(tool) for tool in self.desk.tools()]
+        return [tool_entry(tool) for tool in self.clients.tools()]
 
 
 class _Server(Server[Any]):
-    """A server whose list of tools may change, whatever the transport."""
+    """A server that announces changes of its tool list on every transport."""
 
     def create_initialization_options(
         self, notification_options: NotificationOptions | None = None, *more: Any, **named: Any
     ) -> InitializationOptions:
-        """What a client is told first."""
+        """Return what the client receives at initialization."""
         return super().create_initialization_options(
             notification_options or NotificationOptions(tools_changed=True), *more, **named
         )
 
 
-def build_server(desk: Desk) -> Server[Any]:
-    """A server for the clients of `desk`; the transport enters its lifespan, which ends every shell."""
+def build_server(clients: Clients) -> Server[Any]:
+    """Create a server for `clients`. The transport enters its lifespan, which closes every shell at the end."""
     bus = InMemorySubscriptionBus()
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[None]:
         loop = asyncio.get_running_loop()
-        end = desk.registry.on_change(lambda: handlers.changed(loop))
+        end = clients.registry.on_change(lambda: handlers.changed(loop))
         try:
             yield
         finally:
             end()
             await handlers.calls.close()
-            await desk.close()
+            await clients.close()
 
     server = _Server(
         "toolgate",
@@ -99,7 +99,7 @@ def build_server(desk: Desk) -> Server[Any]:
         lifespan=lifespan,
         on_subscriptions_listen=ListenHandler(bus),
     )
-    handlers = _Handlers(desk, bus)
+    handlers = _Handlers(clients, bus)
     server.add_request_handler("tools/list", types.PaginatedRequestParams, handlers.list_tools)
     server.add_request_handler("tools/call", types.CallToolRequestParams, handlers.calls.call)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, handlers.set_level)

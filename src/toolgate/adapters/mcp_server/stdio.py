@@ -1,6 +1,6 @@
-"""MCP over stdin and stdout, without threads: a line is read when it is there and written where it is answered.
+"""MCP over standard input and output, without threads.
 
-At the end of stdin, after SIGTERM or when nobody reads the answers any more, what runs is taken back and ended first.
+At the end of the input, after SIGTERM, or when nobody reads the output, running calls are cancelled first.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from toolgate.adapters.mcp_server.clients import Desk
+from toolgate.adapters.mcp_server.clients import Clients
 from toolgate.adapters.mcp_server.server import build_server
 from toolgate.adapters.mcp_server.transport import Incoming, Outgoing
 
 
-async def serve_stdio(desk: Desk, *, stdin: int = 0, stdout: int = 1) -> None:
-    """Serve one client on two descriptors until it goes away."""
-    server = build_server(desk)
+async def serve_stdio(clients: Clients, *, stdin: int = 0, stdout: int = 1) -> None:
+    """Serve one client on two descriptors until it disconnects."""
+    server = build_server(clients)
     with Outgoing(stdout) as outgoing, Incoming(stdin, outgoing) as incoming:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 @contextlib.contextmanager
-def claimed_stdio() -> Iterator[tuple[int, int]]:
-    """Descriptors of the wire that nothing else knows: for everybody else stdin is empty and stdout is stderr."""
+def private_stdio() -> Iterator[tuple[int, int]]:
+    """Yield private descriptors for the protocol. For all other code stdin is empty and stdout goes to stderr."""
     stdin, stdout = os.dup(0), os.dup(1)
     empty, writer = os.pipe()
     os.close(writer)

@@ -1,7 +1,7 @@
-"""What outlives a client: notes and the record of its calls, in the sessions' database, opened on first use.
+"""Stores memory and the record of calls in the sessions' database, which is opened on first use.
 
-A server is started for every conversation of an agent and often only lists its tools: it does not wait for a database
-that nobody asks.
+An agent starts a server for every conversation and often only lists the tools, so the server does not wait for the
+database.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from toolgate.protocol.ports import Recorder
     from toolgate.sessions import Database, Lease, Memory, SessionManager
 
-_LONG = 365 * 24 * 3600.0
-"""Seconds: nobody else writes to the session of a client."""
+_LEASE_SECONDS = 365 * 24 * 3600.0
+"""Seconds of the lease: only this client writes to its session."""
 
 
-class Keeping:
-    """The database of a server, once somebody needs it."""
+class Storage:
+    """The database of a server, opened when it is first needed."""
 
     def __init__(self, settings: Settings, mode: ToolMode) -> None:
         self.settings = settings
@@ -31,7 +31,7 @@ class Keeping:
         self._lock = asyncio.Lock()
 
     async def database(self) -> Database:
-        """The database, migrated."""
+        """Return the migrated database."""
         async with self._lock:
             if self._database is None:
                 from toolgate.sessions import Database
@@ -42,47 +42,47 @@ class Keeping:
             return self._database
 
     async def sessions(self) -> SessionManager:
-        """The sessions; that the operator serves a mode means that it may be had."""
+        """Return the session manager. It allows the mode that the operator serves."""
         from toolgate.sessions import SessionManager
 
         allowed = self.settings.session.model_copy(update={"coding_enabled": True})
         return SessionManager(await self.database(), allowed)
 
     async def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if self._database is not None:
             await self._database.close()
 
 
-class Notes:
+class ProjectMemory:
     """The `MemoryStore` of a project."""
 
-    def __init__(self, keeping: Keeping, project: str) -> None:
-        self._keeping = keeping
+    def __init__(self, storage: Storage, project: str) -> None:
+        self._storage = storage
         self._project = project
         self._memory: Memory | None = None
 
     async def append(self, content: str) -> None:
-        """Keep one note."""
-        await (await self._opened()).append(content)
+        """Store one note."""
+        await (await self._open()).append(content)
 
     async def search(self, query: str, limit: int) -> list[dict[str, Any]]:
-        """Find notes."""
-        return await (await self._opened()).search(query, limit)
+        """Search the notes."""
+        return await (await self._open()).search(query, limit)
 
-    async def _opened(self) -> Memory:
+    async def _open(self) -> Memory:
         if self._memory is None:
             from toolgate.sessions import Memory
 
-            self._memory = Memory(await self._keeping.database(), project=self._project)
+            self._memory = Memory(await self._storage.database(), project=self._project)
         return self._memory
 
 
-class CallLog:
-    """The `Recorder` of one client: its calls are the log of a session of their own."""
+class ClientRecorder:
+    """The `Recorder` of one client. Its calls are recorded in a session of their own."""
 
-    def __init__(self, keeping: Keeping, project: str) -> None:
-        self._keeping = keeping
+    def __init__(self, storage: Storage, project: str) -> None:
+        self._storage = storage
         self._project = project
         self._recorder: Recorder | None = None
         self._sessions: SessionManager | None = None
@@ -93,17 +93,17 @@ class CallLog:
         """Store one record."""
         if self._recorder is None:
             async with self._lock:
-                self._recorder = self._recorder or await self._begin()
+                self._recorder = self._recorder or await self._open_session()
         await self._recorder.record(record)
 
     async def close(self) -> None:
-        """The client has gone: its session is free."""
+        """Release the session of a client that has disconnected."""
         if self._sessions is not None and self._lease is not None:
             await self._sessions.release(self._lease)
 
-    async def _begin(self) -> Recorder:
-        self._sessions = await self._keeping.sessions()
-        session = await self._sessions.create(self._keeping.mode, title="MCP client", project=self._project)
-        self._lease = await self._sessions.try_claim(session.id, ttl=_LONG)
+    async def _open_session(self) -> Recorder:
+        self._sessions = await self._storage.sessions()
+        session = await self._sessions.create(self._storage.mode, title="MCP client", project=self._project)
+        self._lease = await self._sessions.try_claim(session.id, ttl=_LEASE_SECONDS)
         assert self._lease is not None
         return self._sessions.recorder(self._lease)

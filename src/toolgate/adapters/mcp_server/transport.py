@@ -1,4 +1,4 @@
-"""Two descriptors as the streams that the SDK works with."""
+"""Adapts two file descriptors to the streams that the SDK uses."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
-from toolgate.adapters.mcp_server.lines import Lines, LineTooLong, parsed, refusal
+from toolgate.adapters.mcp_server.lines import LineBuffer, LineTooLong, error_response, parse_message
 
 GRACE = 1.0
-"""Seconds that calls get to end after the client has closed our stdin but still reads: `printf … | toolgate mcp`."""
+"""Seconds that calls have to finish after the client closed stdin but still reads: `printf … | toolgate mcp`."""
 _CHUNK = 1 << 16
-_HIGH = 1 << 18
-"""Bytes that wait for a slow client before whoever sends has to wait, too."""
-_ENOUGH = 256
-"""Lines that are held before no more are read: the client then waits in its pipe."""
+_MAX_BACKLOG = 1 << 18
+"""Maximum bytes that wait for a slow client before senders wait too."""
+_MAX_BUFFERED_LINES = 256
+"""Maximum number of buffered lines. Beyond it, no more input is read and the client waits."""
 
 
 class Outgoing:
-    """What the client is sent. A message is queued whole, so that nobody who is cancelled leaves half a line."""
+    """The output to the client. A message is queued whole, so a cancellation never leaves half a line."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -35,55 +35,55 @@ class Outgoing:
         self._drained = asyncio.Event()
         self._writes = False
         self.open: set[Any] = set()
-        """Requests of the client that are not answered yet."""
+        """Ids of requests without a response so far."""
         self.settled = asyncio.Event()
-        """Set when one more is answered."""
+        """Set when a request was answered."""
         self.broken = False
-        """Nobody reads any more."""
+        """Whether the client has stopped reading."""
         self.on_broken: Callable[[], object] = self.settled.set
         mode = os.fstat(fd).st_mode
-        self._waits = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+        self._is_pollable = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
     def __enter__(self) -> Self:
-        if self._waits:
+        if self._is_pollable:
             os.set_blocking(self._fd, False)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._listen(wanted=False)
-        if self._waits:
+        if self._is_pollable:
             os.set_blocking(self._fd, True)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """The descriptor is not closed here: it belongs to whoever opened it."""
+        """Do nothing: the descriptor belongs to the caller."""
 
     async def aclose(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: the descriptor belongs to the caller."""
 
     async def send(self, item: SessionMessage) -> None:
-        """Write one message, and wait while the client is slow; `BrokenResourceError` if nobody reads."""
+        """Write one message and wait while the client is slow. Raises `BrokenResourceError` if nobody reads."""
         message = item.message
         self._backlog += f"{message.model_dump_json(by_alias=True, exclude_unset=True)}\n".encode()
         self._write()
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             self.answered(message.id)
-        while len(self._backlog) > _HIGH and not self.broken:
+        while len(self._backlog) > _MAX_BACKLOG and not self.broken:
             self._drained.clear()
             await self._drained.wait()
         if self.broken:
             raise anyio.BrokenResourceError
 
     def answered(self, request_id: Any) -> None:
-        """Nobody waits for this request any more."""
+        """Record that a request was answered."""
         with contextlib.suppress(TypeError):
             self.open.discard(request_id)
         self.settled.set()
 
-    async def let_finish(self) -> None:
-        """No more requests come; those that are open may end, if somebody still reads."""
+    async def wait_for_open(self) -> None:
+        """Wait for open requests after the end of the input, while the client still reads."""
         with anyio.move_on_after(GRACE):
             while (self.open or self._backlog) and not self.broken and not _is_broken(self._fd):
                 self.settled.clear()
@@ -91,7 +91,7 @@ class Outgoing:
                     await self.settled.wait()
 
     def _write(self) -> None:
-        """As much as the client takes now; the loop comes back for the rest."""
+        """Write as much as the client takes now; the event loop calls again for the rest."""
         try:
             while self._backlog:
                 del self._backlog[: os.write(self._fd, self._backlog)]
@@ -103,7 +103,7 @@ class Outgoing:
             self.on_broken()
         if not self._backlog:
             self._listen(wanted=False)
-        if len(self._backlog) <= _HIGH:
+        if len(self._backlog) <= _MAX_BACKLOG:
             self._drained.set()
 
     def _listen(self, *, wanted: bool) -> None:
@@ -118,12 +118,12 @@ class Outgoing:
 
 
 class Incoming:
-    """What the client sends; a line that is no message is answered at once."""
+    """The input from the client. An invalid line is answered at once."""
 
     def __init__(self, fd: int, answers: Outgoing) -> None:
         self._fd = fd
         self._answers = answers
-        self._cutter = Lines()
+        self._buffer = LineBuffer()
         self._lines: deque[bytes | LineTooLong] = deque()
         self._arrived = asyncio.Event()
         self._listens = False
@@ -146,38 +146,38 @@ class Incoming:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._end()
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        """The next message; the end comes when the client has gone and its requests have had their time."""
+        """Return the next message. The end comes after open requests had time to finish."""
         while True:
             while self._lines:
-                message = await self._taken(self._lines.popleft())
+                message = await self._parse(self._lines.popleft())
                 if message is not None:
                     return SessionMessage(message)
             if self._ended or self._answers.broken:
-                await self._answers.let_finish()
+                await self._answers.wait_for_open()
                 raise StopAsyncIteration
             self._arrived.clear()
             self._listen()
             await self._arrived.wait()
 
     async def receive(self) -> SessionMessage | Exception:
-        """The same, as the SDK's protocol names it."""
+        """Return the next message; the SDK's protocol needs this name."""
         try:
             return await anext(self)
         except StopAsyncIteration:
             raise anyio.EndOfStream from None
 
-    async def _taken(self, line: bytes | LineTooLong) -> types.JSONRPCMessage | None:
-        message = None if isinstance(line, LineTooLong) else parsed(line)
+    async def _parse(self, line: bytes | LineTooLong) -> types.JSONRPCMessage | None:
+        message = None if isinstance(line, LineTooLong) else parse_message(line)
         if message is None:
-            with contextlib.suppress(anyio.BrokenResourceError):  # noticed where the next line is waited for
-                await self._answers.send(SessionMessage(refusal(line)))
+            with contextlib.suppress(anyio.BrokenResourceError):  # noticed when the next line is awaited
+                await self._answers.send(SessionMessage(error_response(line)))
         elif isinstance(message, types.JSONRPCRequest):
             self._answers.open.add(message.id)
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
@@ -190,7 +190,7 @@ class Incoming:
         try:
             asyncio.get_running_loop().add_reader(self._fd, self._read)
             self._listens = True
-        except PermissionError:  # a file: there is nothing to wait for, but signals have their turn
+        except PermissionError:  # a regular file is always readable; handle signals in between
             if not self._reads_soon:
                 self._reads_soon = True
                 asyncio.get_running_loop().call_soon(self._read_file)
@@ -205,11 +205,11 @@ class Incoming:
             data = os.read(self._fd, _CHUNK)
         except OSError:
             data = b""
-        self._lines.extend(self._cutter.feed(data) if data else self._cutter.end())
+        self._lines.extend(self._buffer.feed(data) if data else self._buffer.end())
         self._arrived.set()
         if not data:
             self._end()
-        elif len(self._lines) > _ENOUGH:
+        elif len(self._lines) > _MAX_BUFFERED_LINES:
             self._pause()
 
     def _pause(self) -> None:
@@ -224,7 +224,7 @@ class Incoming:
 
 
 def _is_broken(fd: int) -> bool:
-    """Whether the reader of a pipe or socket has gone away."""
+    """Whether the reader of a pipe or socket has closed it."""
     poll = select.poll()
     poll.register(fd, 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))

@@ -1,4 +1,4 @@
-"""Asking the person at the terminal: what will happen, in full, and one key to answer."""
+"""Asks the person in the chat for approval: shows exactly what will happen, and reads one key."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 _LINES = 40
 _WIDTH = 2000
-_LONGEST_REASON = 500
-_PAUSE = 0.35
-"""Seconds without another key that make a key an answer."""
+_MAX_REASON = 500
+_KEY_PAUSE = 0.35
+"""Seconds without another key before a key counts as an answer."""
 _ALLOW, _ALWAYS, _DENY, _ALL = "ay", "A", "dn", "v"
-"""Keys; the first of each is the one that is shown."""
+"""Keys; the first of each group is shown."""
 
 
-class Questions:
-    """The approver of a chat: one question at a time, answered by a key."""
+class ApprovalPrompt:
+    """The approver of a chat. It asks one question at a time and reads one key."""
 
     def __init__(self, canvas: Canvas) -> None:
         self._canvas = canvas
@@ -34,28 +34,28 @@ class Questions:
         self._shown: dict[str, asyncio.Event] = {}
         self.keyboard: Keyboard | None = None
         self.print: Callable[[list[str]], None] = lambda _lines: None
-        """Prints lines for good."""
+        """Prints lines permanently."""
         self.changed: Callable[[], None] = lambda: None
-        """Told that `live` has changed."""
-        self.thought = 0.0
-        """Seconds that the person has taken, in all."""
+        """Called when `live` has changed."""
+        self.seconds_waited = 0.0
+        """Total seconds that the person took to answer."""
         self._prompt: list[Piece] = []
 
     @property
     def is_open(self) -> bool:
-        """Whether someone is being asked now."""
+        """Whether a question is shown."""
         return bool(self._prompt)
 
     def live(self) -> list[str]:
-        """The row that says which keys answer."""
+        """Return the row with the keys."""
         return [self._canvas.line(*self._prompt)] if self._prompt else []
 
     def reached(self, request_id: str) -> None:
-        """Everything that happened before the question is on the screen."""
+        """Record that everything before the question is on the screen."""
         self._shown.setdefault(request_id, asyncio.Event()).set()
 
     async def decide(self, request: ApprovalRequest) -> Approval:
-        """Ask, once the question before it is answered."""
+        """Ask after the previous question is answered."""
         if self.keyboard is None:
             return Approval(allowed=False, message="nobody is at the terminal")
         await self._shown.setdefault(request.id, asyncio.Event()).wait()
@@ -65,7 +65,7 @@ class Questions:
             try:
                 return await self._ask(request, self.keyboard)
             finally:
-                self.thought += time.monotonic() - began
+                self.seconds_waited += time.monotonic() - began
                 self.keyboard.on_key = None
                 self._say()
 
@@ -79,34 +79,34 @@ class Questions:
         keyboard.on_key = keys.put_nowait
         while True:
             self._say(("Allow? ", "bold yellow"), *_choices(cut=cut, always=bool(request.rule)))
-            key = await self._alone(keys)
+            key = await self._read_single_key(keys)
             if key in _ALL and cut:
-                self.print(self._painted(detail))
+                self.print(self._coloured(detail))
                 cut = False
             elif key in _DENY:
-                return Approval(allowed=False, message=await self._reason(keys))
+                return Approval(allowed=False, message=await self._read_reason(keys))
             elif key in _ALLOW:
                 return Approval(allowed=True)
-            elif key in _ALWAYS and request.rule and await self._is_sure(request.rule, keys):
+            elif key in _ALWAYS and request.rule and await self._confirm_rule(request.rule, keys):
                 return Approval(allowed=True, remember=True)
 
-    async def _is_sure(self, rule: str, keys: asyncio.Queue[str]) -> bool:
-        """The rule is shown before it is stored."""
-        self.print(self._painted(visible(rule, keep=""), style="dim"))
+    async def _confirm_rule(self, rule: str, keys: asyncio.Queue[str]) -> bool:
+        """Show the rule, and confirm before it is stored."""
+        self.print(self._coloured(visible(rule, keep=""), style="dim"))
         self._say(
             ("Allow exactly this for the rest of the session? ", "bold yellow"),
             ("A", "bold"),
             " yes   any other key: back",
         )
-        return await self._alone(keys) in _ALWAYS
+        return await self._read_single_key(keys) in _ALWAYS
 
-    async def _alone(self, keys: asyncio.Queue[str]) -> str:
-        """The next key that is pressed by itself: someone who is writing something else has not answered."""
+    async def _read_single_key(self, keys: asyncio.Queue[str]) -> str:
+        """Return the next key that is pressed alone: a person who types text has not answered."""
         while True:
             pressed = [await keys.get()]
             while True:
                 try:
-                    async with asyncio.timeout(_PAUSE):
+                    async with asyncio.timeout(_KEY_PAUSE):
                         pressed.append(await keys.get())
                 except TimeoutError:
                     break
@@ -114,22 +114,22 @@ class Questions:
                 return pressed[0]
             assert self.keyboard is not None
             for key in pressed:
-                self.keyboard.ahead.key(key)
+                self.keyboard.typed_ahead.key(key)
 
-    async def _reason(self, keys: asyncio.Queue[str]) -> str:
-        """Why not; it reaches the model. Enter alone gives none."""
+    async def _read_reason(self, keys: asyncio.Queue[str]) -> str:
+        """Read the reason for the denial, which the model reads. Enter alone gives none."""
         reason = ""
         while True:
             self._say(("Why not? ", "bold yellow"), ("(Enter: no reason) ", "dim"), visible(reason, keep=""), "▏")
             key = await keys.get()
             if key in ("\r", "\n"):
-                return reason.strip() or "the person at the terminal said no"
+                return reason.strip() or "the person at the terminal denied it"
             if key in ("\x7f", "\b"):
                 reason = reason[:-1]
             elif key == "\x15":
                 reason = ""
             else:
-                reason = (reason + "".join(one for one in key if one.isprintable()))[:_LONGEST_REASON]
+                reason = (reason + "".join(one for one in key if one.isprintable()))[:_MAX_REASON]
 
     def _say(self, *parts: Piece) -> None:
         self._prompt = list(parts)
@@ -144,11 +144,11 @@ class Questions:
         said = visible(request.reason, keep="")
         facts = without_command(detail).split("\n")
         told = said == f"{name} needs permission" or all(f"because: {part}" in facts for part in said.split("; "))
-        because = [] if told or not said else self._painted(f"because: {said}", style="dim")
-        self.print([head, *self._painted(detail), *because])
+        because = [] if told or not said else self._coloured(f"because: {said}", style="dim")
+        self.print([head, *self._coloured(detail), *because])
 
-    def _painted(self, detail: str, style: str = "") -> list[str]:
-        """Every line whole, wrapped where the terminal ends: what is approved must be seen."""
+    def _coloured(self, detail: str, style: str = "") -> list[str]:
+        """Wrap every line and leave nothing out: what is approved must be visible."""
         from rich.padding import Padding
         from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""What rich draws, as lines that can be counted: text in, lines with colours out, never wider than the terminal."""
+"""Draws with rich and returns coloured lines that are never wider than the terminal."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _NARROWEST, _LOWEST = 20, 5
-_WIDEST = 120
-"""Columns of prose: longer lines are hard to read."""
+_MAX_COLUMNS = 120
+"""Maximum columns of text; longer lines are hard to read."""
 
 
 Piece = tuple[str, str] | str
-"""Text with its style, or plain."""
+"""Text with its style, or plain text."""
 
 
 class Canvas:
-    """Draws for one terminal, at the width that it has now."""
+    """Draws for one terminal, at its current width."""
 
     def __init__(self, out: TextIO) -> None:
         probe = Console(file=out)
@@ -53,8 +53,8 @@ class Canvas:
         return max(_size().lines, _LOWEST)
 
     def lines(self, *drawn: RenderableType, wide: bool = False) -> list[str]:
-        """What is drawn, as lines; one column is left free, so that no line wraps by itself."""
-        self._console.width = self.columns - 1 if wide else min(self.columns - 1, _WIDEST)
+        """Draw as lines. One column stays free, so that no line wraps by itself."""
+        self._console.width = self.columns - 1 if wide else min(self.columns - 1, _MAX_COLUMNS)
         with self._console.capture() as captured:
             for one in drawn:
                 self._console.print(one)
@@ -62,13 +62,13 @@ class Canvas:
         return [line.rstrip() for line in text.removesuffix("\n").split("\n")] if text else []
 
     def line(self, *parts: Piece) -> str:
-        """One line of coloured pieces, cut where the terminal ends."""
+        """Draw one line of coloured pieces, cut at the terminal's width."""
         text = Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
         text.truncate(self.columns - 1, overflow="ellipsis")
         return next(iter(self.lines(text, wide=True)), "")
 
     def cut(self, texts: Iterable[str], style: str = "", indent: str = "") -> list[str]:
-        """Plain lines, each on one row, in one colour."""
+        """Draw plain lines in one colour, one row per line."""
         return [self.line(indent, (text.expandtabs(8), style)) for text in texts]
 
 
@@ -81,10 +81,10 @@ def _size() -> os.terminal_size:
 
 
 def width(line: str) -> int:
-    """Columns that a line with colours takes."""
+    """Return how many columns a coloured line takes."""
     return cell_len(_COLOURS.sub("", line))
 
 
 def is_blank(line: str) -> bool:
-    """Whether nothing can be seen in a line with colours."""
+    """Whether a coloured line has no visible characters."""
     return not _COLOURS.sub("", line).strip()

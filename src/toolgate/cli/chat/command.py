@@ -1,8 +1,8 @@
-"""Talk to the agent at the terminal; or, with --print, let it answer one message and leave.
+"""Talk to the agent at the terminal; or, with --print, let it answer one message and exit.
 
 Without a terminal, every line of stdin is a message. Exit code: 0; 1 if the last turn failed; 130 after Ctrl-C with
---print. What a call may do is decided by the mode, the policy and you; with --print nobody can be asked, and what asks
-is denied.
+--print. The mode, the policy and you decide what a call may do. With --print nobody can be asked, and calls that need
+approval are denied.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from toolgate.cli.guard import UsageError
+from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_model, add_root
 from toolgate.cli.stdin import read_stdin
 
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
     from toolgate.settings import Settings
 
 LATEST = ""
-"""What `--resume` without an id means."""
+"""The value of `--resume` without an id."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("--coding", action="store_true", help="new sessions may use files and commands (coding mode)")
     add_model(parser)
     add_root(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
-        "--resume", nargs="?", const=LATEST, metavar="ID", help="go on with a session; without an id, choose one"
+        "--resume", nargs="?", const=LATEST, metavar="ID", help="continue a session; without an id, choose one"
     )
-    which.add_argument("--continue", dest="latest", action="store_true", help="go on with this project's last session")
+    which.add_argument("--continue", dest="latest", action="store_true", help="continue this project's last session")
     parser.add_argument(
-        "-p", "--print", nargs="?", const="-", metavar="MESSAGE", help="answer this and leave; without it, read stdin"
+        "-p", "--print", nargs="?", const="-", metavar="MESSAGE", help="answer this and exit; without it, read stdin"
     )
-    parser.add_argument("--json", action="store_true", help="with --print: print every event as JSON, one a line")
+    parser.add_argument("--json", action="store_true", help="with --print: print every event as JSON, one per line")
     parser.add_argument(
-        "--yes", action="store_true", help="with --print: allow what asks and stays in the sandbox or the project"
+        "--yes", action="store_true", help="with --print: allow calls that the sandbox or the project confines"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """One answer, a conversation at the terminal, or one through a pipe."""
+    """Run one of: one answer, the chat at a terminal, or the chat through a pipe."""
     if args.print is not None:
-        _hurry()
+        _speed_up_start()
         from toolgate.cli.chat.print_mode import answer
 
         return answer(args, _message(args.print))
@@ -59,15 +59,15 @@ def run(args: argparse.Namespace) -> int:
     return converse(args)
 
 
-def _hurry() -> None:
-    """Leave out of the start what it does not need."""
-    gc.disable()  # everything that is made until the first event stays: looking for what does not takes time
-    # pydantic would read a file of every installed package in search of plugins
+def _speed_up_start() -> None:
+    """Skip work that the start does not need."""
+    gc.disable()  # nothing allocated before the first event is garbage, and collection takes time
+    # Without this, pydantic reads a file of every installed package to find plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 def is_terminal() -> bool:
-    """Whether a person sits at a terminal that can do more than print lines, and its packages are there."""
+    """Whether there is a terminal with cursor control, and the packages for it are installed."""
     import importlib.util
 
     capable = os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
@@ -76,7 +76,7 @@ def is_terminal() -> bool:
 
 
 def settings_for(args: argparse.Namespace) -> Settings:
-    """The settings with what the command line says, and the model completed."""
+    """Return the settings with the command line's options and the completed model."""
     from toolgate.compose import settings_with_model
     from toolgate.settings import Settings
 

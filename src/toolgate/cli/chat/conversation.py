@@ -1,4 +1,4 @@
-"""The conversation that a chat is in: which session, what its next message starts, and what it has used."""
+"""The conversation of a chat: its session, its turns, and the tokens it used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Conversation:
-    """A session, made with the first message, and the tokens that it took."""
+    """A session, created with the first message, and its tokens."""
 
     def __init__(self, stack: Stack, mode: ToolMode) -> None:
         self.stack = stack
@@ -28,7 +28,7 @@ class Conversation:
 
     @property
     def mode(self) -> ToolMode:
-        """The mode of the session, or that of the one that the next message makes."""
+        """The mode of the session, or of the one that the next message creates."""
         return self.session.mode if self.session is not None else self._wanted
 
     @property
@@ -38,56 +38,56 @@ class Conversation:
 
     @property
     def is_offline(self) -> bool:
-        """Whether nobody is there to answer in words."""
+        """Whether there is no language model."""
         return self.model_name == "offline"
 
     @property
     def context_share(self) -> float:
-        """How much of the context is used: the estimate of the next request over what is sent at the most."""
+        """The used share of the context: the estimated next request divided by the maximum."""
         return self.context_tokens / self.stack.settings.agent.context_tokens
 
     def start_over(self, mode: ToolMode | None = None) -> None:
-        """The next message begins a new session."""
+        """Let the next message start a new session."""
         self.session = None
         self._wanted = mode or self._wanted
         self.input_tokens = self.output_tokens = self.context_tokens = 0
 
     async def resume(self, session: Session) -> None:
-        """Go on with a session; what it has used so far counts."""
+        """Continue a session; its tokens so far count."""
         self.start_over()
         self.session = session
         for turn in await self.stack.sessions.turns(session.id):
             self.input_tokens += turn.usage.input_tokens
             self.output_tokens += turn.usage.output_tokens
 
-    async def ensured(self) -> Session:
-        """The session, made if there is none."""
+    async def ensure_session(self) -> Session:
+        """Return the session; create it if there is none."""
         if self.session is None:
             stack = self.stack
             self.session = await stack.sessions.create(self._wanted, user=stack.user, project=stack.project)
         return self.session
 
     async def send(self, text: str) -> TurnStream:
-        """A turn; it begins when it is iterated."""
-        return self.stack.loop.handle_message((await self.ensured()).id, text)
+        """Return a turn, which starts when it is iterated."""
+        return self.stack.loop.handle_message((await self.ensure_session()).id, text)
 
     def count(self, done: TurnDone) -> None:
-        """Note what a turn took."""
+        """Add the tokens of a turn."""
         self.input_tokens += done.usage.input_tokens
         self.output_tokens += done.usage.output_tokens
         self.context_tokens = done.context_tokens
 
 
 async def conversation_for(stack: Stack, args: argparse.Namespace) -> Conversation:
-    """The conversation that the command line asks for: a new one, the latest, or one by its id."""
-    from toolgate.cli.guard import UsageError
+    """Return the conversation that the command line asks for: new, latest, or by id."""
+    from toolgate.cli.errors import UsageError
     from toolgate.cli.sessions.find import find, latest
 
     conversation = Conversation(stack, ToolMode.coding if args.coding else ToolMode.chat_safe)
     if args.latest:
         session = await latest(stack)
         if session is None:
-            raise UsageError("there is no session of this project to go on with; start without --continue")
+            raise UsageError("this project has no session to continue; start without --continue")
         await conversation.resume(session)
     elif args.resume:
         await conversation.resume(await find(stack.sessions, args.resume))

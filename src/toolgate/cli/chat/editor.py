@@ -1,4 +1,4 @@
-"""Where messages come from at a terminal: an editor with history, completion and many lines."""
+"""The message editor at a terminal, with history, completion and multiple lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.styles import Style
 
 from toolgate.cli.chat.slash_commands import COMMANDS
-from toolgate.cli.sh.line_source import End
+from toolgate.cli.sh.line_source import EndOfInput
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import CompleteEvent
@@ -25,10 +25,10 @@ _STYLE = Style.from_dict({"bottom-toolbar": "noreverse ansibrightblack", "prompt
 
 
 class SlashCompleter(Completer):
-    """Completes the commands of the chat."""
+    """Completes the chat's commands."""
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """The commands that begin as the line does."""
+        """Yield the commands that start like the line."""
         text = document.text
         if text.startswith("/") and not any(blank in text for blank in " \n"):
             for name, (_, summary) in COMMANDS.items():
@@ -37,12 +37,12 @@ class SlashCompleter(Completer):
 
 
 class Editor:
-    """The prompt. Enter sends, Alt-Enter begins another line, what is pasted stays as it is."""
+    """The prompt. Enter sends, Alt-Enter starts a new line, and pasted text stays as it is."""
 
     def __init__(
         self, toolbar: Callable[[], StyleAndTextTuples], expand: Callable[[], None], past: Iterable[str]
     ) -> None:
-        """`expand` shows the last call whole (Ctrl-O); `past` are messages of earlier, the oldest first."""
+        """`expand` shows the last call completely (Ctrl-O); `past` are earlier messages, oldest first."""
         self._history = history = InMemoryHistory(list(past))
         self._again = False
         self._session: PromptSession[str] = PromptSession(
@@ -59,32 +59,32 @@ class Editor:
         )
 
     def remember(self, text: str) -> None:
-        """The arrow keys find it, although it was not written here."""
+        """Add a message that was not typed here to the history."""
         self._history.append_string(text)
 
     async def next(self, typed: str = "") -> str:
-        """What the person wrote; raises `End` for Ctrl-D, or for Ctrl-C twice in a row on an empty line."""
+        """Return the message. Raises `EndOfInput` after Ctrl-D, or after Ctrl-C twice on an empty line."""
         try:
             text = await self._session.prompt_async([("class:prompt", "❯ ")], default=typed)
         except KeyboardInterrupt:
             empty = not self._session.default_buffer.text
             if self._again and empty:
-                raise End from None
+                raise EndOfInput from None
             self._again = empty
             raise Interrupted(last=empty) from None
         except EOFError:
-            raise End from None
+            raise EndOfInput from None
         self._again = False
         return text
 
 
 class Interrupted(Exception):
-    """Ctrl-C at the prompt: the line is forgotten."""
+    """Ctrl-C at the prompt: the line is discarded."""
 
     def __init__(self, *, last: bool) -> None:
         super().__init__()
         self.last = last
-        """Whether another one leaves."""
+        """Whether another Ctrl-C leaves the chat."""
 
 
 def _bindings(expand: Callable[[], None]) -> KeyBindings:

@@ -1,4 +1,4 @@
-"""A turn's events as JSON objects, one a line: the form that scripts read. The names are those of the wire."""
+"""Encodes a turn's events as JSON for scripts, one object per line. The names are those of the wire protocol."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ TYPES: dict[type, str] = {
     TurnDone: "turn_done",
     TurnFailed: "turn_failed",
 }
-"""Class of an event → its `type`."""
+"""The `type` of each event class."""
 
 
 def as_object(event: AgentEvent) -> dict[str, Any]:
-    """The event as a plain object; its `type` comes first."""
+    """Return the event as a plain object, `type` first."""
     kind = {"type": TYPES[type(event)]}
     if isinstance(event, ToolResultInfo):
         result = event.result
@@ -57,7 +57,7 @@ def as_object(event: AgentEvent) -> dict[str, Any]:
 
 
 def as_line(value: dict[str, Any]) -> str:
-    """One line of JSON; what UTF-8 cannot carry is escaped."""
+    """Encode one line of JSON; characters that UTF-8 cannot encode are escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text if text.isascii() or _is_unicode(text) else json.dumps(value, separators=(",", ":"))
 

@@ -1,4 +1,4 @@
-"""The keyboard while nobody edits a line: keys come one by one, are not echoed, and are kept for what comes next."""
+"""Reads keys while no line is edited: one by one, without echo, and kept for later."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Self, TextIO
 
-from toolgate.cli.chat.typed_ahead import BACK, ENTER, Ahead
+from toolgate.cli.chat.typed_ahead import BACK, ENTER, TypedAhead
 
 _KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?|.", re.DOTALL)
 _UNFINISHED = re.compile(r"\x1b\[[0-?]*[ -/]*\Z")
 _UP = ("\x1b[A", "\x1bOA")
 _PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
 _MARKING, _UNMARKED = "\x1b[?2004h", "\x1b[?2004l"
-"""From here on the terminal says where what is pasted begins and ends."""
+"""Terminal sequences that mark the start and the end of pasted text."""
 ECHO, LFLAG, CC = termios.ECHO | termios.ICANON, 3, 6
 
 
 class Keyboard:
-    """Takes the keys of a terminal. Ctrl-C stays what it is: a signal."""
+    """Reads the keys of a terminal. Ctrl-C remains a signal."""
 
     def __init__(self, source: TextIO, out: TextIO) -> None:
         self._fd = source.fileno()
@@ -32,11 +32,11 @@ class Keyboard:
         self._before: list[object] | None = None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._unread = ""
-        """The beginning of a sequence, or of something pasted, whose end has not come yet."""
-        self.ahead = Ahead()
-        """What was written while nobody asked."""
+        """The start of an incomplete escape sequence or paste."""
+        self.typed_ahead = TypedAhead()
+        """Input that was typed while a turn runs."""
         self.on_key: Callable[[str], None] | None = None
-        """Who gets the keys instead: one each, or all of a text that was pasted."""
+        """Called instead with each key, or with all of a pasted text."""
 
     def __enter__(self) -> Self:
         self._before = termios.tcgetattr(self._fd)
@@ -58,7 +58,7 @@ class Keyboard:
             termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)  # type: ignore[arg-type]
 
     def forget(self) -> None:
-        """What was typed before a question was on the screen is no answer to it."""
+        """Discard input that was typed before a question was on the screen."""
         termios.tcflush(self._fd, termios.TCIFLUSH)
 
     def _take(self) -> None:
@@ -72,22 +72,22 @@ class Keyboard:
     def _read(self) -> None:
         try:
             data = os.read(self._fd, 4096)
-        except OSError:  # the terminal is gone
+        except OSError:  # the terminal was closed
             data = b""
         if not data:
             asyncio.get_running_loop().remove_reader(self._fd)
             return
         for key in self._keys(self._unread + self._decoder.decode(data)):
-            (self.on_key or self.ahead.key)(key)
+            (self.on_key or self.typed_ahead.key)(key)
 
     def _keys(self, text: str) -> Iterator[str]:
-        """Keys as they are meant: Enter, Esc (or Up), characters, and what was pasted as one."""
+        """Yield keys: Enter, Esc (or Up), characters, and pasted text as a whole."""
         self._unread = ""
         while text:
             typed, paste, text = text.partition(_PASTE)
             if not paste and (unfinished := _UNFINISHED.search(typed)):
                 typed, self._unread = typed[: unfinished.start()], unfinished.group()
-            yield from filter(None, map(_meant, _KEY.findall(typed)))
+            yield from filter(None, map(_normalize_key, _KEY.findall(typed)))
             if paste:
                 pasted, end, text = text.partition(_PASTED)
                 if not end:
@@ -96,11 +96,11 @@ class Keyboard:
                 yield pasted.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _meant(key: str) -> str:
+def _normalize_key(key: str) -> str:
     if key in ("\r", "\n"):
         return ENTER
     if key in ("\x1b\r", "\x1b\n"):
-        return "\n"  # Alt-Enter begins another line
+        return "\n"  # Alt-Enter starts a new line
     if key == "\x1b" or key in _UP:
         return BACK
     return "" if key.startswith("\x1b") else key

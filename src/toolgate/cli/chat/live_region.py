@@ -1,4 +1,4 @@
-"""The rows at the bottom of the terminal that are drawn again and again; everything above them is printed once."""
+"""The rows at the bottom of the terminal that are redrawn; everything above them is printed once."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TextIO
 from toolgate.cli.chat.canvas import Canvas, width
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
-"""Terminals that know these show what is between at once."""
+"""Synchronized output: terminals that support it show the text in between at once."""
 _HIDDEN, _SHOWN = "\x1b[?25l", "\x1b[?25h"
-"""The cursor; where rows are live, it would only run about."""
+"""Hide and show the cursor, which would jump around in live rows."""
 
 
-class Region:
-    """A few live rows. Nothing of them is ever left behind in what scrolls away."""
+class LiveRegion:
+    """A few live rows. They never remain in the scrollback."""
 
     def __init__(self, out: TextIO, canvas: Canvas) -> None:
         self._out = out
@@ -22,18 +22,18 @@ class Region:
         self._lines: list[str] = []
 
     def print(self, lines: Sequence[str], live: Sequence[str] | None = None) -> None:
-        """Print lines for good, above the live rows; `live` replaces those in the same moment."""
+        """Print lines permanently above the live rows; `live` replaces the live rows at the same time."""
         if lines:
             self._draw("".join(f"{line}\n" for line in lines), self._lines if live is None else self._fitting(live))
 
     def show(self, lines: Sequence[str]) -> None:
-        """Replace the live rows; of more than the terminal has, the last ones."""
+        """Replace the live rows. If there are more than the terminal has, the last ones are shown."""
         fitting = self._fitting(lines)
         if fitting != self._lines:
             self._draw("", fitting)
 
     def clear(self) -> None:
-        """Leave no live row, and the cursor where it was found."""
+        """Remove the live rows and restore the cursor."""
         self._draw("", [])
 
     def _fitting(self, lines: Sequence[str]) -> list[str]:
@@ -46,7 +46,7 @@ class Region:
         self._out.flush()
 
     def _erased(self) -> str:
-        """Back to where the live rows begin; a terminal that became narrower has broken them into more rows."""
+        """Return the sequence that moves to the start of the live rows; a narrower terminal has wrapped them."""
         if not self._lines:
             return ""
         columns = self._canvas.columns

@@ -1,4 +1,4 @@
-"""Markdown as it streams in: blocks that can no longer change are printed once, only the last one is live."""
+"""Streams Markdown: complete blocks are printed once, and only the last one is redrawn."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from toolgate.cli.chat.canvas import Canvas
 
-_LARGEST = 20_000
-"""Characters of one block that are understood as Markdown; a longer one is shown as it is."""
+_MAX_BLOCK = 20_000
+"""Maximum characters of one block that are parsed as Markdown; a longer one is shown as plain text."""
 
 
 class _Heading(markdown.Heading):
-    """Headings begin where all text begins."""
+    """A heading that is aligned like all other text."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self.text.justify = "left"
@@ -33,7 +33,7 @@ class _Heading(markdown.Heading):
 
 
 class _Code(markdown.CodeBlock):
-    """Code in the terminal's own colours, on its own background, easy to copy."""
+    """Code in the terminal's own colours and background, easy to copy."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = str(self.text).rstrip()
@@ -43,7 +43,7 @@ class _Code(markdown.CodeBlock):
 
 
 class _Markdown(markdown.Markdown):
-    """rich's, without what hides something: raw HTML is text, and a link shows where it leads."""
+    """rich's Markdown with nothing hidden: raw HTML is shown as text, and a link shows its target."""
 
     elements = {
         **markdown.Markdown.elements,
@@ -65,16 +65,16 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
 
 
-def drawn(canvas: Canvas, text: str) -> list[str]:
-    """Markdown as lines, without blank ones around it; text that is too long to understand is shown as it is."""
+def draw_markdown(canvas: Canvas, text: str) -> list[str]:
+    """Draw Markdown as lines without blank ones around it. Text that is too long is shown as plain text."""
     shown = prose(text.strip("\n"))
-    lines = canvas.lines(_Markdown(shown) if len(shown) <= _LARGEST else Text(shown))
+    lines = canvas.lines(_Markdown(shown) if len(shown) <= _MAX_BLOCK else Text(shown))
     full = [number for number, line in enumerate(lines) if not is_blank(line)]
     return lines[full[0] : full[-1] + 1] if full else []
 
 
 class MarkdownStream:
-    """One message as it comes."""
+    """One message as it arrives."""
 
     def __init__(self, canvas: Canvas) -> None:
         self._canvas = canvas
@@ -83,11 +83,11 @@ class MarkdownStream:
         self._begun = False
 
     def feed(self, text: str) -> None:
-        """Take the next piece."""
+        """Add the next piece."""
         self._text += text
 
     def finished(self) -> list[str]:
-        """The lines of the blocks that cannot change any more; each comes out once."""
+        """Return the lines of newly completed blocks, each once."""
         settled = self._settled()
         if not settled:
             return []
@@ -95,32 +95,32 @@ class MarkdownStream:
         return self._block(done)
 
     def close(self) -> list[str]:
-        """The lines of everything that is left."""
+        """Return the lines of the rest."""
         done, self._text = self._text, ""
         return self._block(done) if done.strip() else []
 
     def live(self) -> list[str]:
-        """The lines of the block that is being written."""
+        """Return the lines of the current block."""
         if not self._text.strip():
             return []
         text, columns, lines = self._drawn
         if text != self._text or columns != self._canvas.columns:
-            lines = drawn(self._canvas, self._text)
+            lines = draw_markdown(self._canvas, self._text)
             self._drawn = self._text, self._canvas.columns, lines
         return ["", *lines] if self._begun else lines
 
     def _block(self, text: str) -> list[str]:
-        lines = drawn(self._canvas, text)
+        lines = draw_markdown(self._canvas, text)
         before = [""] if self._begun else []
         self._begun = True
         return [*before, *lines]
 
     def _settled(self) -> int:
-        """Where the last block begins that has a whole line: a line that is not whole settles nothing."""
+        """Return where the last block starts that has a complete line; an incomplete line completes no block."""
         whole = self._text.rfind("\n") + 1
         if not whole or "\n" not in self._text[: whole - 1]:
             return 0
-        if len(self._text) > _LARGEST:
+        if len(self._text) > _MAX_BLOCK:
             return whole
         starts = [token.map[0] for token in _parser().parse(self._text[:whole]) if token.level == 0 and token.map]
         first = max(starts, default=0)

@@ -1,17 +1,17 @@
-"""The chat without a terminal that can draw: every line is a message, answers are plain text."""
+"""The chat without cursor control: every line is a message, and answers are plain text."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any
 
-from toolgate.cli.approve import terminal_approver
 from toolgate.cli.chat.command import LATEST, settings_for
 from toolgate.cli.chat.conversation import Conversation, conversation_for
-from toolgate.cli.chat.headless import Headless, complain
+from toolgate.cli.chat.headless import HeadlessApprover, print_error
 from toolgate.cli.chat.slash_commands import SlashCommands
-from toolgate.cli.guard import UsageError, run_until_signalled
-from toolgate.cli.sh.line_source import End, Plain
+from toolgate.cli.errors import UsageError, run_until_signalled
+from toolgate.cli.sh.line_source import EndOfInput, PlainLines
+from toolgate.cli.terminal_approver import terminal_approver
 from toolgate.cli.visible import prose, visible
 from toolgate.errors import ToolgateError
 
@@ -33,25 +33,25 @@ async def _converse(args: argparse.Namespace) -> int:
     from toolgate.models import model_from_settings
 
     settings = settings_for(args)
-    approver = terminal_approver() or Headless(yes=False, policy_file=settings.policy_file)
+    approver = terminal_approver() or HeadlessApprover(yes=False, policy_file=settings.policy_file)
     async with assemble(settings, model=model_from_settings(settings.model), approver=approver) as stack:
         conversation = await conversation_for(stack, args)
-        return await PlainChat(conversation).talk(Lines(sys.stdin.fileno(), "> " if _person() else ""))
+        return await PlainChat(conversation).talk(MessageLines(sys.stdin.fileno(), "> " if _is_terminal() else ""))
 
 
-class Lines(Plain):
-    """Messages, one a line."""
+class MessageLines(PlainLines):
+    """Messages, one per line."""
 
     async def next(self) -> str:
-        """The next line."""
+        """Return the next line."""
         line = await self._line(self._prompt)
         if line is None:
-            raise End
+            raise EndOfInput
         return line
 
 
 class PlainChat:
-    """Answers on stdout; calls and what goes wrong on stderr."""
+    """Prints answers on stdout, and calls and errors on stderr."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -59,8 +59,8 @@ class PlainChat:
         self._results: list[ToolResult] = []
         self._failed = False
 
-    async def talk(self, lines: Lines) -> int:
-        """One line after the other; 1 if the last turn failed."""
+    async def talk(self, lines: MessageLines) -> int:
+        """Answer every line; return 1 if the last turn failed."""
         while True:
             try:
                 line = await lines.next()
@@ -68,7 +68,7 @@ class PlainChat:
                     await self._commands.run(line)
                 elif line.strip():
                     await self._turn(line)
-            except End:
+            except EndOfInput:
                 return int(self._failed)
 
     async def _turn(self, text: str) -> None:
@@ -80,10 +80,10 @@ class PlainChat:
                     open_line = self._say(event)
                 else:
                     open_line = self._end_line(open_line)
-                    self._happened(event)
+                    self._handle(event)
         except ToolgateError as error:
             self._failed = True
-            complain(str(error))
+            print_error(str(error))
         self._end_line(open_line)
 
     def _say(self, event: Any) -> bool:
@@ -98,12 +98,12 @@ class PlainChat:
             sys.stdout.flush()
         return False
 
-    def _happened(self, event: Any) -> None:
-        from toolgate.cli.chat.tool_card import telling
+    def _handle(self, event: Any) -> None:
+        from toolgate.cli.chat.tool_card import describe_call
 
         name = type(event).__name__
         if name == "ToolCallInfo":
-            self.say(f"[{visible(event.tool_name, keep='')} {telling(event.arguments)}]")
+            self.say(f"[{visible(event.tool_name, keep='')} {describe_call(event.arguments)}]")
         elif name == "ToolDenied":
             self.say(f"[denied: {event.message} {event.next_action}]")
         elif name == "ToolResultInfo":
@@ -114,15 +114,15 @@ class PlainChat:
             self._conversation.count(event)
         elif name == "TurnFailed":
             self._failed = True
-            complain(f"{event.code}: {event.message}")
+            print_error(f"{event.code}: {event.message}")
 
     def say(self, text: str, style: str = "") -> None:
-        """Print lines of the chat's own."""
+        """Print a message of the chat itself."""
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
 
     def show_call(self, number: int | None) -> None:
-        """Print all of a call's output."""
+        """Print a call's complete output."""
         wanted = len(self._results) if number is None else number
         if not 1 <= wanted <= len(self._results):
             self.say("There is no such call.")
@@ -130,10 +130,10 @@ class PlainChat:
         self.say(visible(self._results[wanted - 1].output))
 
     async def recall(self) -> None:
-        """Say which session it is."""
+        """Print which session is continued."""
         session = self._conversation.session
-        self.say(f"Going on with {session.id if session else 'nothing'}.")
+        self.say(f"Continuing {session.id if session else 'nothing'}.")
 
 
-def _person() -> bool:
+def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()

@@ -1,4 +1,4 @@
-"""`toolgate chat --print`: one message, one answer, for scripts."""
+"""`toolgate chat --print`: one message and one answer, for scripts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from toolgate.agent.events import AgentEvent, TextChunk, ToolCallInfo, TurnFailed
 from toolgate.cli.chat.command import settings_for
 from toolgate.cli.chat.conversation import Conversation, conversation_for
-from toolgate.cli.chat.headless import Headless, complain
-from toolgate.cli.guard import UsageError, run_until_signalled
+from toolgate.cli.chat.headless import HeadlessApprover, print_error
+from toolgate.cli.errors import UsageError, run_until_signalled
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def answer(args: argparse.Namespace, message: str) -> int:
-    """Take one turn and print it; 0 if it ended well."""
+    """Run one turn and print it; return 0 on success."""
     if args.resume == "":
         raise UsageError("--resume needs an id here; toolgate sessions list shows them")
     return run_until_signalled(_answer(args, message))
@@ -33,15 +33,17 @@ async def _answer(args: argparse.Namespace, message: str) -> int:
 
     settings = settings_for(args)
     model = model_from_settings(settings.model)
-    approver = Headless(yes=args.yes, policy_file=settings.policy_file)
+    approver = HeadlessApprover(yes=args.yes, policy_file=settings.policy_file)
     async with assemble(settings, model=model, approver=approver, live_output=args.json) as stack:
         if args.yes:
             _check_sandbox(stack)
         conversation = await conversation_for(stack, args)
-        session = await conversation.ensured()
+        session = await conversation.ensure_session()
         if isinstance(model, SdkModel):
-            model.warm()  # not sooner: importing beside another import takes longer than one after the other
-        writer: _Json | _Text = _Json(sys.stdout.write, sys.stdout.flush) if args.json else _Text(sys.stdout.write)
+            model.warm()  # not earlier: two imports at the same time take longer than one after the other
+        writer: _JsonOutput | _TextOutput = (
+            _JsonOutput(sys.stdout.write, sys.stdout.flush) if args.json else _TextOutput(sys.stdout.write)
+        )
         writer.begin(conversation)
         async for event in stack.loop.handle_message(session.id, message):
             if not gc.isenabled():
@@ -52,17 +54,17 @@ async def _answer(args: argparse.Namespace, message: str) -> int:
 
 
 def _check_sandbox(stack: Stack) -> None:
-    """What nobody looks at must be confined."""
+    """Refuse `--yes` without a sandbox, because nobody watches."""
     from toolgate.shell import ShellSession
 
     report = ShellSession(stack.workspace, settings=stack.settings).sandbox()
     if report.layer == "off" or report.unconfined:
-        why = ", ".join(report.unconfined) or "it is switched off"
+        why = ", ".join(report.unconfined) or "it is disabled"
         raise UsageError(f"--yes needs a sandbox that confines commands ({why}); toolgate doctor says what is missing")
 
 
-class _Text:
-    """The last thing that the model says goes to stdout; what goes wrong to stderr."""
+class _TextOutput:
+    """Prints the model's last message on stdout, and errors on stderr."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
@@ -70,17 +72,17 @@ class _Text:
         self._failed = False
 
     def begin(self, conversation: Conversation) -> None:
-        """Nothing is said yet."""
+        """Do nothing: there is no text yet."""
 
     def show(self, event: AgentEvent) -> None:
-        """Keep the text of the message that is being said."""
+        """Keep the text of the current message."""
         if isinstance(event, TextChunk):
             self._text += event.content
         elif isinstance(event, ToolCallInfo):
             self._text = ""
         elif isinstance(event, TurnFailed):
             self._failed = True
-            complain(f"{event.code}: {event.message}")
+            print_error(f"{event.code}: {event.message}")
 
     def end(self) -> int:
         """Print the answer."""
@@ -94,15 +96,15 @@ class _Text:
         return int(self._failed)
 
 
-class _Json:
-    """Every event, as it comes, one a line."""
+class _JsonOutput:
+    """Prints every event as it arrives, one per line."""
 
     def __init__(self, write: Callable[[str], object], flush: Callable[[], object]) -> None:
         self._write, self._flush = write, flush
         self._failed = False
 
     def begin(self, conversation: Conversation) -> None:
-        """Which session this is."""
+        """Print which session this is."""
         session = conversation.session
         assert session is not None
         self._line(
@@ -116,7 +118,7 @@ class _Json:
         )
 
     def show(self, event: AgentEvent) -> None:
-        """Print it."""
+        """Print one event."""
         from toolgate.cli.chat.json_events import as_object
 
         value = as_object(event)
@@ -124,7 +126,7 @@ class _Json:
         self._line(value)
 
     def end(self) -> int:
-        """Everything is printed."""
+        """Return the exit code; everything is already printed."""
         return int(self._failed)
 
     def _line(self, value: dict[str, Any]) -> None:

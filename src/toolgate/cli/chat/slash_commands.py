@@ -1,14 +1,14 @@
-"""The commands of the chat itself: they begin with a slash. Nothing that a model says is one."""
+"""The commands of the chat itself, which begin with a slash. A model's text is never one."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from toolgate.cli.guard import UsageError
+from toolgate.cli.errors import UsageError
 from toolgate.cli.sessions.find import find, short
 from toolgate.cli.sessions.listing import age
-from toolgate.cli.sh.line_source import End
+from toolgate.cli.sh.line_source import EndOfInput
 from toolgate.cli.visible import visible
 from toolgate.errors import ToolError, ToolgateError, UndoRefused
 from toolgate.protocol.modes import ToolMode
@@ -17,60 +17,58 @@ if TYPE_CHECKING:
     from toolgate.cli.chat.conversation import Conversation
 
 COMMANDS = {
-    "/help": ("", "what can be typed here"),
-    "/new": ("[coding | chat_safe]", "begin a new session"),
-    "/sessions": ("", "the latest sessions of this project"),
-    "/resume": ("ID | N", "go on with a session; N is its number in /sessions"),
-    "/rename": ("TITLE", "give this session another title"),
-    "/show": ("[N]", "a call with all of its output; the last one without a number (Ctrl-O)"),
-    "/tools": ("", "the tools of this session"),
-    "/mode": ("", "the mode, and what it allows"),
-    "/undo": ("[call | turn | session]", "take back what the last turn changed in files"),
+    "/help": ("", "show the commands and keys"),
+    "/new": ("[coding | chat_safe]", "start a new session"),
+    "/sessions": ("", "list the latest sessions of this project"),
+    "/resume": ("ID | N", "continue a session; N is its number in /sessions"),
+    "/rename": ("TITLE", "rename this session"),
+    "/show": ("[N]", "show a call with its complete output; without a number, the last one (Ctrl-O)"),
+    "/tools": ("", "list the tools of this session"),
+    "/mode": ("", "show the mode, and what it allows"),
+    "/undo": ("[call | turn | session]", "undo what the last turn changed in files"),
     "/quit": ("", "leave (Ctrl-D)"),
 }
-"""Command → (its words, what it does)."""
-_KEYS = (
-    "Enter sends · Alt-Enter begins another line · Ctrl-C cancels a turn · Ctrl-O shows the last call · Ctrl-D leaves"
-)
+"""Command → its arguments, and what it does."""
+_KEYS = "Enter sends · Alt-Enter starts a new line · Ctrl-C cancels a turn · Ctrl-O shows the last call · Ctrl-D leaves"
 _LISTED = 10
 
 
-class Host(Protocol):
-    """Where the commands are typed."""
+class CommandHost(Protocol):
+    """What the commands need from the chat."""
 
     def say(self, text: str, style: str = "") -> None:
-        """Print lines of the chat's own."""
+        """Print a message of the chat itself."""
         ...
 
     def show_call(self, number: int | None) -> None:
-        """Print a call with all of its output; the last one if no number is given."""
+        """Print a call with its complete output; the last one without a number."""
         ...
 
     async def recall(self) -> None:
-        """Show where a session that is gone on with had got to."""
+        """Show the end of a continued session."""
         ...
 
 
 class SlashCommands:
-    """Does what a word with a slash in front says."""
+    """Runs the chat's commands."""
 
-    def __init__(self, conversation: Conversation, host: Host) -> None:
+    def __init__(self, conversation: Conversation, host: CommandHost) -> None:
         self._conversation = conversation
         self._host = host
         self._listed: list[str] = []
 
     def knows(self, line: str) -> bool:
-        """Whether a line is a command: a path is none, and neither is text of several lines."""
+        """Whether a line is a command; paths and text of several lines are not."""
         word, _, rest = line.strip().partition(" ")
         return word.startswith("/") and "\n" not in rest and "/" not in word[1:]
 
     async def run(self, line: str) -> None:
-        """Do it; what is wrong is said, and the chat goes on."""
+        """Run a command. Errors are printed, and the chat continues."""
         word, _, rest = line.strip().partition(" ")
         names = [name for name in COMMANDS if name.startswith(word)] if len(word) > 1 else []
         name = word if word in COMMANDS else names[0] if len(names) == 1 else ""
         if not name:
-            self._host.say(f"There is no {visible(word, keep='')}. /help shows what there is.", "yellow")
+            self._host.say(f"There is no {visible(word, keep='')}. /help lists the commands.", "yellow")
             return
         try:
             await getattr(self, f"_{name[1:]}")(rest.strip())
@@ -85,23 +83,23 @@ class SlashCommands:
         self._host.say(_KEYS, "dim")
 
     async def _quit(self, _rest: str) -> None:
-        raise End
+        raise EndOfInput
 
     async def _new(self, rest: str) -> None:
         if rest and rest not in list(ToolMode):
-            raise UsageError(f"there is no mode {rest!r}; there are: {', '.join(ToolMode)}")
+            raise UsageError(f"there is no mode {rest!r}; the modes are: {', '.join(ToolMode)}")
         wanted = ToolMode(rest) if rest else None
         if wanted is ToolMode.coding and not self._conversation.stack.settings.session.coding_enabled:
             raise UsageError("coding is not enabled here: start with toolgate chat --coding")
         self._conversation.start_over(wanted)
-        self._host.say(f"The next message begins a new session in {self._conversation.mode.value}.", "dim")
+        self._host.say(f"The next message starts a new session in {self._conversation.mode.value}.", "dim")
 
     async def _sessions(self, _rest: str) -> None:
         stack = self._conversation.stack
         found = await stack.sessions.list(user=stack.user, project=stack.project, limit=_LISTED)
         self._listed = [session.id for session in found]
         if not found:
-            self._host.say("There is no session of this project yet.", "dim")
+            self._host.say("This project has no sessions yet.", "dim")
         now, current = time.time(), self._conversation.session
         for number, session in enumerate(found, 1):
             here = "  ← here" if current is not None and current.id == session.id else ""
@@ -111,7 +109,7 @@ class SlashCommands:
     async def _resume(self, rest: str) -> None:
         if not rest:
             await self._sessions("")
-            self._host.say("/resume N goes on with one of them.", "dim")
+            self._host.say("/resume N continues one of them.", "dim")
             return
         position = int(rest) - 1 if rest.isdecimal() and len(rest) < 4 else -1
         typed = self._listed[position] if 0 <= position < len(self._listed) else rest
@@ -123,9 +121,9 @@ class SlashCommands:
 
         session, stack = self._conversation.session, self._conversation.stack
         if session is None:
-            raise UsageError("the session begins with the first message; it can be renamed then")
+            raise UsageError("the session starts with the first message; rename it then")
         title = await rename(stack.sessions, session, rest, stack.settings)
-        self._host.say(f"This session is called {visible(title, keep='')} now.", "dim")
+        self._host.say(f"This session is now called {visible(title, keep='')}.", "dim")
 
     async def _show(self, rest: str) -> None:
         number = rest.removeprefix("#")
@@ -144,12 +142,12 @@ class SlashCommands:
     async def _mode(self, _rest: str) -> None:
         conversation = self._conversation
         if conversation.mode is ToolMode.coding:
-            words = "coding: files and commands of this project, confined; what is risky asks you."
+            words = "coding: files and commands of this project, confined; risky calls need your approval."
         elif conversation.stack.settings.session.coding_enabled:
-            words = "chat_safe: no files and no commands. /new coding begins a session that has them."
+            words = "chat_safe: no files and no commands. /new coding starts a session that has them."
         else:
-            words = "chat_safe: no files and no commands. toolgate chat --coding begins sessions that have them."
-        self._host.say(f"{words} A session keeps the mode that it was begun in.")
+            words = "chat_safe: no files and no commands. toolgate chat --coding starts sessions that have them."
+        self._host.say(f"{words} The mode of a session never changes.")
 
     async def _undo(self, rest: str) -> None:
         from toolgate.workspace.undo import undo
@@ -166,4 +164,4 @@ class SlashCommands:
         for one in undone:
             self._host.say(f"{one.action}  {visible(one.path, keep='')}")
         if not undone:
-            self._host.say("There is nothing to take back.", "dim")
+            self._host.say("There is nothing to undo.", "dim")

@@ -1,4 +1,4 @@
-"""The chat at a terminal: prompt, turn, prompt, until the person leaves."""
+"""The chat at a terminal: a loop of prompts and turns."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from toolgate.agent.events import TurnDone
-from toolgate.cli.chat.approval_prompt import Questions
+from toolgate.cli.chat.approval_prompt import ApprovalPrompt
 from toolgate.cli.chat.canvas import Canvas
 from toolgate.cli.chat.command import LATEST, settings_for
 from toolgate.cli.chat.conversation import Conversation, conversation_for
 from toolgate.cli.chat.editor import Editor, Interrupted
 from toolgate.cli.chat.keyboard import Keyboard
-from toolgate.cli.chat.live_region import Region
+from toolgate.cli.chat.live_region import LiveRegion
 from toolgate.cli.chat.slash_commands import SlashCommands
-from toolgate.cli.chat.turn_view import View
-from toolgate.cli.chat.welcome import prompted, recalled, remembered, welcome
-from toolgate.cli.guard import run_until_signalled
-from toolgate.cli.sh.line_source import End
+from toolgate.cli.chat.turn_view import TurnView
+from toolgate.cli.chat.welcome import draw_prompt, message_history, session_recap, welcome
+from toolgate.cli.errors import run_until_signalled
+from toolgate.cli.sh.line_source import EndOfInput
 from toolgate.cli.visible import visible
 from toolgate.errors import ToolgateError
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def converse(args: argparse.Namespace) -> int:
-    """Talk until the person leaves."""
+    """Chat until the person leaves."""
     return run_until_signalled(_converse(args))
 
 
@@ -46,36 +46,36 @@ async def _converse(args: argparse.Namespace) -> int:
 
     settings = settings_for(args)
     canvas = Canvas(sys.stdout)
-    questions = Questions(canvas)
+    approval_prompt = ApprovalPrompt(canvas)
     model = model_from_settings(settings.model)
     if isinstance(model, SdkModel):
-        model.warm()  # nobody waits for it: the first message has yet to be written
-    async with assemble(settings, model=model, approver=questions, live_output=True) as stack:
+        model.warm()  # in the background, while the person writes the first message
+    async with assemble(settings, model=model, approver=approval_prompt, live_output=True) as stack:
         conversation = await conversation_for(stack, args)
-        chat = Chat(conversation, canvas, questions)
-        with _logged(chat):
+        chat = Chat(conversation, canvas, approval_prompt)
+        with _warnings_shown(chat):
             await chat.greet(choose=args.resume == LATEST)
             await chat.talk()
     return 0
 
 
 class Chat:
-    """A person, an agent, and the terminal between them."""
+    """Connects a person, an agent and the terminal."""
 
-    def __init__(self, conversation: Conversation, canvas: Canvas, questions: Questions) -> None:
+    def __init__(self, conversation: Conversation, canvas: Canvas, approval_prompt: ApprovalPrompt) -> None:
         self._conversation = conversation
         self._canvas = canvas
-        self._region = Region(sys.stdout, canvas)
-        self._questions = questions
-        self._view = View(canvas, self._region, questions, conversation)
+        self._region = LiveRegion(sys.stdout, canvas)
+        self._approval_prompt = approval_prompt
+        self._view = TurnView(canvas, self._region, approval_prompt, conversation)
         self._commands = SlashCommands(conversation, self)
         self._keyboard = Keyboard(sys.stdin, sys.stdout)
-        questions.keyboard = self._keyboard
-        self._ahead = self._view.ahead = self._keyboard.ahead
-        self._ahead.changed = self._view.refresh
+        approval_prompt.keyboard = self._keyboard
+        self._typed_ahead = self._view.typed_ahead = self._keyboard.typed_ahead
+        self._typed_ahead.changed = self._view.refresh
 
     async def greet(self, *, choose: bool) -> None:
-        """Say where one is; show what was said before."""
+        """Print the welcome text, or the end of the continued session."""
         self._region.print(welcome(self._canvas, self._conversation))
         if choose:
             await self._commands.run("/resume")
@@ -83,8 +83,8 @@ class Chat:
             await self.recall()
 
     async def talk(self) -> None:
-        """One message after the other."""
-        past = await remembered(self._conversation.stack)
+        """Handle one message after the other."""
+        past = await message_history(self._conversation.stack)
         editor = Editor(self._toolbar, lambda: self.show_call(None), past)
         while True:
             self._region.print([""])
@@ -93,25 +93,25 @@ class Chat:
                 if self._commands.knows(text):
                     await self._commands.run(text)
                 elif not await self._turn(text):
-                    self._ahead.hold()
+                    self._typed_ahead.hold()
             except Interrupted as interrupted:
                 if interrupted.last:
-                    self.say("Ctrl-C again, or Ctrl-D, leaves.", "dim")
-            except End:
+                    self.say("Press Ctrl-C again, or Ctrl-D, to leave.", "dim")
+            except EndOfInput:
                 self._farewell()
                 return
 
     async def _next(self, editor: Editor) -> str:
-        """What was sent while the last turn ran; else what is written now."""
-        text = self._ahead.next()
+        """Return the next queued message, or read one."""
+        text = self._typed_ahead.next()
         if text is None:
-            return await editor.next(self._ahead.rest())
+            return await editor.next(self._typed_ahead.rest())
         editor.remember(text)
-        self._region.print(prompted(self._canvas, text))
+        self._region.print(draw_prompt(self._canvas, text))
         return text
 
     async def _turn(self, text: str) -> bool:
-        """One turn, and whether it ended well; Ctrl-C ends it and not the program."""
+        """Run one turn; return whether it succeeded. Ctrl-C cancels the turn, not the program."""
         self._region.print([""])
         self._view.begin()
         try:
@@ -129,7 +129,7 @@ class Chat:
             except ToolgateError as error:
                 self._view.end()
                 self.say(visible(str(error)), "bold red")
-            except Exception as error:  # noqa: BLE001 - whatever breaks in a turn, the person is told and can go on
+            except Exception as error:  # noqa: BLE001 - any failure of a turn is shown, and the chat continues
                 self._view.end()
                 self.say(f"unexpected {type(error).__name__}: {visible(str(error))}", "bold red")
             finally:
@@ -157,24 +157,24 @@ class Chat:
                 signal.signal(number, handler)
 
     def say(self, text: str, style: str = "") -> None:
-        """Print lines of the chat's own."""
+        """Print a message of the chat itself."""
         from rich.text import Text
 
         self._region.print(self._canvas.lines(Text(text, style=style), wide=True))
 
     def show_call(self, number: int | None) -> None:
-        """Print a call with all of its output."""
+        """Print a call with its complete output."""
         cards = self._view.cards
         wanted = len(cards) if number is None else number
         if not 1 <= wanted <= len(cards):
-            there = f"there are 1 to {len(cards)}" if cards else "no call was made yet"
+            there = f"the calls are 1 to {len(cards)}" if cards else "no call was made yet"
             self.say(f"There is no call {wanted or ''}: {there}.".replace("call :", "call:"), "yellow")
             return
         self._region.print(cards[wanted - 1].whole(self._canvas))
 
     async def recall(self) -> None:
-        """Show where the session had got to."""
-        self._region.print(await recalled(self._canvas, self._conversation))
+        """Show the end of a continued session."""
+        self._region.print(await session_recap(self._canvas, self._conversation))
 
     def _toolbar(self) -> StyleAndTextTuples:
         conversation = self._conversation
@@ -186,24 +186,24 @@ class Chat:
     def _farewell(self) -> None:
         session = self._conversation.session
         if session is not None:
-            self.say(f"toolgate chat --resume {session.id} goes on here.", "dim")
+            self.say(f"toolgate chat --resume {session.id} continues this session.", "dim")
 
 
-class _Notes(logging.Handler):
-    """Warnings of the runtime, as lines of the chat."""
+class _WarningHandler(logging.Handler):
+    """Prints Toolgate's warnings in the chat."""
 
     def __init__(self, chat: Chat) -> None:
         super().__init__(logging.WARNING)
         self._chat = chat
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print one."""
+        """Print one warning."""
         self._chat.say(f"! {visible(record.getMessage(), keep='')}", "dim yellow")
 
 
 @contextlib.contextmanager
-def _logged(chat: Chat) -> Iterator[None]:
-    logger, handler = logging.getLogger("toolgate"), _Notes(chat)
+def _warnings_shown(chat: Chat) -> Iterator[None]:
+    logger, handler = logging.getLogger("toolgate"), _WarningHandler(chat)
     logger.addHandler(handler)
     try:
         yield

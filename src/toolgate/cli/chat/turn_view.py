@@ -1,4 +1,4 @@
-"""What a turn looks like: its events become lines that stay and a few live rows below them."""
+"""Draws a turn: its events become permanent lines, with a few live rows below them."""
 
 from __future__ import annotations
 
@@ -19,89 +19,91 @@ from toolgate.agent.events import (
     TurnFailed,
 )
 from toolgate.cli.chat.markdown import MarkdownStream
-from toolgate.cli.chat.tool_card import Card, duration
-from toolgate.cli.chat.typed_ahead import Ahead
+from toolgate.cli.chat.tool_card import ToolCard, duration
+from toolgate.cli.chat.typed_ahead import TypedAhead
 from toolgate.cli.visible import prose
 from toolgate.protocol.calls import ToolDenied
 
 if TYPE_CHECKING:
-    from toolgate.cli.chat.approval_prompt import Questions
+    from toolgate.cli.chat.approval_prompt import ApprovalPrompt
     from toolgate.cli.chat.canvas import Canvas
     from toolgate.cli.chat.conversation import Conversation
-    from toolgate.cli.chat.live_region import Region
+    from toolgate.cli.chat.live_region import LiveRegion
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_TICK = 0.1
-_SOONEST = 0.03
-"""Seconds between two drawings; more where drawing takes long."""
+_SPINNER_SECONDS = 0.1
+_MIN_REDRAW_SECONDS = 0.03
+"""Minimum seconds between two redraws; more if drawing is slow."""
 
 
-class View:
+class TurnView:
     """Shows one turn after the other."""
 
-    def __init__(self, canvas: Canvas, region: Region, questions: Questions, conversation: Conversation) -> None:
+    def __init__(
+        self, canvas: Canvas, region: LiveRegion, approval_prompt: ApprovalPrompt, conversation: Conversation
+    ) -> None:
         self._canvas = canvas
         self._region = region
-        self._questions = questions
+        self._approval_prompt = approval_prompt
         self._conversation = conversation
         self._text: MarkdownStream | None = None
-        self._open: dict[str, Card] = {}
-        self._asked: dict[str, tuple[Card | None, float]] = {}
+        self._open: dict[str, ToolCard] = {}
+        self._asked: dict[str, tuple[ToolCard | None, float]] = {}
         self._kind = ""
-        self._began = self._thought = 0.0
+        self._began = self._waited_before = 0.0
         self._changed = asyncio.Event()
         self._stopping = False
-        self.cards: list[Card] = []
-        """All calls of this chat, the first one first."""
-        self.ahead = Ahead()
-        """What is written meanwhile."""
-        questions.print = lambda lines: self._print("question", lines)
-        questions.changed = self._changed.set
+        self.cards: list[ToolCard] = []
+        """All calls of this chat, in order."""
+        self.typed_ahead = TypedAhead()
+        """Input that is typed meanwhile."""
+        approval_prompt.print = lambda lines: self._print("question", lines)
+        approval_prompt.changed = self._changed.set
 
     def begin(self) -> None:
-        """A turn begins."""
+        """Start a turn."""
         self._text, self._open, self._kind = None, {}, ""
         self._stopping = False
         self._began = time.monotonic()
-        self._thought = self._questions.thought
+        self._waited_before = self._approval_prompt.seconds_waited
 
     def stopping(self) -> None:
-        """The person wants the turn to end."""
+        """Show that the person has cancelled the turn."""
         self._stopping = True
         self._changed.set()
 
     def refresh(self) -> None:
-        """Draw again: the terminal has another size."""
+        """Redraw after the terminal's size has changed."""
         self._changed.set()
 
     async def animate(self) -> None:
-        """Keep the live rows up to date until this is cancelled."""
+        """Keep the live rows up to date until cancelled."""
         while True:
             begin = time.perf_counter()
             self._draw()
-            await asyncio.sleep(max(_SOONEST, 4 * (time.perf_counter() - begin)))
+            await asyncio.sleep(max(_MIN_REDRAW_SECONDS, 4 * (time.perf_counter() - begin)))
             try:
-                async with asyncio.timeout(_TICK):
+                async with asyncio.timeout(_SPINNER_SECONDS):
                     await self._changed.wait()
             except TimeoutError:
-                pass  # then it is time for the spinner
+                pass  # time for the next spinner frame
             self._changed.clear()
 
     def show(self, event: AgentEvent) -> None:
-        """Take in what has happened."""
+        """Handle one event."""
         if isinstance(event, TextChunk):
             self._say(event.content)
         else:
             self._finish_text()
-            self._happened(event)
+            self._handle(event)
         self._changed.set()
 
     def end(self) -> None:
-        """The turn is over."""
+        """End the turn."""
         self._finish_text()
         self._region.clear()
 
-    def _happened(self, event: Any) -> None:
+    def _handle(self, event: Any) -> None:
         if isinstance(event, ToolCallInfo):
             self._begin_call(event)
         elif isinstance(event, ToolOutput):
@@ -113,7 +115,7 @@ class View:
             self._end_call(event.call_id, denied=event)
         elif isinstance(event, ApprovalRequested):
             self._asked[event.request.id] = (self._open.get(event.request.call_id), time.monotonic())
-            self._questions.reached(event.request.id)
+            self._approval_prompt.reached(event.request.id)
         elif isinstance(event, ApprovalResolved):
             self._answered(event)
         elif isinstance(event, Compacted):
@@ -126,9 +128,9 @@ class View:
 
     def _begin_call(self, event: ToolCallInfo) -> None:
         now = time.monotonic()
-        card = Card(number=len(self.cards) + 1, name=event.tool_name, arguments=event.arguments, began=now)
+        card = ToolCard(number=len(self.cards) + 1, name=event.tool_name, arguments=event.arguments, began=now)
         if self._conversation.is_offline:
-            card.body = max(10, self._canvas.rows - 8)  # nobody says in words what came out
+            card.body = max(10, self._canvas.rows - 8)  # there is no model that would describe the output
         self.cards.append(card)
         self._open[event.call_id] = card
 
@@ -152,8 +154,8 @@ class View:
     def _done(self, event: TurnDone) -> None:
         conversation = self._conversation
         conversation.count(event)
-        thought = self._questions.thought - self._thought
-        parts = [duration(time.monotonic() - self._began - thought)]
+        seconds_waited = self._approval_prompt.seconds_waited - self._waited_before
+        parts = [duration(time.monotonic() - self._began - seconds_waited)]
         if event.usage.input_tokens or event.usage.output_tokens:
             parts += [f"{event.usage.input_tokens:,} tokens in", f"{event.usage.output_tokens:,} out"]
         parts.append(f"context {conversation.context_share:.0%}")
@@ -174,7 +176,7 @@ class View:
         self._text.feed(text)
 
     def _is_echo(self, text: str) -> bool:
-        """Without a model, what a call returned comes again as the answer; it has just been shown."""
+        """Whether the text repeats the last result, as the offline model does; it was just shown."""
         last = self.cards[-1] if self.cards and self._conversation.is_offline and not self._open else None
         if last is None or self._kind != "card" or not text.strip():
             return False
@@ -192,13 +194,13 @@ class View:
         self._region.show(self._live())
 
     def _live(self) -> list[str]:
-        if self._questions.is_open:
-            return [*self.ahead.rows(self._canvas), "", *self._questions.live()]
-        return [*self._happening(), *self.ahead.rows(self._canvas)]
+        if self._approval_prompt.is_open:
+            return [*self.typed_ahead.rows(self._canvas), "", *self._approval_prompt.live()]
+        return [*self._live_rows(), *self.typed_ahead.rows(self._canvas)]
 
-    def _happening(self) -> list[str]:
+    def _live_rows(self) -> list[str]:
         now = time.monotonic()
-        spinner = _SPINNER[int(now / _TICK) % len(_SPINNER)]
+        spinner = _SPINNER[int(now / _SPINNER_SECONDS) % len(_SPINNER)]
         text = self._text.live() if self._text is not None else []
         gap = [""] if text and self._kind not in ("", "text") else []
         cards = [line for card in self._open.values() for line in card.live(self._canvas, spinner, now)]
@@ -210,7 +212,7 @@ class View:
         return [*gap, *text, "", status]
 
     def _print(self, kind: str, lines: list[str]) -> None:
-        """Print lines for good; what is of another kind than the lines before has a blank line between."""
+        """Print lines permanently, after a blank line if their kind has changed."""
         if not lines:
             return
         together = self._kind == kind or not self._kind

@@ -1,4 +1,4 @@
-"""What is written while a turn runs: messages that wait for its end, and the line that is being written."""
+"""Input that is typed while a turn runs: queued messages, and the current line."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from toolgate.cli.chat.tool_card import clipped
+from toolgate.cli.chat.tool_card import clip
 from toolgate.cli.visible import prose
 
 if TYPE_CHECKING:
     from toolgate.cli.chat.canvas import Canvas
 
 ENTER, BACK, ERASE = "\r", "\x1b", "\x15"
-"""Keys: send the line, take the last message back, forget the line."""
+"""Keys: send the line, take back the last message, clear the line."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_SHOWN = 3
-"""Messages that are shown, the last ones."""
-_MOST = 1024 * 1024
-"""Characters of a line, as of a message."""
+_MAX_SHOWN = 3
+"""Maximum number of queued messages that are shown."""
+_MAX_LINE = 1024 * 1024
+"""Maximum characters of a line, as of a message."""
 
 
-class Ahead:
-    """The queue of a chat. Every message is a turn of its own, in the order in which they were sent."""
+class TypedAhead:
+    """The message queue of a chat. Every message becomes a turn, in order."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
         self.line = ""
         self.changed: Callable[[], None] = lambda: None
-        """Told that something else is to be shown."""
+        """Called when the rows have changed."""
 
     def key(self, key: str) -> None:
-        """Take a key, or all of a text that was pasted; line breaks in it are no Enter."""
+        """Handle a key, or a pasted text, in which line breaks do not send."""
         if key == ENTER:
             if self.line.strip():
                 self.messages.append(self.line)
@@ -43,37 +43,37 @@ class Ahead:
         elif key in ("\x7f", "\b"):
             self.line = self.line[:-1]
         else:
-            self.line = (self.line + _CONTROLS.sub("", key))[:_MOST]
+            self.line = (self.line + _CONTROLS.sub("", key))[:_MAX_LINE]
         self.changed()
 
     def _take_back(self) -> None:
-        """The last message is written on."""
+        """Put the last message back into the line."""
         if self.messages:
             self.line = "\n".join(filter(None, [self.messages.pop(), self.line]))
 
     def hold(self) -> None:
-        """Nothing is sent by itself any more: it is the person's to send, change or forget."""
+        """Put all queued messages back into the line, so that the person sends, changes or deletes them."""
         self.line = "\n\n".join(filter(None, [*self.messages, self.line]))
         self.messages.clear()
 
     def next(self) -> str | None:
-        """The message that is to be sent now."""
+        """Return the next message to send."""
         return self.messages.pop(0) if self.messages else None
 
     def rest(self) -> str:
-        """The line that was not sent, for the prompt; it is there once."""
+        """Return the unsent line for the prompt, once."""
         line, self.line = self.line, ""
         return line
 
     def rows(self, canvas: Canvas) -> list[str]:
-        """What waits, and what is being written."""
+        """Draw the queued messages and the current line."""
         if not self.messages and not self.line:
             return []
-        hidden = len(self.messages) - _SHOWN
-        rows = [canvas.line((f"  … {hidden} more wait", "dim"))] if hidden > 0 else []
-        for number, message in enumerate(self.messages[-_SHOWN:], max(hidden, 0) + 1):
+        hidden = len(self.messages) - _MAX_SHOWN
+        rows = [canvas.line((f"  … {hidden} more queued", "dim"))] if hidden > 0 else []
+        for number, message in enumerate(self.messages[-_MAX_SHOWN:], max(hidden, 0) + 1):
             hint = "  Esc takes it back" if number == len(self.messages) else ""
-            shown = clipped([("  queued  ", "dim"), _one_row(message)], canvas.columns - 1 - len(hint))
+            shown = clip([("  queued  ", "dim"), _one_row(message)], canvas.columns - 1 - len(hint))
             rows.append(canvas.line(*shown, (hint, "dim")))
         return ["", *rows, *([canvas.line(("❯ ", "cyan"), _end(self.line, canvas.columns - 5), "▏")] * bool(self.line))]
 
@@ -83,7 +83,7 @@ def _one_row(text: str) -> str:
 
 
 def _end(text: str, room: int) -> str:
-    """The end of a text, as much as has room."""
+    """Return the end of a text that fits into `room` columns."""
     from rich.cells import cell_len
 
     row = prose(text).replace("\n", " ⏎ ").replace("\t", " ")[-room:]

@@ -1,11 +1,11 @@
-"""The first words of a chat: where one is, what can be tried, and what was said before."""
+"""The first lines of a chat: the project, what to try, and the end of a continued session."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from toolgate.cli.chat.markdown import drawn
+from toolgate.cli.chat.markdown import draw_markdown
 from toolgate.cli.visible import prose, visible
 from toolgate.errors import ToolError
 from toolgate.protocol.choices import PROVIDERS
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from toolgate.cli.chat.conversation import Conversation
     from toolgate.compose import Stack
 
-_RECALLED = 6
-"""Messages that are shown of a session that is gone on with."""
+_RECAP_MESSAGES = 6
+"""Number of messages that are shown of a continued session."""
 _SESSIONS = 20
 _HISTORY = 500
 _TRY = {
@@ -27,7 +27,7 @@ _TRY = {
 
 
 def welcome(canvas: Canvas, conversation: Conversation) -> list[str]:
-    """Where one is; and if nobody is there to answer, what to do about it."""
+    """Describe the project, the mode and the model; without a model, how to set one up."""
     root = str(conversation.stack.workspace.root)
     home = os.environ.get("HOME", "")
     where = f"~{root[len(home) :]}" if len(home) > 1 and root.startswith(f"{home}/") else root
@@ -42,7 +42,7 @@ def welcome(canvas: Canvas, conversation: Conversation) -> list[str]:
 
 
 def _confinement(conversation: Conversation) -> str:
-    """What confines commands, where there are any."""
+    """Describe what confines commands, if there are any."""
     if conversation.mode is not ToolMode.coding:
         return ""
     from toolgate.shell import ShellSession
@@ -60,7 +60,7 @@ def _without_model(canvas: Canvas, mode: ToolMode) -> list[str]:
         "",
         canvas.line(
             ("No language model is configured", "bold"),
-            ", so nobody answers in words yet. To talk to one, leave and set",
+            ", so there are no answers in words yet. To use one, leave and set",
         ),
         *_keys(canvas),
         canvas.line("Meanwhile call the tools yourself, through the same gates as a model. Try:"),
@@ -72,7 +72,7 @@ def _without_model(canvas: Canvas, mode: ToolMode) -> list[str]:
 
 
 def _keys(canvas: Canvas) -> list[str]:
-    """One line per variable that sets a model up."""
+    """Return one line per environment variable that sets up a model."""
     providers = [provider for provider in PROVIDERS.values() if provider.key]
     lines = []
     for provider in providers:
@@ -82,8 +82,8 @@ def _keys(canvas: Canvas) -> list[str]:
     return lines
 
 
-async def remembered(stack: Stack) -> list[str]:
-    """What the person wrote in earlier sessions, the oldest first; this project's last, so that it comes up first."""
+async def message_history(stack: Stack) -> list[str]:
+    """Return what the person wrote in earlier sessions, oldest first, with this project's messages last."""
     sessions = await stack.sessions.list(user=stack.user, limit=_SESSIONS)
     sessions.sort(key=lambda session: (session.project == stack.project, session.updated_at))
     said: list[str] = []
@@ -93,8 +93,8 @@ async def remembered(stack: Stack) -> list[str]:
     return list(dict.fromkeys(reversed(said[-_HISTORY:])))[::-1]
 
 
-async def recalled(canvas: Canvas, conversation: Conversation) -> list[str]:
-    """The end of the session that is gone on with."""
+async def session_recap(canvas: Canvas, conversation: Conversation) -> list[str]:
+    """Return the end of the continued session."""
     session = conversation.session
     assert session is not None
     history = await conversation.stack.sessions.history(session.id)
@@ -102,32 +102,34 @@ async def recalled(canvas: Canvas, conversation: Conversation) -> list[str]:
     title = visible(session.title, keep="") or "a session without a title"
     lines = [
         "",
-        canvas.line(("Going on with ", "dim"), title, (f" · {session.mode.value} · {len(turns)} turns", "dim")),
+        canvas.line(("Continuing ", "dim"), title, (f" · {session.mode.value} · {len(turns)} turns", "dim")),
     ]
-    if len(history) > _RECALLED:
+    if len(history) > _RECAP_MESSAGES:
         lines.append(
-            canvas.line((f"… {len(history) - _RECALLED} earlier messages: toolgate sessions show {session.id}", "dim"))
+            canvas.line(
+                (f"… {len(history) - _RECAP_MESSAGES} earlier messages: toolgate sessions show {session.id}", "dim")
+            )
         )
-    for message in history[-_RECALLED:]:
+    for message in history[-_RECAP_MESSAGES:]:
         if message.role == "user":
-            lines += ["", *prompted(canvas, message.content)]
+            lines += ["", *draw_prompt(canvas, message.content)]
         else:
-            lines += ["", *drawn(canvas, message.content)]
-    if await _begun_in(conversation) is not session.mode:
-        words = "It was begun in coding; without --coding it goes on in chat_safe."
+            lines += ["", *draw_markdown(canvas, message.content)]
+    if await _created_mode(conversation) is not session.mode:
+        words = "It was started in coding; without --coding it continues in chat_safe."
         lines += ["", canvas.line((words, "yellow"))]
     if turns and turns[-1].status not in ("done", "running"):
         lines += ["", canvas.line((f"The last turn is {turns[-1].status}.", "yellow"))]
     return lines
 
 
-def prompted(canvas: Canvas, text: str) -> list[str]:
-    """What a person wrote, as it looked at the prompt."""
+def draw_prompt(canvas: Canvas, text: str) -> list[str]:
+    """Draw what a person wrote as it looked at the prompt."""
     return [canvas.line(("❯ ", "cyan"), row) for row in prose(text).split("\n")]
 
 
-async def _begun_in(conversation: Conversation) -> ToolMode:
-    """The mode that the session was made in, whatever the stage allows now."""
+async def _created_mode(conversation: Conversation) -> ToolMode:
+    """Return the mode that the session was created with, whatever is enabled now."""
     from toolgate.sessions import SessionManager
 
     stack, session = conversation.stack, conversation.session

@@ -1,7 +1,7 @@
-"""Look at conversations: list them, show one as it went, export everything that is known about one; tidy them up.
+"""List sessions, show or export one, rename one, or remove old ones.
 
-ID is a session's id or the beginning of one. What a crash has left is put in order first: a turn that nobody runs any
-more shows as interrupted, and a call that had started as uncertain.
+ID is a session's id or its beginning. After a crash the sessions are repaired first: a turn that no process runs shows
+as interrupted, and a call that had started as uncertain.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments."""
     verbs = parser.add_subparsers(dest="verb", metavar="list | show | export | rename | prune", required=True)
-    listing = verbs.add_parser("list", help="the latest sessions, the newest first", description="List sessions.")
-    listing.add_argument("--limit", type=int, default=20, metavar="N", help="how many at the most (default: 20)")
-    listing.add_argument("--project", metavar="DIR", help="only those of this project")
-    listing.add_argument("--all", action="store_true", help="those of sub-agents, too")
+    listing = verbs.add_parser("list", help="list the latest sessions, newest first", description="List sessions.")
+    listing.add_argument("--limit", type=int, default=20, metavar="N", help="maximum number (default: 20)")
+    listing.add_argument("--project", metavar="DIR", help="only sessions of this project")
+    listing.add_argument("--all", action="store_true", help="also sessions of sub-agents")
     add_json(listing, "them")
-    show = verbs.add_parser("show", help="one session, as it went", description="Show a session.")
+    show = verbs.add_parser("show", help="show one session", description="Show a session.")
     show.add_argument("session", metavar="ID")
-    show.add_argument("--full", action="store_true", help="all of every output")
-    export = verbs.add_parser("export", help="everything about one session", description="Export a session to stdout.")
+    show.add_argument("--full", action="store_true", help="show every output completely")
+    export = verbs.add_parser("export", help="export one session", description="Export a session to stdout.")
     export.add_argument("session", metavar="ID")
     export.add_argument(
         "--format", choices=("json", "markdown"), default="json", help="json (complete, the default) or markdown"
@@ -41,16 +41,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     rename = verbs.add_parser("rename", help="give a session another title", description="Rename a session.")
     rename.add_argument("session", metavar="ID")
     rename.add_argument("title", metavar="TITLE")
-    prune = verbs.add_parser("prune", help="remove what nobody has used for long", description="Remove old sessions.")
-    prune.add_argument("--older-than", required=True, metavar="AGE", help="last used so long ago: 90d, 12w, 1y")
-    prune.add_argument("--project", metavar="DIR", help="only those of this project")
+    prune = verbs.add_parser("prune", help="remove old sessions", description="Remove old sessions.")
+    prune.add_argument("--older-than", required=True, metavar="AGE", help="not used for this long: 90d, 12w, 1y")
+    prune.add_argument("--project", metavar="DIR", help="only sessions of this project")
     how = prune.add_mutually_exclusive_group()
-    how.add_argument("--dry-run", action="store_true", help="only show what would be removed (so it is without --yes)")
-    how.add_argument("--yes", action="store_true", help="remove it, for good")
+    how.add_argument("--dry-run", action="store_true", help="only show what would be removed (the default)")
+    how.add_argument("--yes", action="store_true", help="remove them permanently")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what the verb says."""
+    """Run the subcommand."""
     return asyncio.run(_run(args))
 
 
@@ -59,12 +59,12 @@ async def _run(args: argparse.Namespace) -> int:
 
     settings = Settings()
     if args.verb == "list":
-        await asyncio.to_thread(_say_damage, settings.database.address)
-    async with _opened(settings) as sessions:
+        await asyncio.to_thread(_warn_damage, settings.database.address)
+    async with _open_sessions(settings) as sessions:
         if args.verb == "list":
-            from toolgate.cli.sessions.listing import listed
+            from toolgate.cli.sessions.listing import print_sessions
 
-            await listed(sessions, args)
+            await print_sessions(sessions, args)
         elif args.verb == "prune":
             from toolgate.cli.sessions.prune import prune
 
@@ -74,12 +74,12 @@ async def _run(args: argparse.Namespace) -> int:
 
             await rename(sessions, await find(sessions, args.session), args.title, settings)
         else:
-            await _tell(sessions, args)
+            await _print_session(sessions, args)
     return 0
 
 
-def _say_damage(address: str) -> None:
-    """Say on stderr that sessions may be missing, if a part of the database was lost."""
+def _warn_damage(address: str) -> None:
+    """Warn on stderr that sessions may be missing if part of the database was lost."""
     from toolgate.cli.visible import visible
     from toolgate.sessions.database import file_of
     from toolgate.sessions.files import known_damage
@@ -91,26 +91,26 @@ def _say_damage(address: str) -> None:
         sys.stderr.write(visible(line, keep="") + "\n")
 
 
-async def _tell(sessions: SessionManager, args: argparse.Namespace) -> None:
+async def _print_session(sessions: SessionManager, args: argparse.Namespace) -> None:
     """Show or export one session."""
-    from toolgate.cli.sessions.record import story_of
+    from toolgate.cli.sessions.record import read_record
 
-    story = await story_of(sessions, await find(sessions, args.session))
+    record = await read_record(sessions, await find(sessions, args.session))
     if args.verb == "show":
         from toolgate.cli.sessions.show import show
 
-        show(story, sys.stdout, full=args.full)
+        show(record, sys.stdout, full=args.full)
     elif args.format == "json":
-        sys.stdout.write(json.dumps(story.document(), ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(json.dumps(record.document(), ensure_ascii=False, indent=2) + "\n")
     else:
         from toolgate.cli.sessions.markdown import as_markdown
 
-        sys.stdout.write(as_markdown(story))
+        sys.stdout.write(as_markdown(record))
 
 
 @contextlib.asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[SessionManager]:
-    """The user's sessions, with the modes that they were made in: nothing runs here that a mode could allow."""
+async def _open_sessions(settings: Settings) -> AsyncIterator[SessionManager]:
+    """Open the user's sessions in all modes: nothing runs here, so no mode has to be enabled."""
     from toolgate.sessions import Database, SessionManager
 
     database = Database(settings.database.address)

@@ -1,4 +1,4 @@
-"""The table of sessions."""
+"""Prints the table of sessions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from toolgate.cli.guard import UsageError
+from toolgate.cli.errors import UsageError
 from toolgate.cli.sessions.find import short
-from toolgate.cli.sessions.record import settled
+from toolgate.cli.sessions.record import repaired_turns
 from toolgate.cli.style import Style, columns
 from toolgate.cli.visible import visible
 
@@ -23,23 +23,23 @@ _UNITS = ((86_400 * 365, "y"), (86_400 * 30, "mo"), (86_400, "d"), (3600, "h"), 
 _TITLE = 60
 
 
-async def listed(sessions: SessionManager, args: argparse.Namespace) -> None:
+async def print_sessions(sessions: SessionManager, args: argparse.Namespace) -> None:
     """Print the latest sessions."""
     if args.limit < 1:
         raise UsageError("--limit must be 1 or more")
-    found = await sessions.list(project=canonical(args.project), children=args.all, limit=args.limit)
-    turns = {session.id: await settled(sessions, session) for session in found}
+    found = await sessions.list(project=canonical_project(args.project), children=args.all, limit=args.limit)
+    turns = {session.id: await repaired_turns(sessions, session) for session in found}
     if args.json:
         rows = [_object(session, turns[session.id]) for session in found]
         sys.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n")
     elif not found:
-        sys.stdout.write("There are no sessions yet. toolgate chat begins one.\n")
+        sys.stdout.write("There are no sessions yet. toolgate chat starts one.\n")
     else:
         _print(found, turns)
 
 
-def canonical(project: str | None) -> str | None:
-    """A project as sessions name it."""
+def canonical_project(project: str | None) -> str | None:
+    """Return the project's path as sessions store it."""
     return None if project is None else os.path.realpath(project)
 
 
@@ -73,7 +73,7 @@ def _object(session: Session, turns: list[Turn]) -> dict[str, Any]:
 
 
 def _state(turns: list[Turn]) -> str:
-    """How the last turn ended, where that is not simply done."""
+    """Return the status of the last turn, unless it is done."""
     return turns[-1].status if turns and turns[-1].status != "done" else ""
 
 
@@ -82,7 +82,7 @@ def _tokens(turns: list[Turn]) -> int:
 
 
 def age(seconds: float) -> str:
-    """How long ago, in one unit."""
+    """Format how long ago something was, in one unit."""
     for size, name in _UNITS:
         if seconds >= size:
             return f"{seconds // size:.0f} {name}"

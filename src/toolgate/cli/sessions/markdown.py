@@ -1,4 +1,4 @@
-"""A session as a Markdown document: the conversation, with calls and results as code."""
+"""Exports a session as Markdown, with calls and results as code."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from toolgate.cli.sessions.record import Story
+    from toolgate.cli.sessions.record import SessionRecord
 
 _TICKS = re.compile(r"`{3,}")
 
 
-def as_markdown(story: Story) -> str:
-    """The whole conversation."""
-    session = story.session
+def as_markdown(record: SessionRecord) -> str:
+    """Return the whole conversation."""
+    session = record.session
     title = " ".join(session.title.split()) or "A session"
     facts = [f"Session `{session.id}`", f"mode `{session.mode.value}`"]
     facts += [f"project `{session.project}`"] if session.project else []
     parts = [f"# {title}", ", ".join(facts) + "."]
-    endings = {turn.id: turn for turn in story.turns}
-    uncertain = {(call.turn_id, call.call_id) for call in story.calls if call.state == "unknown"}
-    for event in story.events:
+    endings = {turn.id: turn for turn in record.turns}
+    uncertain = {(call.turn_id, call.call_id) for call in record.calls if call.state == "unknown"}
+    for event in record.events:
         if event.kind == "message":
             parts += _message(event.payload, (event.turn_id or "", event.payload.get("tool_call_id", "")) in uncertain)
         elif event.kind == "turn_finished" and (turn := endings.get(event.turn_id or "")) and turn.status != "done":
@@ -30,7 +30,7 @@ def as_markdown(story: Story) -> str:
 
 def _message(said: dict[str, Any], uncertain: bool) -> list[str]:
     if said["role"] == "tool":
-        note = ["*Uncertain: it had started, and nobody knows how far it got.*"] if uncertain else []
+        note = ["*Uncertain: it had started, and it is unknown how far it got.*"] if uncertain else []
         return [*note, _fenced(said["content"])]
     parts = []
     if said["content"].strip():
@@ -41,7 +41,7 @@ def _message(said: dict[str, Any], uncertain: bool) -> list[str]:
 
 
 def _fenced(text: str, language: str = "text") -> str:
-    """A code block that nothing in the text ends."""
+    """Return a code block with a fence that the text does not contain."""
     longest = max((len(run) for run in _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text.rstrip(chr(10))}\n{fence}"

@@ -1,4 +1,4 @@
-"""Removing sessions that nobody has used for long: shown by default, removed only when told to."""
+"""Removes sessions that were not used for a long time. Without `--yes` they are only shown."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from toolgate.cli.guard import UsageError
+from toolgate.cli.errors import UsageError
 from toolgate.cli.sessions.find import short
-from toolgate.cli.sessions.listing import age, canonical
+from toolgate.cli.sessions.listing import age, canonical_project
 from toolgate.cli.visible import visible
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ _DAY = 86_400
 _SHOWN = 20
 
 
-def seconds_of(text: str) -> float:
-    """How long `90d`, `12w` or `1y` is; at least a day."""
+def parse_age(text: str) -> float:
+    """Convert `90d`, `12w` or `1y` to seconds; at least one day."""
     found = _AGE.fullmatch(text.strip())
     if found is None or int(found[1]) == 0:
         raise UsageError(f"--older-than takes a number of days, weeks or years, such as 90d, 12w or 1y; not {text!r}")
@@ -32,15 +32,15 @@ def seconds_of(text: str) -> float:
 
 
 async def prune(sessions: SessionManager, args: argparse.Namespace) -> None:
-    """Show what is old enough; with `--yes`, remove it."""
-    before = time.time() - seconds_of(args.older_than)
-    found = await sessions.unused(before, project=canonical(args.project))
+    """Show the old sessions; with `--yes`, remove them."""
+    before = time.time() - parse_age(args.older_than)
+    found = await sessions.unused(before, project=canonical_project(args.project))
     if not found:
-        sys.stdout.write("There is no session that nobody has used for so long.\n")
+        sys.stdout.write("There are no sessions that old.\n")
         return
     await _show(sessions, found)
     if not args.yes:
-        sys.stdout.write(f"{_counted(len(found))} would be removed, for good. --yes removes.\n")
+        sys.stdout.write(f"{_counted(len(found))} would be removed permanently. Use --yes to remove.\n")
         return
     removed = 0
     for session_id in found:

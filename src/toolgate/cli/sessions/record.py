@@ -1,4 +1,4 @@
-"""Everything that is known about a session, read once: what was said, called, asked and answered, in order."""
+"""Reads everything about a session: messages, calls, approvals and events."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """A session with its whole log."""
+class SessionRecord:
+    """A session with its complete log."""
 
     session: Session
     turns: list[Turn]
@@ -22,20 +22,20 @@ class Story:
     events: list[Event]
 
     def document(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """Return everything as plain data."""
         rows: dict[str, Any] = {"session": self.session.model_dump(mode="json")}
         for name in ("turns", "calls", "approvals", "events"):
             rows[name] = [row.model_dump(mode="json") for row in getattr(self, name)]
         return rows
 
 
-async def story_of(sessions: SessionManager, session: Session) -> Story:
+async def read_record(sessions: SessionManager, session: Session) -> SessionRecord:
     """Read everything about a session."""
-    turns = await settled(sessions, session)
+    turns = await repaired_turns(sessions, session)
     events: list[Event] = []
     while batch := await sessions.events(session.id, events[-1].seq if events else 0, limit=_BATCH):
         events += batch
-    return Story(
+    return SessionRecord(
         session=session,
         turns=turns,
         calls=await sessions.calls(session.id),
@@ -44,8 +44,8 @@ async def story_of(sessions: SessionManager, session: Session) -> Story:
     )
 
 
-async def settled(sessions: SessionManager, session: Session) -> list[Turn]:
-    """The turns of a session, once what a crash has left is put in order; a turn that someone runs stays running."""
+async def repaired_turns(sessions: SessionManager, session: Session) -> list[Turn]:
+    """Return the turns of a session after repairing what a crash left. A running turn stays running."""
     turns = await sessions.turns(session.id)
     if any(turn.status == "running" for turn in turns) and await sessions.settle(session.id):
         turns = await sessions.turns(session.id)

@@ -1,10 +1,10 @@
-"""Giving a session another title."""
+"""Renames a session."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolgate.cli.guard import UsageError
+from toolgate.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from toolgate.sessions import Session, SessionStore
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def rename(sessions: SessionStore, session: Session, title: str, settings: Settings) -> str:
-    """Rename it; the title as it is kept: one line, without secrets of the runtime's own."""
+    """Rename the session; return the stored title: one line, with Toolgate's own secrets masked."""
     from toolgate.protocol.requests import LONGEST_TITLE
     from toolgate.text.redaction import mask, secrets_of
 

@@ -1,4 +1,4 @@
-"""A session for a person to read: who said what, which calls were made, how each of them ended."""
+"""Prints a session for a person: messages, calls, and how each call ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolgate.cli.style import Style
 from toolgate.cli.visible import excerpt, visible
 
 if TYPE_CHECKING:
-    from toolgate.cli.sessions.record import Story
+    from toolgate.cli.sessions.record import SessionRecord
     from toolgate.sessions import Call, Event
 
 _LINES = 12
@@ -21,30 +21,30 @@ _MARKS = {"success": ("✓", "green"), "partial": ("✓", "yellow"), "error": ("
 _STATES = {"done": "green", "failed": "red", "cancelled": "yellow", "interrupted": "yellow", "running": "cyan"}
 
 
-def show(story: Story, out: TextIO, *, full: bool = False) -> None:
+def show(record: SessionRecord, out: TextIO, *, full: bool = False) -> None:
     """Print a session."""
-    Reader(story, out, full=full).read()
+    SessionPrinter(record, out, full=full).read()
 
 
-class Reader:
-    """Goes through the log of a session and prints what a person wants to know."""
+class SessionPrinter:
+    """Goes through the log of a session and prints it."""
 
-    def __init__(self, story: Story, out: TextIO, *, full: bool) -> None:
-        self._story = story
+    def __init__(self, record: SessionRecord, out: TextIO, *, full: bool) -> None:
+        self._record = record
         self._write = out.write
         self._paint = Style(out)
         self._full = full
         self._ended: dict[tuple[str, str], dict[str, Any]] = {}
-        """How calls ended, by turn and id; the message with their output follows."""
+        """Results of calls by turn and id; the message with the output follows later."""
         self._calls: dict[tuple[str, str], list[Call]] = defaultdict(list)
-        for call in story.calls:
+        for call in record.calls:
             self._calls[call.turn_id, call.call_id].append(call)
 
     def read(self) -> None:
-        """Print all of it."""
-        session = self._story.session
+        """Print the whole session."""
+        session = self._record.session
         used = [
-            sum(getattr(turn.usage, name) for turn in self._story.turns) for name in ("input_tokens", "output_tokens")
+            sum(getattr(turn.usage, name) for turn in self._record.turns) for name in ("input_tokens", "output_tokens")
         ]
         facts = [session.mode.value, session.project, f"{used[0]:,} tokens in, {used[1]:,} out"]
         self._line(self._paint(f"Session {session.id}", "bold"))
@@ -56,13 +56,13 @@ class Reader:
             "approval_resolved": self._approval,
             "compacted": self._compacted,
         }
-        for event in self._story.events:
+        for event in self._record.events:
             if reader := readers.get(event.kind):
                 reader(event)
 
     def _turn(self, event: Event) -> None:
         number, turn = next(
-            (number, turn) for number, turn in enumerate(self._story.turns, 1) if turn.id == event.turn_id
+            (number, turn) for number, turn in enumerate(self._record.turns, 1) if turn.id == event.turn_id
         )
         when = datetime.datetime.fromtimestamp(turn.started_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         took = f" · {turn.finished_at - turn.started_at:.1f} s" if turn.finished_at else ""
@@ -93,8 +93,8 @@ class Reader:
         how = [call.tool_name, call.code or call.status or call.state] if call else ["answer"]
         how += _details(self._ended.pop((turn_id, said["tool_call_id"]), {}))
         if call is not None and call.state == "unknown":
-            why = "it could not be stopped" if call.status else "it had started when the program was ended"
-            how = [call.tool_name, f"uncertain: {why}; nobody knows how far it got"]
+            why = "it could not be stopped" if call.status else "it had started when the program ended"
+            how = [call.tool_name, f"uncertain: {why}; it is unknown how far it got"]
         self._line(
             f"{self._paint(mark, colour)} {self._paint(' · '.join(visible(word, keep='') for word in how), 'dim')}"
         )
@@ -103,7 +103,7 @@ class Reader:
             self._line("".join(f"  │ {line}\n" for line in body.split("\n")).rstrip("\n"))
 
     def _approval(self, event: Event) -> None:
-        asked = next((row for row in self._story.approvals if row.id == event.payload.get("id")), None)
+        asked = next((row for row in self._record.approvals if row.id == event.payload.get("id")), None)
         if asked is None:
             return
         said = f" ({visible(asked.message, keep='')})" if asked.message else ""
@@ -127,7 +127,7 @@ class Reader:
 
 
 def _details(ended: dict[str, Any]) -> list[str]:
-    """The exit code and the time, where they are known."""
+    """Return the exit code and the duration, if they are known."""
     data, stats = ended.get("data"), ended.get("stats")
     code = data.get("exit_code") if isinstance(data, dict) else None
     took = stats.get("time_ms") if isinstance(stats, dict) else None
@@ -138,7 +138,7 @@ def _details(ended: dict[str, Any]) -> list[str]:
 
 
 def _clipped(arguments: str) -> str:
-    """Arguments on one line, long values cut."""
+    """Return the arguments on one line, with long values cut."""
     try:
         value = json.loads(arguments or "{}")
     except ValueError:

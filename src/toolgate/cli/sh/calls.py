@@ -1,4 +1,4 @@
-"""The calls of `toolgate sh`: made as a model makes them, shown as a person wants them."""
+"""The calls of `toolgate sh`: made as a model makes them, shown for a person."""
 
 import asyncio
 import json
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from toolgate.runtime.toolset import CallableToolset
 
 
-class Watched:
-    """An approver that is seen asking: the screen keeps still meanwhile."""
+class PausingApprover:
+    """An approver that pauses the screen while it asks."""
 
     def __init__(self, approver: Approver, screen: Screen) -> None:
         self._approver = approver
@@ -27,20 +27,20 @@ class Watched:
         self.asked = 0
 
     async def decide(self, request: ApprovalRequest) -> Approval:
-        """Ask."""
+        """Ask the approver."""
         self.asked += 1
-        with self._screen.still():
+        with self._screen.paused():
             try:
                 return await self._approver.decide(request)
-            except asyncio.CancelledError:  # the question stays on the screen, unanswered
+            except asyncio.CancelledError:  # the question stays on the screen without an answer
                 self._screen.say("\n")
                 raise
 
 
 class Calls:
-    """Makes calls of Bash and shows how they go; it is also the record of what was decided."""
+    """Makes Bash calls and shows their progress. It also records the decisions."""
 
-    def __init__(self, screen: Screen, approver: Watched | None, access: str) -> None:
+    def __init__(self, screen: Screen, approver: PausingApprover | None, access: str) -> None:
         self._screen = screen
         self._approver = approver
         self._toolset: CallableToolset | None = None
@@ -51,41 +51,41 @@ class Calls:
         self.exit_code = 0
 
     def use(self, toolset: "CallableToolset") -> None:
-        """Call these tools, and show what commands print while they run."""
+        """Set the toolset, and show the live output of its commands."""
         self._toolset = toolset
         if self._screen.live:
             toolset.context.on_output = self._screen.print_live
 
     @property
     def toolset(self) -> "CallableToolset":
-        """The tools that are called."""
+        """The toolset."""
         assert self._toolset is not None
         return self._toolset
 
     @property
     def cwd(self) -> str:
-        """The directory of the shell."""
+        """The shell's current directory."""
         return self.toolset.context.shell.cwd
 
     async def record(self, record: CallRecord) -> None:
-        """Keep what happens to the call that is running."""
+        """Store a record of the running call."""
         self._records.append(record)
 
     def call(self, command: str = "", **arguments: Any) -> ToolCall:
-        """The call that a model would make."""
+        """Create the call that a model would make."""
         self._number += 1
         given = {"command": command, "access": self.access, **arguments}
         return ToolCall(id=f"sh-{self._number}", name="Bash", arguments=json.dumps(given))
 
     def start(self, command: str = "", **arguments: Any) -> "PendingResult":
-        """Make a call; it is running when this returns."""
+        """Start a call."""
         self._records.clear()
         if self._approver is not None:
             self._approver.asked = 0
         return self.toolset.handle(self.call(command, **arguments))
 
     async def finish(self, pending: "PendingResult | None") -> None:
-        """Wait for a call, with progress on the screen, and show how it ended."""
+        """Wait for a call with progress on the screen, and show its result."""
         if pending is None:
             return
         async with self._progress():

@@ -1,11 +1,11 @@
-"""The commands of `toolgate sh` itself: they begin with a colon."""
+"""The commands of `toolgate sh` itself, which begin with a colon."""
 
 import re
 from typing import TYPE_CHECKING
 
 from toolgate.cli import policy
 from toolgate.cli.sh.calls import Calls
-from toolgate.cli.sh.line_source import End
+from toolgate.cli.sh.line_source import EndOfInput
 from toolgate.cli.sh.screen import Screen
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Agent commands (read, write, edit, todo, task, memory, jobs, tools) explain them
   :access [ACCESS]   what commands may touch: read, write, or full (which asks every time)
   :bg COMMAND        start a command as a background job; then: jobs · jobs output ID
   :restart           forget the shell's directory, variables and functions
-  :quit              leave, like Ctrl-D; Ctrl-C takes back the command that is running, Ctrl-L clears the screen
+  :quit              leave, like Ctrl-D; Ctrl-C cancels the running command, Ctrl-L clears the screen
 """
 NAMES = (":access", ":bg", ":env", ":explain", ":help", ":quit", ":restart", ":tools")
 _COMMAND = re.compile(r"\s*(:[a-z]+)(?:\s+(.*?))?\s*", re.DOTALL)
@@ -29,23 +29,23 @@ _ACCESSES = ("read", "write", "full")
 
 
 class ColonCommands:
-    """What a word with a colon in front does. A colon alone is bash's own."""
+    """Runs the commands that begin with a colon. A colon alone is bash's own command."""
 
     def __init__(self, calls: Calls, screen: Screen) -> None:
         self._calls = calls
         self._screen = screen
 
     def knows(self, line: str) -> bool:
-        """Whether the line is for `sh` and not for the shell."""
+        """Whether the line is a command of `toolgate sh`."""
         return _COMMAND.fullmatch(line) is not None
 
     async def run(self, line: str) -> "PendingResult | None":
-        """Do it; where it is a call, that."""
+        """Run the command; return the call if it makes one."""
         match = _COMMAND.fullmatch(line)
         assert match is not None
         name, rest = match[1], match[2] or ""
         if name == ":quit":
-            raise End
+            raise EndOfInput
         if name == ":restart":
             return self._calls.start(restart=True)
         if name == ":bg" and rest:
@@ -67,7 +67,7 @@ class ColonCommands:
         if wanted in _ACCESSES:
             self._calls.access = wanted
         elif wanted:
-            self._screen.say(f"There is no access '{wanted}'; there are: {', '.join(_ACCESSES)}.\n")
+            self._screen.say(f"There is no access '{wanted}'; the choices are: {', '.join(_ACCESSES)}.\n")
             return
         self._screen.say(f"Commands have access {self._calls.access}.\n")
 

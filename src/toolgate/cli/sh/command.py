@@ -1,8 +1,8 @@
-"""Sit in the agent's shell: what you type goes through the same gates as a model's Bash calls.
+"""Use the agent's shell: what you type passes the same gates as a model's Bash calls.
 
-With commands piped in they run one after the other. Exit code: that of the last command (1 if it was refused or ended
-early), 0 after an interactive session, 130 after Ctrl-C in a script. A question is asked at the terminal; without one
-the answer is no.
+Commands from a pipe run one after the other. Exit code: that of the last command (1 if it was refused or cancelled), 0
+after an interactive session, 130 after Ctrl-C in a script. Approval is asked for at the terminal; without a terminal it
+is denied.
 """
 
 import argparse
@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolgate.cli.approve import terminal_approver
 from toolgate.cli.parser import add_json, add_mode, add_root
-from toolgate.cli.sh.calls import Calls, Watched
+from toolgate.cli.sh.calls import Calls, PausingApprover
 from toolgate.cli.sh.colon_commands import ColonCommands
-from toolgate.cli.sh.line_source import End, LineSource, line_source
+from toolgate.cli.sh.line_source import EndOfInput, LineSource, line_source
 from toolgate.cli.sh.screen import Screen, banner
+from toolgate.cli.terminal_approver import terminal_approver
 
 if TYPE_CHECKING:
     from toolgate.runtime.pending import PendingResult
@@ -28,16 +28,16 @@ INTERRUPTED = 130
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("-c", dest="command", metavar="COMMAND", help="run this one command and leave")
+    """Add the command's arguments."""
+    parser.add_argument("-c", dest="command", metavar="COMMAND", help="run this one command and exit")
     parser.add_argument("--access", choices=("read", "write", "full"), default="write", help="what commands may touch")
     add_mode(parser, default="coding")
     add_root(parser)
-    add_json(parser, "the envelope of every command, one a line,")
+    add_json(parser, "the envelope of every command, one per line,")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, run and show until the end."""
+    """Read, run and show commands until the end of the input."""
     return asyncio.run(_session(args))
 
 
@@ -49,7 +49,7 @@ async def _session(args: argparse.Namespace) -> int:
     root = Path(args.root or settings.workspace.root).resolve()
     screen = Screen(sys.stdout, sys.stderr, json=args.json)
     approver = terminal_approver()
-    watched = Watched(approver, screen) if approver is not None else None
+    watched = PausingApprover(approver, screen) if approver is not None else None
     calls = Calls(screen, watched, args.access)
     mode = toolgate.ToolMode(args.mode)
     async with toolgate.open(root, mode=mode, approver=watched, settings=settings, recorder=calls) as toolset:
@@ -67,7 +67,7 @@ async def _loop(source: LineSource, calls: Calls, commands: ColonCommands) -> in
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
             pending = await commands.run(line) if commands.knows(line) else calls.start(line)
-        except End:
+        except EndOfInput:
             return 0 if source.interactive else calls.exit_code
         with _cancelled_by_ctrl_c(pending) as interrupts:
             await calls.finish(pending)
@@ -77,7 +77,7 @@ async def _loop(source: LineSource, calls: Calls, commands: ColonCommands) -> in
 
 @contextlib.contextmanager
 def _cancelled_by_ctrl_c(pending: "PendingResult | None") -> Iterator[list[int]]:
-    """While a command runs, Ctrl-C takes it back and not the program."""
+    """Let Ctrl-C cancel the running command instead of the program."""
     interrupts: list[int] = []
     loop = asyncio.get_running_loop()
 

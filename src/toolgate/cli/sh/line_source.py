@@ -1,4 +1,4 @@
-"""Where the command lines of `toolgate sh` come from: an editor at a terminal, or whatever stdin is."""
+"""Sources of command lines for `toolgate sh`: an editor at a terminal, or stdin."""
 
 import asyncio
 import codecs
@@ -8,7 +8,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Protocol
 
-from toolgate.cli.guard import UsageError
+from toolgate.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -21,32 +21,32 @@ _LONGEST_LINE = 4 << 20
 AGENT_COMMANDS = ("bash", "read", "write", "edit", "todo", "task", "memory", "jobs", "tools")
 
 
-class End(Exception):
-    """There is no more input."""
+class EndOfInput(Exception):
+    """The end of the input."""
 
 
 class LineSource(Protocol):
-    """Gives one command after the other."""
+    """Returns one command after the other."""
 
     interactive: bool
 
     async def next(self) -> str:
-        """The next command; raises `End` after the last."""
+        """Return the next command; raises `EndOfInput` after the last."""
         ...
 
 
 def line_source(command: str | None, calls: "Calls", project: str) -> LineSource:
-    """One command, an editor where a person sits at a terminal, or plain lines."""
+    """Return a source: one command, an editor at a terminal, or plain lines."""
     if command is not None:
-        return Single(command)
+        return SingleCommand(command)
     person = sys.stdin.isatty() and sys.stdout.isatty()
     if person and importlib.util.find_spec("prompt_toolkit") and os.environ.get("TERM", "dumb") != "dumb":
-        return Editor(calls, project)
-    return Plain(sys.stdin.fileno(), f"{project}$ " if person else "")
+        return LineEditor(calls, project)
+    return PlainLines(sys.stdin.fileno(), f"{project}$ " if person else "")
 
 
 def is_unfinished(text: str) -> bool:
-    """Whether a person who typed this means to go on: a quote, a heredoc or a line is still open."""
+    """Whether a quote, a heredoc or a line is still open."""
     from toolgate.command.line import read_line
 
     ends = len(text) - len(text.rstrip("\\"))
@@ -60,7 +60,7 @@ def is_unfinished(text: str) -> bool:
     return bool(read_line(text.lstrip()).problem)
 
 
-class Single:
+class SingleCommand:
     """The one command of `-c`."""
 
     interactive = False
@@ -69,15 +69,15 @@ class Single:
         self._command: str | None = command
 
     async def next(self) -> str:
-        """The command, once."""
+        """Return the command once."""
         if self._command is None:
-            raise End
+            raise EndOfInput
         command, self._command = self._command, None
         return command
 
 
-class Plain:
-    """Lines from a descriptor; a command goes on over lines until its quotes and heredocs are closed."""
+class PlainLines:
+    """Lines from a descriptor. A command continues until its quotes and heredocs are closed."""
 
     def __init__(self, fd: int, prompt: str) -> None:
         self._fd = fd
@@ -88,10 +88,10 @@ class Plain:
         self._over = False
 
     async def next(self) -> str:
-        """The next command."""
+        """Return the next command."""
         command = await self._line(self._prompt)
         if command is None:
-            raise End
+            raise EndOfInput
         while is_unfinished(command):
             more = await self._line("> ")
             if more is None:
@@ -115,7 +115,7 @@ class Plain:
         return line
 
     async def _read(self) -> bytes:
-        """What there is to read; waiting for it does not keep the event loop from anything."""
+        """Read without blocking the event loop."""
         try:
             await self._ready()
             return os.read(self._fd, _CHUNK)
@@ -127,7 +127,7 @@ class Plain:
         ready: asyncio.Future[None] = loop.create_future()
         try:
             loop.add_reader(self._fd, lambda: None if ready.done() else ready.set_result(None))
-        except PermissionError:  # a file or /dev/null: there is nothing to wait for, but signals have their turn
+        except PermissionError:  # a file or /dev/null is always readable; handle signals in between
             await asyncio.sleep(0)
             return
         try:
@@ -136,7 +136,7 @@ class Plain:
             loop.remove_reader(self._fd)
 
 
-class Editor:
+class LineEditor:
     """A line editor with history, search (Ctrl-R) and suggestions."""
 
     interactive = True
@@ -158,7 +158,7 @@ class Editor:
         )
 
     async def next(self) -> str:
-        """What the person typed; Ctrl-C starts the line over, Ctrl-D on an empty one is the end."""
+        """Return what the person typed. Ctrl-C clears the line; Ctrl-D on an empty line is the end."""
         from prompt_toolkit.patch_stdout import patch_stdout
 
         while True:
@@ -171,7 +171,7 @@ class Editor:
             except KeyboardInterrupt:
                 continue
             except EOFError:
-                raise End from None
+                raise EndOfInput from None
 
     def _prompt(self) -> "StyleAndTextTuples":
         cwd = self._calls.cwd

@@ -1,4 +1,4 @@
-"""What `toolgate sh` puts on the screen: output as it comes, progress, and one line about how a command ended."""
+"""The screen of `toolgate sh`: live output, progress, and one line about how a command ended."""
 
 import asyncio
 import contextlib
@@ -17,48 +17,48 @@ if TYPE_CHECKING:
     from toolgate.protocol.record import CallRecord
     from toolgate.tools.context import ToolContext
 
-_QUIET = 1.0
-"""Seconds after which a running command says so."""
-_MOST_LIVE = 64 * 1024
-"""Characters of one command that are shown while it runs; then only the end."""
+_PROGRESS_DELAY = 1.0
+"""Seconds after which the progress of a command is shown."""
+_MAX_LIVE = 64 * 1024
+"""Maximum characters of live output per command; after that, only the end is shown."""
 _END_LINES = 15
-_MOST_END = 8 * 1024
-_OVERWRITTEN = re.compile(r"\r(?=[^\r\n])")
+_MAX_END = 8 * 1024
+_OVERWRITE = re.compile(r"\r(?=[^\r\n])")
 
 
 class Screen:
-    """Two streams, and whether a person looks at them."""
+    """Two streams, and whether they are a terminal."""
 
     def __init__(self, out: TextIO, err: TextIO, *, json: bool = False) -> None:
         self._out, self._err = out, err
         self._json = json
         self._paint = Style(err)
         self.live = out.isatty() and err.isatty() and not json
-        """Whether output is shown as it comes; into a pipe it goes whole, when the command has ended."""
+        """Whether output is shown live; into a pipe it is written after the command has ended."""
         self._shown = 0
         self._end = ""
         self._open_line = False
         self._progress = ""
-        self._still = False
+        self._paused = False
         self._ticker: asyncio.Task[None] | None = None
 
     def say(self, text: str) -> None:
-        """Words of `sh` itself."""
+        """Print a message of `toolgate sh` itself."""
         self._err.write(text)
         self._err.flush()
 
     def envelope(self, result: "ToolResult") -> str:
-        """The envelope for a person."""
+        """Format the envelope for a person."""
         return visible(json.dumps(result.response.to_dict(), ensure_ascii=False, indent=2)) + "\n"
 
     def begin(self) -> None:
-        """A command starts."""
+        """Start the progress of a command."""
         self._shown, self._open_line, self._end = 0, False, ""
         if self.live:
             self._ticker = asyncio.get_running_loop().create_task(self._tick(time.monotonic()))
 
     async def end(self) -> None:
-        """The command is over."""
+        """End the progress of a command."""
         ticker, self._ticker = self._ticker, None
         if ticker is not None:
             ticker.cancel()
@@ -66,33 +66,33 @@ class Screen:
         self._erase_progress()
 
     @contextlib.contextmanager
-    def still(self) -> Iterator[None]:
-        """Nothing moves: a person is being asked."""
+    def paused(self) -> Iterator[None]:
+        """Pause the progress while a person is asked."""
         self._erase_progress()
-        self._still = True
+        self._paused = True
         try:
             yield
         finally:
-            self._still = False
+            self._paused = False
 
     def print_live(self, _stream: str, text: str) -> None:
-        """What a command has just printed, unable to do anything to the terminal but to overwrite its own line."""
+        """Print live output, made safe: it can only overwrite its own line."""
         text = without_escapes(text)
-        if self._shown > _MOST_LIVE:
-            self._end = (self._end + text)[-_MOST_END:]
+        if self._shown > _MAX_LIVE:
+            self._end = (self._end + text)[-_MAX_END:]
             return
         self._shown += len(text)
-        text = _OVERWRITTEN.sub("\r\x1b[K", visible(text, keep="\n\t\r"))
+        text = _OVERWRITE.sub("\r\x1b[K", visible(text, keep="\n\t\r"))
         self._erase_progress()
         self._out.write(text)
         self._open_line = not text.endswith("\n")
-        if self._shown > _MOST_LIVE:
+        if self._shown > _MAX_LIVE:
             self._finish_line()
-            self._out.write(self._paint("⟨much more: the end of it follows when it is done⟩", "dim") + "\n")
+            self._out.write(self._paint("⟨long output: its end is shown when the command is done⟩", "dim") + "\n")
         self._out.flush()
 
     def show(self, result: "ToolResult", decision: "CallRecord | None", *, asked: bool) -> None:
-        """What was not shown yet, and how it ended."""
+        """Print the rest of the output, and how the command ended."""
         if self._json:
             self._out.write(result.response.to_json() + "\n")
             self._out.flush()
@@ -105,7 +105,7 @@ class Screen:
         if response.status.value != "success" and said not in response.data.get("stderr", ""):
             self.say(self._paint(visible(said), "dim") + "\n")
         if self.live:
-            self.say(self._ending(result, decision, asked=asked) + "\n")
+            self.say(self._summary(result, decision, asked=asked) + "\n")
 
     def _show_rest(self, result: "ToolResult") -> None:
         data = result.response.data
@@ -118,7 +118,7 @@ class Screen:
             lines = visible(self._end).rstrip("\n").split("\n")[-_END_LINES:]
             self._out.write("\n".join(lines) + "\n")
 
-    def _ending(self, result: "ToolResult", decision: "CallRecord | None", *, asked: bool) -> str:
+    def _summary(self, result: "ToolResult", decision: "CallRecord | None", *, asked: bool) -> str:
         response = result.response
         data = response.data
         good = response.error is None and data.get("exit_code") in (0, None) and not data.get("timed_out")
@@ -131,7 +131,7 @@ class Screen:
         else:
             how = f"exit {data.get('exit_code')}"
         seconds = float(response.stats["time_ms"]) / 1000
-        parts = [how, _duration(seconds), *_decided(decision, asked=asked)]
+        parts = [how, _duration(seconds), *_describe_decision(decision, asked=asked)]
         mark = self._paint("✓" if good else "✗", "green" if good else "red" if response.error else "yellow")
         return f"{mark} {self._paint(' · '.join(parts), 'dim')}"
 
@@ -141,18 +141,18 @@ class Screen:
             self._open_line = False
 
     async def _tick(self, begin: float) -> None:
-        await asyncio.sleep(_QUIET)
+        await asyncio.sleep(_PROGRESS_DELAY)
         while True:
-            if not self._still:
+            if not self._paused:
                 self._erase_progress()
                 self._progress = f"  ⋯ {time.monotonic() - begin:.0f} s, Ctrl-C cancels"
                 self._out.write(self._paint(self._progress, "dim"))
                 self._out.flush()
-            await asyncio.sleep(_QUIET)
+            await asyncio.sleep(_PROGRESS_DELAY)
 
     def _erase_progress(self) -> None:
         if self._progress:
-            # the terminal itself may have echoed ^C behind it
+            # The terminal may have echoed ^C after it.
             self._out.write(f"\x1b[{len(self._progress)}D\x1b[K" if self._open_line else "\r\x1b[K")
             self._out.flush()
             self._progress = ""
@@ -162,8 +162,8 @@ def _duration(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
-def _decided(record: "CallRecord | None", *, asked: bool) -> list[str]:
-    """Which tool it was in the end, and who let it run or not."""
+def _describe_decision(record: "CallRecord | None", *, asked: bool) -> list[str]:
+    """Describe which tool ran, and who allowed or denied it."""
     if record is None:
         return []
     payload = record.payload
@@ -181,7 +181,7 @@ def _decided(record: "CallRecord | None", *, asked: bool) -> list[str]:
 
 
 def banner(root: Path, mode: str, context: "ToolContext") -> str:
-    """Where one is, and what confines the commands."""
+    """Describe the root, the mode and the sandbox."""
     from toolgate.errors import ToolError
 
     try:

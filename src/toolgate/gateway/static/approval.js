@@ -1,16 +1,16 @@
-// Asking a person: exactly what would happen, and three answers that the keyboard can give.
+// The approval dialog: shows exactly what would happen, and can be answered by keyboard.
 import { announce, h, icon, pane } from "./dom.js";
 import { detail } from "./diff.js";
 import { clock, visible } from "./text.js";
 
-/** Keys count only after the dialog has been there for a moment: nobody allows what they have not seen. */
-const ARMED_AFTER = 500;
-/** While a person types, the question waits. */
-const TYPING = 900;
+/** Milliseconds before keys work in a new dialog, so that nobody allows what they have not seen. */
+const ARM_DELAY_MS = 500;
+/** Milliseconds after the last keystroke in the message field before a dialog opens. */
+const TYPING_PAUSE_MS = 900;
 
 const who = ({ agent }) => (agent ? `Sub-agent ${visible(agent)} asks` : "Permission needed");
 
-/** Why it is asked, unless it is only that the tool always asks. */
+/** Why approval is needed, unless the tool always needs it. */
 function reason({ reason = "", tool_name }) {
   return reason === `${tool_name} needs permission` ? null : visible(reason);
 }
@@ -34,14 +34,14 @@ export class Approval extends HTMLElement {
     document.addEventListener("input", () => (this.#typed = performance.now()), true);
   }
 
-  /** A question of a session; it is shown when its time comes. */
+  /** Add an approval request; it is shown when its turn comes. */
   add(session, question) {
     this.#queue.set(question.id, { session, question });
     announce(`Permission needed: ${question.summary}`);
     this.#next();
   }
 
-  /** A question was answered, here or elsewhere. */
+  /** Remove an approval request that was answered, here or elsewhere. */
   remove(id, answer) {
     this.#queue.delete(id);
     this.#aside.delete(id);
@@ -51,7 +51,7 @@ export class Approval extends HTMLElement {
     this.#next();
   }
 
-  /** Forget everything; another session is shown. */
+  /** Remove everything, because another session is shown. */
   clear() {
     this.#queue.clear();
     this.#aside.clear();
@@ -59,7 +59,7 @@ export class Approval extends HTMLElement {
     this.#title();
   }
 
-  /** Show a question that was put aside. */
+  /** Show a request that was put aside. */
   review(id) {
     this.#aside.delete(id);
     if (this.#shown === null && this.#queue.has(id)) this.#open(id);
@@ -74,9 +74,9 @@ export class Approval extends HTMLElement {
     if (this.#shown !== null) return;
     const id = [...this.#queue.keys()].find((key) => !this.#aside.has(key));
     if (id === undefined) return;
-    const wait = this.#typed + TYPING - performance.now();
+    const wait = this.#typed + TYPING_PAUSE_MS - performance.now();
     if (this.#typed && wait > 0) this.#timer = setTimeout(() => this.#next(), wait);
-    else if (document.querySelector("dialog[open]")) this.#timer = setTimeout(() => this.#next(), TYPING);
+    else if (document.querySelector("dialog[open]")) this.#timer = setTimeout(() => this.#next(), TYPING_PAUSE_MS);
     else this.#open(id);
   }
 
@@ -94,7 +94,7 @@ export class Approval extends HTMLElement {
     this.#dialog.dataset.armed = "false";
     this.#dialog.showModal();
     this.#dialog.querySelector("h2").focus();
-    setTimeout(() => this.#shown === id && (this.#dialog.dataset.armed = "true"), ARMED_AFTER);
+    setTimeout(() => this.#shown === id && (this.#dialog.dataset.armed = "true"), ARM_DELAY_MS);
     if (question.deadline) {
       this.#tick(question.deadline);
       this.#ticker = setInterval(() => this.#tick(question.deadline), 500);
@@ -150,12 +150,12 @@ export class Approval extends HTMLElement {
   }
 
   #denial() {
-    const placeholder = "What should be done instead?";
+    const placeholder = "What should the model do instead?";
     const field = h("input", { id: "reason", maxlength: "2000", autocomplete: "off", placeholder });
     const form = h(
       "form",
       { class: "panel denial", hidden: true },
-      h("label", { for: "reason" }, "Reason, which the model reads"),
+      h("label", { for: "reason" }, "Reason (the model reads it)"),
       h("div", { class: "row" }, field, this.#submit("Deny", "danger"), this.#back()),
     );
     form.addEventListener("submit", (event) => {
@@ -169,7 +169,7 @@ export class Approval extends HTMLElement {
     const form = h(
       "form",
       { class: "panel rule", hidden: true },
-      h("p", {}, "For the rest of this session, this is allowed without asking again:"),
+      h("p", {}, "For the rest of this session, this is allowed without asking:"),
       pane("The rule", {}, visible(rule)),
       h("div", { class: "row" }, this.#submit("Allow always", "primary"), this.#back()),
     );

@@ -1,19 +1,19 @@
-// A tool call as a card: what was asked for, what it prints, how it ended, and the whole envelope behind it.
+// A tool call as a card: its arguments, live output, result, and the complete envelope.
 import { announce, h, icon, pane } from "./dom.js";
 import { diff, isDiff } from "./diff.js";
 import { Output } from "./output.js";
 import { get } from "./signin.js";
 import { brief, clipped, clock, duration, visible } from "./text.js";
 
-const MOST_TEXT = 20_000;
-/** Milliseconds for which a copy of a whole output is kept for the tab that shows it. */
-const KEPT = 600_000;
+const MAX_TEXT = 20_000;
+/** Milliseconds for which the copy of a complete output is kept for the tab that shows it. */
+const KEEP_MS = 600_000;
 const WORDS = {
   proposed: "Checking",
   waiting: "Waiting for your permission",
   running: "Running",
   success: "Done",
-  partial: "Done in part",
+  partial: "Partly done",
   error: "Failed",
   denied: "Denied",
   cancelled: "Stopped",
@@ -21,13 +21,13 @@ const WORDS = {
 const ICONS = { proposed: "running", waiting: "waiting", running: "running" };
 const REFUSALS = new Set(["APPROVAL_DENIED", "ACCESS_DENIED", "MODE_DENIED"]);
 
-/** A match as grep prints it, a note as it was kept. */
+/** Format a match as grep prints it, or a note as it was stored. */
 function match(one) {
   return one.file === undefined ? String(one.content ?? JSON.stringify(one)) : `${one.file}:${one.line}: ${one.text}`;
 }
 
 function section(name, text) {
-  return h("section", {}, h("h4", {}, name), pane(name, {}, clipped(visible(text), MOST_TEXT)));
+  return h("section", {}, h("h4", {}, name), pane(name, {}, clipped(visible(text), MAX_TEXT)));
 }
 
 export class Card extends HTMLElement {
@@ -121,7 +121,7 @@ export class Card extends HTMLElement {
     if (["proposed", "waiting", "running"].includes(this.dataset.state)) this.#finish("cancelled");
   }
 
-  /** The view of a sub-agent that this call has started. */
+  /** Return the view of the sub-agent that this call started. */
   nest({ session_id, agent, description }) {
     let view = this.#nested.get(session_id);
     if (!view) {
@@ -158,13 +158,13 @@ export class Card extends HTMLElement {
     );
   }
 
-  /** What came out, in the form that suits it. */
+  /** Show the result in the format that suits it. */
   #produce(result) {
     const data = result.data ?? {};
     if (typeof data.diff === "string" && isDiff(data.diff)) this.#parts.live.replaceChildren(diff(data.diff));
     else if (!this.#output) {
       const shown = this.#shown(data, result).filter(([, text]) => text);
-      const spans = shown.map(([kind, text]) => h("span", { class: kind }, clipped(visible(text), MOST_TEXT)));
+      const spans = shown.map(([kind, text]) => h("span", { class: kind }, clipped(visible(text), MAX_TEXT)));
       if (spans.length) this.#parts.live.replaceChildren(pane("Output", {}, ...spans));
     }
     if (result.full_output) {
@@ -177,7 +177,7 @@ export class Card extends HTMLElement {
     }
   }
 
-  /** Show the whole output in a tab of its own. It is fetched here, because a tab cannot show the page's key. */
+  /** Show the complete output in a new tab. It is fetched here, because a tab cannot send the page's key. */
   async #openOutput(event, address) {
     event.preventDefault();
     const tab = open("", "_blank");
@@ -185,10 +185,10 @@ export class Card extends HTMLElement {
     const said = answer?.ok ? await answer.blob() : ((await answer?.json())?.error ?? "The gateway does not answer.");
     const copy = URL.createObjectURL(new Blob([said], { type: "text/plain;charset=utf-8" }));
     if (tab) tab.location.replace(copy);
-    setTimeout(() => URL.revokeObjectURL(copy), KEPT);
+    setTimeout(() => URL.revokeObjectURL(copy), KEEP_MS);
   }
 
-  /** Pairs of a class and a text. */
+  /** Return pairs of a class and a text. */
   #shown(data, result) {
     if (result.status === "error" || Array.isArray(data.items) || this.#nested.size) return [];
     if (typeof data.preview === "string") return [["", data.preview]];
@@ -211,6 +211,6 @@ export class Card extends HTMLElement {
 }
 
 Card.count = 0;
-/** Makes the view of a sub-agent; set by chat.js, which knows it. */
+/** Creates the view of a sub-agent; chat.js sets it. */
 Card.transcript = null;
 customElements.define("tg-card", Card);

@@ -1,4 +1,4 @@
-// The conversation: messages and cards in the order in which they happened, and a scroller that follows them.
+// The conversation: messages and cards in order, and a scroller that follows them.
 import { h, icon } from "./dom.js";
 import { Card } from "./card.js";
 import { Message, userMessage } from "./message.js";
@@ -7,7 +7,7 @@ import { visible } from "./text.js";
 const ENDINGS = {
   failed: ["error", "The turn failed."],
   cancelled: ["info", "Stopped."],
-  interrupted: ["error", "The turn was interrupted; what had happened until then is kept."],
+  interrupted: ["error", "The turn was interrupted. Everything that happened before is kept."],
 };
 
 function folded(message) {
@@ -16,7 +16,7 @@ function folded(message) {
 
 /** The view of one session. */
 export class Transcript extends HTMLElement {
-  /** Whether the model is the offline one, which repeats what a call returned: then that is folded away. */
+  /** Whether the offline model answers. It repeats what a call returned, so its messages are folded. */
   static offline = false;
   #open = null;
 
@@ -43,7 +43,7 @@ export class Transcript extends HTMLElement {
     this.#open = null;
   }
 
-  /** Forget the message in the making: it comes again from its beginning. */
+  /** Remove the incomplete message: it is sent again from its start. */
   dropOpen() {
     (this.#open?.closest(".echo") ?? this.#open)?.remove();
     this.#open = null;
@@ -68,7 +68,7 @@ export class Transcript extends HTMLElement {
 customElements.define("tg-transcript", Transcript);
 Card.transcript = () => new Transcript();
 
-/** The scroller. It stays at the end while the person is there. */
+/** The scroller. It follows the end while the person is there. */
 export class Chat extends HTMLElement {
   #stuck = true;
   #top = 0;
@@ -102,7 +102,7 @@ export class Chat extends HTMLElement {
     this.dataset.stuck = this.#stuck;
   }
 
-  /** Only going up leaves the end: the page itself only ever goes down. */
+  /** Only scrolling up leaves the end, because the page itself only scrolls down. */
   #scrolled() {
     const atEnd = this.scrollHeight - this.scrollTop - this.clientHeight < 40;
     const stuck = atEnd || (this.#stuck && this.scrollTop >= this.#top);
@@ -115,12 +115,12 @@ export class Chat extends HTMLElement {
 customElements.define("tg-chat", Chat);
 
 const OFFLINE =
-  "No language model is set up, so you are the model: type a tool call, and it passes every gate that a model's would.";
+  "No language model is set up, so you act as the model: type a tool call. It passes the same gates as a model's call.";
 const ONLINE =
-  "Ask for something. Tools that the mode allows are used on the way, and you are asked before anything risky.";
+  "Ask for something. The model uses the tools that the mode allows, and you are asked before anything risky happens.";
 const code = (text) => h("code", {}, text);
 
-/** What to do with a session in which nothing was said yet. */
+/** Content of an empty session: what it can do, with examples. */
 export function welcome({ offline, mode, onExample }) {
   const examples = [
     ["current_time timezone=Asia/Shanghai", "ask for the time"],
@@ -132,7 +132,7 @@ export function welcome({ offline, mode, onExample }) {
     "section",
     { class: "welcome" },
     icon("gate"),
-    h("h2", {}, "What shall be done?"),
+    h("h2", {}, "What are we working on?"),
     h("p", {}, offline ? OFFLINE : ONLINE),
     h(
       "ul",

@@ -1,4 +1,4 @@
-// Where a person writes; sends, stops, and keeps what could not be sent.
+// The message field: sends, stops, and keeps text that could not be sent.
 export class Composer extends HTMLElement {
   #form = this.querySelector("form");
   #field = this.querySelector("textarea");
@@ -26,7 +26,7 @@ export class Composer extends HTMLElement {
     return this.#field.value;
   }
 
-  /** Put text into the field, to be sent or changed. */
+  /** Put text into the field. */
   fill(text) {
     this.#field.value = text;
     this.#update();
@@ -43,7 +43,7 @@ export class Composer extends HTMLElement {
     this.#field.focus();
   }
 
-  /** `ready`: a message could be sent; `running`: a turn runs, which can be stopped. */
+  /** `ready`: a message can be sent. `running`: a turn is running and can be stopped. */
   become({ ready, running }) {
     const had = document.activeElement;
     this.#ready = ready;

@@ -1,11 +1,11 @@
-// Differences and commands, as the person who decides should see them.
+// Diffs and commands for the approval dialog.
 import { h, pane } from "./dom.js";
 import { clipped, visible } from "./text.js";
 
-const MOST_LINES = 2_000;
+const MAX_LINES = 2_000;
 const DIFF = /^--- .*\n\+\+\+ /;
 
-/** What would happen: a coloured difference, or the text as it is. */
+/** Show what would happen: a coloured diff, or plain text. */
 export function detail(text) {
   return isDiff(text) ? diff(text) : pane("What would run", { class: "command" }, visible(text));
 }
@@ -17,12 +17,12 @@ export function isDiff(text) {
 export function diff(text) {
   const lines = text.replace(/\n$/, "").split("\n");
   const file = visible(lines[1].slice(4).replace(/^b\//, ""));
-  const rows = lines.slice(0, MOST_LINES).map(row());
-  if (lines.length > MOST_LINES) rows.push(h("span", { class: "hunk" }, `… ${lines.length - MOST_LINES} more lines`));
+  const rows = lines.slice(0, MAX_LINES).map(row());
+  if (lines.length > MAX_LINES) rows.push(h("span", { class: "hunk" }, `… ${lines.length - MAX_LINES} more lines`));
   return pane(`Changes to ${file}`, { class: "diff" }, ...rows);
 }
 
-/** Which side a line is on; a hunk's header says how many lines follow, so that text cannot pose as one. */
+/** Classify lines. A hunk's header says how many lines follow, so that text cannot pose as a header. */
 function row() {
   let before = 0;
   let after = 0;

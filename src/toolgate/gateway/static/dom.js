@@ -1,6 +1,6 @@
-// Building the page. Everything is text; the one way to insert HTML is `trusted`, for what the server has sanitised.
+// Builds the page. Everything is text; only `trusted` inserts HTML, which the server has sanitised.
 
-/** An element: `h("button", {class: "primary", onclick: go}, "Go")`. Properties that are false or null are left out. */
+/** Create an element: `h("button", {class: "primary", onclick: go}, "Go")`. False and null properties are left out. */
 export function h(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -12,14 +12,14 @@ export function h(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Text that may be longer than its place: it scrolls, by keyboard too, and has a name. */
+/** Create a labelled area for long text that scrolls, also by keyboard. */
 export function pane(label, properties, ...children) {
   return h("pre", { tabindex: "0", role: "group", "aria-label": label, ...properties }, ...children);
 }
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An icon of the sheet in index.html. */
+/** Create an icon from the sheet in index.html. */
 export function icon(name) {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("class", "icon");
@@ -32,12 +32,12 @@ export function icon(name) {
 
 const policy = globalThis.trustedTypes?.createPolicy("toolgate", { createHTML: (html) => html });
 
-/** Put HTML that the server has rendered and sanitised into an element. */
+/** Insert HTML that the server has rendered and sanitised. */
 export function trusted(element, html) {
   element.innerHTML = policy ? policy.createHTML(html) : html;
 }
 
-/** Run something with the next frame, once, however often it is asked for. */
+/** Return a function that runs `work` at most once per animation frame. */
 export function eachFrame(work) {
   let asked = 0;
   return () => {
@@ -50,7 +50,7 @@ export function eachFrame(work) {
 
 let last = "";
 
-/** Tell screen readers, politely. */
+/** Announce a text to screen readers, politely. */
 export function announce(text) {
   const log = document.getElementById("announcer");
   const words = text.trim().slice(0, 600);

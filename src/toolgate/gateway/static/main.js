@@ -1,4 +1,4 @@
-// The page: signs in, connects, and shows the session that the address names.
+// The page: signs in, connects, and shows the session in the URL.
 import { announce, h } from "./dom.js";
 import { Session } from "./session.js";
 import * as signin from "./signin.js";
@@ -34,9 +34,9 @@ const wire = new Wire(() => {
 let current = null;
 const sessions = new Map();
 let wasOpen = false;
-let again = 0;
-/** Milliseconds before a gateway whose database is away is asked again. */
-const AGAIN = 2000;
+let retryTimer = 0;
+/** Milliseconds before the next attempt when the gateway's database is unavailable. */
+const RETRY_MS = 2000;
 
 const named = () => location.hash.match(/^#\/s\/([\w-]+)$/)?.[1] ?? null;
 
@@ -65,7 +65,7 @@ function beginning(mode) {
   return welcome({ offline: Transcript.offline, mode, onExample: (text) => parts.composer.fill(text) });
 }
 
-/** Show a session, or the place where one begins. */
+/** Show a session, or the start page. */
 async function show(id) {
   if (current?.id === id && id !== null) return;
   current?.leave();
@@ -125,7 +125,7 @@ function ready(session, view) {
   update();
 }
 
-/** Begin a session and show it. */
+/** Create a session and show it. */
 async function begin(mode) {
   const answer = await wire.ask("session.create", mode ? { mode } : {});
   await refresh();
@@ -134,7 +134,7 @@ async function begin(mode) {
   parts.composer.focus();
 }
 
-/** Give the session that is shown another title, and show what it is called then. */
+/** Rename the current session. */
 async function rename(title) {
   try {
     await wire.ask("session.rename", { session_id: current.id, title });
@@ -167,23 +167,23 @@ async function connected() {
   performance.mark("ready");
 }
 
-/** Be where the gateway is; one that cannot answer at the moment is asked again. */
+/** Load everything after connecting; retry if the gateway cannot answer now. */
 async function arrive() {
-  clearTimeout(again);
+  clearTimeout(retryTimer);
   try {
     await connected();
   } catch (error) {
-    if (error.code !== "OFFLINE") later(error); // without a connection, the next one begins anew
+    if (error.code !== "OFFLINE") later(error); // without a connection, the next one starts over
   }
 }
 
 function later(error) {
   banner(error.message);
-  clearTimeout(again);
-  again = setTimeout(async () => {
+  clearTimeout(retryTimer);
+  retryTimer = setTimeout(async () => {
     banner(null);
     await arrive();
-  }, AGAIN);
+  }, RETRY_MS);
 }
 
 wire.addEventListener("frame", (event) => {
@@ -203,8 +203,8 @@ wire.addEventListener("state", async ({ detail: { state, code } }) => {
   } else if (state === "closed") {
     const known = await signin.known();
     if (known === false) return signedOut();
-    if (code === SIGNED_OUT) return wire.open(); // the key of this connection expired, and there is a newer one
-    if (wasOpen) banner("The connection is lost. What runs goes on; this page catches up as soon as it is back.");
+    if (code === SIGNED_OUT) return wire.open(); // this connection's key expired, and there is a newer one
+    if (wasOpen) banner("The connection is lost. Running turns continue; this page catches up after it reconnects.");
   }
 });
 
@@ -217,7 +217,7 @@ function signedOut() {
 parts.sidebar.addEventListener("new", (event) => begin(event.detail).catch((error) => banner(error.message)));
 parts.title.addEventListener("rename", ({ detail: title }) => rename(title).catch((error) => banner(error.message)));
 parts.sidebar.addEventListener("leave", () => {
-  signin.leave().then(signedOut, () => banner("The gateway does not answer: you are still signed in."));
+  signin.leave().then(signedOut, () => banner("The gateway does not answer. You are still signed in."));
 });
 parts.sidebar.addEventListener("search", () => refresh().catch(() => {}));
 parts.composer.addEventListener("send", (event) => send(event.detail));

@@ -1,11 +1,11 @@
-// What was said. A model's message comes as patches of HTML that the server has rendered and sanitised.
+// Messages. A model's message arrives as patches of HTML that the server has rendered and sanitised.
 import { announce, eachFrame, h, trusted } from "./dom.js";
 import { visible } from "./text.js";
 
-/** Characters of code in one piece. */
-const A_PIECE = 4_000;
+/** Maximum characters of code per element. */
+const MAX_PIECE = 4_000;
 
-/** A person's message: text, as it was typed. */
+/** A person's message, as plain text. */
 export function userMessage(text, unsent) {
   return h(
     "article",
@@ -30,7 +30,7 @@ export class Message extends HTMLElement {
     this.#write();
   }
 
-  /** Nothing follows; `quiet` if it need not be read out. */
+  /** End the message; `quiet` if it should not be announced. */
   close(quiet) {
     this.#flush();
     this.removeAttribute("data-open");
@@ -62,12 +62,12 @@ export class Message extends HTMLElement {
     if (this.dataset.open !== undefined) this.#speak(at);
   }
 
-  /** Add to code: in pieces of whole lines, so that what is there already need not be laid out again. */
+  /** Append to code in pieces of whole lines, so that the browser does not lay out existing text again. */
   #append(text) {
     const code = this.lastElementChild?.querySelector("pre > code, pre.raw");
     if (!code) return;
     let piece = code.lastElementChild;
-    if (!piece || (piece.textContent.endsWith("\n") && piece.textContent.length > A_PIECE)) {
+    if (!piece || (piece.textContent.endsWith("\n") && piece.textContent.length > MAX_PIECE)) {
       const whole = !piece && code.textContent.endsWith("\n");
       if (!piece && !whole) return code.append(text);
       piece = code.appendChild(h("span", { class: "piece" }, ""));
@@ -75,7 +75,7 @@ export class Message extends HTMLElement {
     piece.firstChild.appendData(text);
   }
 
-  /** Read out the blocks before `end` that have not been: what is settled is said once. */
+  /** Announce the blocks before `end` once. */
   #speak(end) {
     for (; this.#spoken < end; this.#spoken += 1) announce(this.children[this.#spoken]?.textContent ?? "");
   }

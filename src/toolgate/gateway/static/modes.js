@@ -1,4 +1,4 @@
-// The mode of the session, and, on a click, what it allows: every tool in every mode.
+// The mode of the session. A click shows which tools each mode allows.
 import { h, icon } from "./dom.js";
 import { visible } from "./text.js";
 

@@ -1,12 +1,12 @@
-// What a command prints, live: written once a frame, and never more of it in the page than can be read.
+// Live output of a command, updated once per animation frame and limited to the last lines.
 import { eachFrame, h, pane } from "./dom.js";
 import { clipped, number, visible } from "./text.js";
 
-const MOST_LINES = 1_000;
-const LINES_A_CHUNK = 100;
-const LONGEST_LINE = 2_000;
+const MAX_LINES = 1_000;
+const LINES_PER_CHUNK = 100;
+const MAX_LINE_LENGTH = 2_000;
 
-/** A pane that shows the last lines; the result has all of them. */
+/** Shows the last lines; the result has all of them. */
 export class Output extends HTMLElement {
   #waiting = [];
   #partial = { stdout: "", stderr: "" };
@@ -23,10 +23,10 @@ export class Output extends HTMLElement {
   add({ stream, text, dropped }) {
     if (dropped) this.#waiting.push({ stream, line: `… ${number(dropped)} characters were left out` });
     const lines = (this.#partial[stream] + text).split("\n");
-    this.#partial[stream] = clipped(lines.pop(), LONGEST_LINE * 2);
+    this.#partial[stream] = clipped(lines.pop(), MAX_LINE_LENGTH * 2);
     for (const line of lines) this.#waiting.push({ stream, line });
-    // What would not be shown need not wait.
-    const extra = this.#waiting.length - MOST_LINES;
+    // Drop lines that would not be shown.
+    const extra = this.#waiting.length - MAX_LINES;
     if (extra > 0) {
       this.#waiting.splice(0, extra);
       this.#dropped += extra;
@@ -34,7 +34,7 @@ export class Output extends HTMLElement {
     this.#write();
   }
 
-  /** Show also the last line, which has no end yet. */
+  /** Show the last, incomplete line too. */
   close() {
     for (const stream of ["stdout", "stderr"]) {
       if (this.#partial[stream]) this.#waiting.push({ stream, line: this.#partial[stream] });
@@ -46,9 +46,9 @@ export class Output extends HTMLElement {
   #flush() {
     if (!this.#waiting.length) return;
     const stuck = this.#pane.scrollHeight - this.#pane.scrollTop - this.#pane.clientHeight < 40;
-    for (const { stream, line } of this.#waiting) this.#append(stream, clipped(visible(line), LONGEST_LINE));
+    for (const { stream, line } of this.#waiting) this.#append(stream, clipped(visible(line), MAX_LINE_LENGTH));
     this.#waiting = [];
-    while (this.#chunks.length > MOST_LINES / LINES_A_CHUNK) {
+    while (this.#chunks.length > MAX_LINES / LINES_PER_CHUNK) {
       const gone = this.#chunks.shift();
       this.#dropped += gone.lines;
       gone.element.remove();
@@ -60,7 +60,7 @@ export class Output extends HTMLElement {
 
   #append(stream, line) {
     let chunk = this.#chunks.at(-1);
-    if (!chunk || chunk.lines >= LINES_A_CHUNK || chunk.stream !== stream) {
+    if (!chunk || chunk.lines >= LINES_PER_CHUNK || chunk.stream !== stream) {
       chunk = { stream, lines: 0, element: h("span", { class: `chunk ${stream}` }, "") };
       this.#chunks.push(chunk);
       this.#pane.append(chunk.element);

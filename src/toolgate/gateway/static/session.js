@@ -1,11 +1,11 @@
-// One session as it is watched: frames in, each durable one once, and calls on a view out.
+// A watched session: handles each durable frame once, and updates a view.
 
-/** When an id was made, in milliseconds: a UUID of version 7 begins with it. */
+/** Return when an id was created, in milliseconds: a UUIDv7 starts with its timestamp. */
 function madeAt(id) {
   return Number.parseInt(String(id).replaceAll("-", "").slice(0, 12), 16) || Date.now();
 }
 
-/** What a view of a session is told; `Transcript` in chat.js is one. */
+/** Updates its view from frames; `Transcript` in chat.js is a view. */
 export class Session extends EventTarget {
   #wire;
   #view;
@@ -19,13 +19,13 @@ export class Session extends EventTarget {
   id;
   mode;
   seq = 0;
-  /** The turn that runs: {id, since}, or null. */
+  /** The running turn: {id, since}, or null. */
   turn = null;
-  /** Questions that wait for an answer, oldest first. */
+  /** Unanswered approval requests, oldest first. */
   questions = new Map();
   todos = [];
   usage = { input_tokens: 0, output_tokens: 0 };
-  /** What was sent and is not in the log yet: {content, request_id, id, lost}. */
+  /** The message that was sent and is not in the log yet: {content, request_id, id, lost}. */
   unsent = null;
 
   constructor(wire, id, view, parent = null) {
@@ -40,12 +40,12 @@ export class Session extends EventTarget {
     return this.parent?.root ?? this;
   }
 
-  /** Whether what is told now happened before this page was there. */
+  /** Whether the current frames are older than this page. */
   get replaying() {
     return this.seq < this.#replayUntil;
   }
 
-  /** Ask for everything after what is known; also after a reconnection. */
+  /** Subscribe to everything after `seq`; also after a reconnect. */
   async watch() {
     this.#view.dropOpen();
     this.#watching = true;
@@ -69,7 +69,7 @@ export class Session extends EventTarget {
     for (const child of this.#children.values()) child.leave();
   }
 
-  /** Send a message; false if there is no connection. */
+  /** Send a message; return false without a connection. */
   send(content) {
     const request_id = crypto.randomUUID();
     const id = this.#wire.send("chat.send", { session_id: this.id, content, request_id });
@@ -88,7 +88,7 @@ export class Session extends EventTarget {
     return this.#wire.ask("approval.respond", { id, allowed, message, remember });
   }
 
-  /** Take a frame; true if it was this session's, or a child's. */
+  /** Handle a frame; return true if it belongs to this session or a sub-agent's. */
   take(frame) {
     if (frame.session_id !== this.id) {
       if (frame.type === "error" && this.unsent && frame.id === this.unsent.id) return this.#refused(frame.data);
@@ -103,7 +103,7 @@ export class Session extends EventTarget {
     return true;
   }
 
-  /** The card of a call, here or in a sub-agent, whose questions are asked here. */
+  /** Return the card of a call, here or in a sub-agent. */
   #card(id) {
     return this.#calls.get(id) ?? [...this.#children.values()].map((child) => child.#card(id)).find(Boolean);
   }
@@ -114,7 +114,7 @@ export class Session extends EventTarget {
 
   #refused(error) {
     const { content, again } = this.unsent;
-    if (again && error.code === "INVALID_PARAMS") return true; // it had arrived after all, and is about to be told
+    if (again && error.code === "INVALID_PARAMS") return true; // it had arrived after all
     this.unsent = null;
     this.#view.dropUnsent();
     this.#tell("refused", { content, error });
@@ -122,7 +122,7 @@ export class Session extends EventTarget {
     return true;
   }
 
-  /** The connection broke between sending and hearing of it: the same request never starts a second turn. */
+  /** Repeat a message after the connection broke. The same request never starts a second turn. */
   #sendAgain() {
     if (!this.unsent?.lost || this.replaying) return;
     const { content, request_id, id } = this.unsent;
@@ -156,7 +156,7 @@ export class Session extends EventTarget {
     if (data.done && frame.turn_id === this.turn?.id) this.#ended();
   }
 
-  /** A turn has failed whose end is not stored yet; otherwise `turn_finished` has said so before. */
+  /** Show the failure of a turn whose end is not stored yet; otherwise `turn_finished` has shown it. */
   _error(data, frame) {
     if (!this.turn || frame.turn_id !== this.turn.id) return;
     this.#failed = this.turn.id;
@@ -209,7 +209,7 @@ export class Session extends EventTarget {
 
   _compacted(data) {
     const saved = data.before_tokens - data.after_tokens;
-    this.#view.notice("info", `Older steps were left out of what the model reads (about ${saved} tokens).`);
+    this.#view.notice("info", `Older steps were removed from the model's context (about ${saved} tokens).`);
   }
 
   _agent_started(data) {

@@ -1,13 +1,13 @@
-// The list of sessions: search, begin, choose. Below it, the state of the connection and the theme.
+// The list of sessions with search, the state of the connection, and the theme switch.
 import { h } from "./dom.js";
 import { day, time, visible } from "./text.js";
 
 const STATES = { open: "Connected", connecting: "Connecting", closed: "No connection, trying again" };
 
-const NAMELESS = "New session";
-const NONE = "Sessions that you begin are kept here.";
+const UNTITLED = "New session";
+const NONE = "Your sessions appear here.";
 const NOT_FOUND = "No session has these words in its title.";
-const TYPING = 200;
+const SEARCH_DELAY_MS = 200;
 
 export class Sidebar extends HTMLElement {
   #nav = this.querySelector("nav");
@@ -42,7 +42,7 @@ export class Sidebar extends HTMLElement {
     });
   }
 
-  /** Show or hide the list where it covers the page. */
+  /** Show or hide the list on small screens. */
   menu(open) {
     const button = document.querySelector(".open-menu");
     const was = document.body.classList.contains("menu-open");
@@ -61,17 +61,17 @@ export class Sidebar extends HTMLElement {
     this.#new.disabled = state !== "open";
   }
 
-  /** The mode that was chosen for the next session; null where there is no choice. */
+  /** The mode for the next session; null if there is no choice. */
   get mode() {
     return this.#choice.hidden ? null : this.#choice.querySelector(":checked").value;
   }
 
-  /** What is searched for. */
+  /** The search words. */
   get words() {
     return this.#search.value.trim();
   }
 
-  /** Offer the choice of a mode only where there is one. */
+  /** Show the choice of a mode if there is one. */
   modes(enabled) {
     this.#choice.hidden = !enabled;
   }
@@ -89,11 +89,11 @@ export class Sidebar extends HTMLElement {
     }
   }
 
-  /** Filter what is there at once, and let the gateway look among all others a little later. */
+  /** Filter the loaded sessions at once; let the gateway search all others a little later. */
   #searched() {
     this.#draw();
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.dispatchEvent(new CustomEvent("search")), TYPING);
+    this.#timer = setTimeout(() => this.dispatchEvent(new CustomEvent("search")), SEARCH_DELAY_MS);
   }
 
   #clearSearch() {
@@ -104,7 +104,7 @@ export class Sidebar extends HTMLElement {
   #draw() {
     if (!this.#sessions) return;
     const words = this.words.toLowerCase().split(/\s+/).filter(Boolean);
-    const title = (one) => (one.title || NAMELESS).toLowerCase();
+    const title = (one) => (one.title || UNTITLED).toLowerCase();
     const found = this.#sessions.filter((one) => words.every((word) => title(one).includes(word)));
     const groups = Map.groupBy(found, (one) => day(one.updated_at));
     const rows = (sessions) => h("ul", {}, ...sessions.map((one) => this.#row(one)));
@@ -120,7 +120,7 @@ export class Sidebar extends HTMLElement {
       h(
         "a",
         { href: `#/s/${session.id}`, "aria-current": current, onclick: () => this.menu(false) },
-        h("span", { class: "name" }, visible(session.title || NAMELESS)),
+        h("span", { class: "name" }, visible(session.title || UNTITLED)),
         h("span", { class: "about" }, time(session.updated_at), h("span", { class: "tag" }, session.mode)),
       ),
     );
@@ -134,7 +134,7 @@ function toggleTheme() {
   try {
     localStorage.setItem("toolgate.theme", root.dataset.theme);
   } catch {
-    // No storage: the choice lasts as long as the page.
+    // No storage: the choice lasts until the page is closed.
   }
 }
 customElements.define("tg-sidebar", Sidebar);

@@ -1,15 +1,15 @@
-// Who is there: a one-time code or a token is exchanged for a key. The key is kept in this origin's storage, which no
-// other port of the same host can read; a cookie would be sent to all of them.
+// Sign-in: exchanges a one-time code or a token for a key. The key is kept in this origin's storage, which no other
+// port of the same host can read; a cookie would be sent to all of them.
 import { h, icon } from "./dom.js";
 
-const PLACE = "toolgate.key";
-const AN_HOUR = 3_600_000;
-/** What is shown if the browser keeps nothing for this page. */
+const STORAGE_KEY = "toolgate.key";
+const HOUR_MS = 3_600_000;
+/** The key if the browser stores nothing for this page. */
 let unstored = null;
 
 function stored() {
   try {
-    return JSON.parse(localStorage.getItem(PLACE)) ?? unstored;
+    return JSON.parse(localStorage.getItem(STORAGE_KEY)) ?? unstored;
   } catch {
     return unstored;
   }
@@ -18,35 +18,35 @@ function stored() {
 function store(found) {
   unstored = found;
   try {
-    if (found) localStorage.setItem(PLACE, JSON.stringify(found));
-    else localStorage.removeItem(PLACE);
+    if (found) localStorage.setItem(STORAGE_KEY, JSON.stringify(found));
+    else localStorage.removeItem(STORAGE_KEY);
   } catch {
-    // No storage: the key lasts as long as the page.
+    // No storage: the key lasts until the page is closed.
   }
 }
 
-/** The headers that show the key. */
-function shown() {
+/** The headers with the key. */
+function authHeaders() {
   const key = stored()?.key;
   return key ? { authorization: `Bearer ${key}` } : {};
 }
 
-/** The subprotocol that shows the key to the socket. */
+/** The subprotocol with the key, for the socket. */
 export function protocols() {
   const key = stored()?.key;
   return key ? [`toolgate.bearer.${key}`] : [];
 }
 
-/** Ask the gateway for something of its own, signed in. */
+/** Fetch something from the gateway with the key. */
 export function get(address) {
-  return fetch(address, { cache: "no-store", headers: shown() });
+  return fetch(address, { cache: "no-store", headers: authHeaders() });
 }
 
-/** Exchange what was given for a key; whether it worked. */
+/** Exchange a code or token for a key; return whether it worked. */
 async function exchange(given) {
   const answer = await fetch("/auth", {
     method: "POST",
-    headers: { "content-type": "application/json", ...shown() },
+    headers: { "content-type": "application/json", ...authHeaders() },
     body: JSON.stringify(given),
   });
   if (answer.ok) {
@@ -56,14 +56,14 @@ async function exchange(given) {
   return answer.ok;
 }
 
-/** Get a later key once half of this one's life is over. Without an answer the old one stays. */
+/** Renew the key after half of its lifetime. Without a response the old key stays. */
 export async function renew() {
   const found = stored();
   if (found && Date.now() > (found.from + found.until) / 2) await exchange({}).catch(() => false);
 }
-setInterval(renew, AN_HOUR);
+setInterval(renew, HOUR_MS);
 
-/** Whether the gateway knows this browser: true, false, or null if it does not answer. */
+/** Whether the gateway accepts this browser: true, false, or null if it does not answer. */
 export async function known() {
   try {
     return (await get("/auth")).ok;
@@ -72,13 +72,13 @@ export async function known() {
   }
 }
 
-/** Sign out: the key works nowhere any more. */
+/** Sign out: the key becomes invalid everywhere. */
 export async function leave() {
-  await fetch("/auth", { method: "DELETE", headers: shown() });
+  await fetch("/auth", { method: "DELETE", headers: authHeaders() });
   store(null);
 }
 
-/** Take the code out of the address, so that it stays in no history, and use it. Without one there is nothing to do. */
+/** Remove the code from the URL, so that it stays in no history, and use it. */
 export async function enter() {
   const code = location.hash.match(/^#([\w-]{16,})$/)?.[1];
   if (!code) return;
@@ -86,7 +86,7 @@ export async function enter() {
   await exchange({ code }).catch(() => false);
 }
 
-/** Ask for a token, in place of everything else. */
+/** Show the sign-in form instead of the page. */
 export function ask() {
   const about = { type: "password", id: "token", autocomplete: "current-password", placeholder: "Token" };
   const field = h("input", { ...about, required: true });
@@ -101,7 +101,7 @@ export function ask() {
     problem.hidden = false;
     field.select();
   });
-  // the printed address, opened in this tab: it differs in its hash only, so nothing is loaded anew
+  // The printed URL, opened in this tab, differs only in its hash, so nothing is loaded again.
   addEventListener("hashchange", () => enter().then(() => location.reload()));
   for (const element of document.querySelectorAll("tg-sidebar, main, .skip")) element.remove();
   document.body.append(
@@ -110,7 +110,7 @@ export function ask() {
       { class: "signin" },
       icon("gate"),
       h("h1", {}, "Toolgate"),
-      h("p", {}, "Open the address that ", h("code", {}, "toolgate serve"), " printed: it signs you in, once."),
+      h("p", {}, "Open the URL that ", h("code", {}, "toolgate serve"), " printed. It signs you in and works once."),
       h("p", {}, "Or enter the gateway's token."),
       form,
       problem,

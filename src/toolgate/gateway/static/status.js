@@ -1,11 +1,11 @@
-// How workers and queues stand, for whoever is signed in on the page.
+// Shows workers and queues to a signed-in person.
 import { h, trusted } from "./dom.js";
 import { get } from "./signin.js";
 
-const AGAIN = 5_000;
+const REFRESH_MS = 5_000;
 const place = document.querySelector("main");
 
-async function look() {
+async function refresh() {
   const answer = await get("/status").catch(() => null);
   if (answer?.ok) {
     const found = (await answer.text()).match(/<body>([\s\S]*)<\/body>/)?.[1] ?? "";
@@ -14,7 +14,7 @@ async function look() {
     const why = answer === null ? "The gateway does not answer." : (await answer.json()).error;
     place.replaceChildren(h("p", {}, why), h("p", {}, h("a", { href: "/" }, "Sign in")));
   }
-  setTimeout(look, AGAIN);
+  setTimeout(refresh, REFRESH_MS);
 }
 
-await look();
+await refresh();

@@ -1,24 +1,24 @@
-// Words and numbers for people, and text that shows what it is.
+// Formats text and numbers for people.
 
 // The same as in gateway/markdown.py; a test compares them.
-const HIDING = new RegExp(
+const HIDDEN_CHARACTERS = new RegExp(
   "[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u115f\\u1160\\u180e\\u200b\\u200e\\u200f" +
     "\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb]|\\udb40[\\udc00-\\udc7f]",
   "g",
 );
 const TERMINAL = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\^_])/g;
 
-/** Text as it may be shown: without terminal sequences, and with every character that hides or reorders as a number. */
+/** Make text safe to show: remove terminal sequences, and show hidden or reordering characters as codes. */
 export function visible(text) {
   return String(text)
     .replace(TERMINAL, "")
     .replace(/\r\n?/g, "\n")
-    .replace(HIDING, (found) => `⟨U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+    .replace(HIDDEN_CHARACTERS, (found) => `⟨U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }
 
-/** The text, or its beginning and how much more there is. */
-export function clipped(text, most) {
-  return text.length <= most ? text : `${text.slice(0, most)} … ${number(text.length - most)} more characters`;
+/** Return the text, or its start and how much more there is. */
+export function clipped(text, limit) {
+  return text.length <= limit ? text : `${text.slice(0, limit)} … ${number(text.length - limit)} more characters`;
 }
 
 export const number = (value) => Math.round(value).toLocaleString("en");
@@ -56,7 +56,7 @@ export function time(seconds) {
     : then.toLocaleDateString([], { day: "numeric", month: "short" });
 }
 
-/** One line about a call's arguments: what matters most of them. */
+/** Summarise a call's arguments in one line. */
 export function brief(args) {
   if (typeof args === "string") return clipped(visible(args).replace(/\s+/g, " "), 200);
   if (Array.isArray(args.items)) return `${args.items.length} items`;

@@ -1,7 +1,7 @@
-// Runs before the first paint, so that a chosen theme does not flash.
+// Runs before the first paint, so that a stored theme does not flash.
 try {
   const theme = localStorage.getItem("toolgate.theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch {
-  // No storage: the system's theme it is.
+  // No storage: use the system's theme.
 }

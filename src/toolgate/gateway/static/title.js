@@ -1,8 +1,8 @@
-// What the session is called, and another name for it.
+// The title of the session, which can be edited.
 import { h } from "./dom.js";
 
-const NAMELESS = "New session";
-const LONGEST = 200;
+const UNTITLED = "New session";
+const MAX_LENGTH = 200;
 
 export class Title extends HTMLElement {
   #text = this.querySelector("h2");
@@ -15,20 +15,20 @@ export class Title extends HTMLElement {
     this.#text.addEventListener("dblclick", () => this.#id && this.#edit());
   }
 
-  /** Show the title of a session; null where none has begun. */
+  /** Show the title of a session; null if there is none. */
   show(id, title) {
     if (id !== this.#id) this.#end();
     this.#id = id;
-    this.#text.textContent = title || NAMELESS;
+    this.#text.textContent = title || UNTITLED;
     this.#button.hidden = !id || this.#field !== null;
   }
 
   #edit() {
     const value = this.#text.textContent;
-    this.#field = h("input", { type: "text", maxlength: LONGEST, value, "aria-label": "Title of this session" });
+    this.#field = h("input", { type: "text", maxlength: MAX_LENGTH, value, "aria-label": "Title of this session" });
     this.#field.addEventListener("keydown", (event) => {
       if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
-      event.preventDefault(); // or the key would press the button that is there again
+      event.preventDefault(); // otherwise the key would press the button that reappears
       if (event.key === "Enter") this.#rename(value);
       else this.#end(true);
     });
@@ -46,10 +46,10 @@ export class Title extends HTMLElement {
     this.dispatchEvent(new CustomEvent("rename", { detail: title }));
   }
 
-  /** Put the title back; `stay`: where the person was. */
+  /** Restore the title; `stay` keeps the focus. */
   #end(stay = false) {
     const field = this.#field;
-    this.#field = null; // taking it away blurs it
+    this.#field = null; // removing the field blurs it
     field?.remove();
     this.#text.hidden = false;
     this.#button.hidden = !this.#id;

@@ -1,4 +1,4 @@
-// The session's list of work, and its counters.
+// The session's todo list, and its counters.
 import { h, icon } from "./dom.js";
 import { clock, duration, number, visible } from "./text.js";
 
@@ -22,7 +22,7 @@ export class Todos extends HTMLElement {
           h("span", { class: "now" }, now ? visible(now.content) : "All done"),
           h("span", { class: "count" }, `${done} of ${items.length}`),
         ),
-        h("ol", { "aria-label": "List of work" }, ...items.map((item) => this.#row(item))),
+        h("ol", { "aria-label": "Todo list" }, ...items.map((item) => this.#row(item))),
       ),
     );
   }
@@ -34,7 +34,7 @@ export class Todos extends HTMLElement {
 }
 customElements.define("tg-todos", Todos);
 
-/** Tokens of the session and the time of the turn that runs. */
+/** Tokens of the session, and the duration of the running turn. */
 export class Counters extends HTMLElement {
   #time = h("span", { class: "elapsed", role: "timer", "aria-label": "Time of this turn" });
   #tokens = h("span", { class: "tokens" });
@@ -50,7 +50,7 @@ export class Counters extends HTMLElement {
     this.#tokens.textContent = any ? `${number(input_tokens)} in · ${number(output_tokens)} out` : "";
     this.#tokens.title = any ? "Tokens of this session, as the model's provider counted them" : "";
   }
-
+/** Show the running turn, or null; `quiet` if it ended before the page was there. */
   /** The turn that runs, or null; `quiet` if nobody was there when it ended. */
   turn(turn, quiet = false) {
     clearInterval(this.#ticker);

@@ -1,8 +1,8 @@
-// The socket: requests and their answers, frames for whoever watches, and coming back when it breaks.
+// The socket: requests and responses, frames for watchers, and reconnecting.
 
-const FIRST_WAIT = 250;
-const LONGEST_WAIT = 10_000;
-/** The token was withdrawn, or the page's key has expired. */
+const MIN_DELAY_MS = 250;
+const MAX_DELAY_MS = 10_000;
+/** Close code: the token was revoked, or the page's key has expired. */
 export const SIGNED_OUT = 4401;
 
 export class WireError extends Error {
@@ -12,17 +12,17 @@ export class WireError extends Error {
   }
 }
 
-/** One connection that outlives its sockets. Events: `state` (connecting, open, closed), `frame`. */
+/** A connection that reconnects. Events: `state` (connecting, open, closed), `frame`. */
 export class Wire extends EventTarget {
   #connect;
   #socket = null;
-  #wait = FIRST_WAIT;
+  #wait = MIN_DELAY_MS;
   #timer = 0;
   #number = 0;
   #pending = new Map();
   state = "connecting";
 
-  /** `connect` makes a WebSocket, or throws. */
+  /** `connect` creates a WebSocket, or throws. */
   constructor(connect) {
     super();
     this.#connect = connect;
@@ -40,14 +40,14 @@ export class Wire extends EventTarget {
     socket.addEventListener("close", (event) => socket === this.#socket && this.#closed(event));
   }
 
-  /** Stop trying. */
+  /** Stop reconnecting. */
   close() {
     clearTimeout(this.#timer);
     this.#timer = 0;
     this.#socket = null;
   }
 
-  /** Ask, and wait for the answer; rejects with a `WireError`. */
+  /** Send a request and wait for the response; rejects with a `WireError`. */
   ask(method, params = {}) {
     return new Promise((resolve, reject) => {
       const id = this.send(method, params);
@@ -56,7 +56,7 @@ export class Wire extends EventTarget {
     });
   }
 
-  /** Send a request and return its id; null if there is no connection. With an `id` of before, the same once more. */
+  /** Send a request and return its id; null without a connection. An earlier `id` repeats that request. */
   send(method, params = {}, id = `p${++this.#number}`) {
     if (this.#socket?.readyState !== WebSocket.OPEN) return null;
     this.#socket.send(JSON.stringify({ type: "request", id, method, params }));
@@ -64,7 +64,7 @@ export class Wire extends EventTarget {
   }
 
   #opened() {
-    this.#wait = FIRST_WAIT;
+    this.#wait = MIN_DELAY_MS;
     this.#tell("open");
   }
 
@@ -85,9 +85,9 @@ export class Wire extends EventTarget {
     this.#pending.clear();
     this.#tell("closed", event.code);
     if (event.code === SIGNED_OUT) return;
-    // Spread out, so that a restarted gateway is not met by everybody at once.
+    // Random delays, so that not all pages reconnect to a restarted gateway at once.
     this.#timer = setTimeout(() => this.open(), this.#wait * (0.75 + Math.random() / 2));
-    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
+    this.#wait = Math.min(this.#wait * 2, MAX_DELAY_MS);
   }
 
   #retryNow() {

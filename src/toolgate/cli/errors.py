@@ -1,4 +1,4 @@
-"""Nothing that goes wrong in a command shows a traceback: one clear line, and an exit code."""
+"""Turns errors of a command into one clear line and an exit code, never a traceback."""
 
 import os
 import sys
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 
 class UsageError(Exception):
-    """The command line was not understood; the message is the whole explanation."""
+    """The command line is invalid; the message is the whole explanation."""
 
 
 def open_standard_streams() -> None:
-    """Put /dev/null in the place of standard streams that were closed.
+    """Replace closed standard streams with /dev/null.
 
-    Otherwise the next file that is opened would take the place of one, and be read or written as such.
+    Otherwise the next opened file would get the number of a standard stream and be used as one.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
             flags = os.O_RDONLY if number == 0 else os.O_WRONLY
-            opened = os.open(os.devnull, flags)  # noqa: TID251 - no file of anybody's
+            opened = os.open(os.devnull, flags)  # noqa: TID251 - not a file of the project
             if opened != number:
                 os.dup2(opened, number, inheritable=True)
                 os.close(opened)
@@ -30,10 +30,10 @@ def open_standard_streams() -> None:
             setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
 
-def run_guarded(command: str, run: Callable[[], int]) -> int:
-    """Run a command; turn whatever it raises into a line on stderr and an exit code."""
+def run_command(command: str, run: Callable[[], int]) -> int:
+    """Run a command; turn any exception into a line on stderr and an exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # an ASCII terminal shows what it cannot print as \u2026
+        if hasattr(stream, "reconfigure"):  # an ASCII terminal shows characters that it lacks as \u2026
             stream.reconfigure(errors="backslashreplace")
     try:
         code = run()
@@ -43,7 +43,7 @@ def run_guarded(command: str, run: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return _complain(command, ["interrupted"], 130)
     except BrokenPipeError:
-        os._exit(1)  # the reader went away; anything gentler tries to flush into the pipe again
+        os._exit(1)  # the reader has closed the pipe; a normal exit would try to flush into it again
     except Exception as error:
         if sys.flags.dev_mode:
             raise
@@ -52,7 +52,7 @@ def run_guarded(command: str, run: Callable[[], int]) -> int:
 
 
 def run_until_signalled(main: "Coroutine[Any, Any, int]") -> int:
-    """Run a program's main coroutine; SIGTERM and SIGHUP end it in good order, as Ctrl-C does."""
+    """Run a program's main coroutine. SIGTERM and SIGHUP end it in an orderly way, as Ctrl-C does."""
     import asyncio
     import signal
 
@@ -78,7 +78,7 @@ def run_until_signalled(main: "Coroutine[Any, Any, int]") -> int:
 
 
 def _explain(command: str, error: Exception) -> int:
-    """Errors in what was given are usage (2); the rest is ours (1)."""
+    """Print an error. Errors in the input have exit code 2, others 1."""
     from pydantic import ValidationError
 
     from toolgate.errors import ConfigError, ToolError, ToolgateError
@@ -93,9 +93,9 @@ def _explain(command: str, error: Exception) -> int:
         return _complain(command, [f"{error.message} {error.next_step}".strip()], 2)
     if isinstance(error, ToolgateError):
         return _complain(command, [str(error)], 2)
-    if isinstance(error, OSError) and error.strerror and error.filename:  # the root, or a file that was named
+    if isinstance(error, OSError) and error.strerror and error.filename:  # the root, or a named file
         return _complain(command, [f"{error.filename}: {error.strerror}"], 2)
-    again = f"python -X dev -m toolgate {command} … shows where"
+    again = f"python -X dev -m toolgate {command} … shows the traceback"
     return _complain(command, [f"unexpected {type(error).__name__}: {error} ({again})"], 1)
 
 

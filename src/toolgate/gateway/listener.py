@@ -1,4 +1,4 @@
-"""A listening socket that answers clients also when the process has no descriptor left for them."""
+"""A listening socket that still answers clients when the process runs out of file descriptors."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from typing import Any
 from toolgate.log import logger
 
 _RESERVED = 64
-"""Descriptors that stay free for turns, files and the database."""
-_AT_ONCE = 32
-"""Clients that are turned away before others get their turn."""
+"""File descriptors reserved for turns, files and the database."""
+_BATCH = 32
+"""Clients that are refused in a row before the event loop continues."""
 _LOG_EVERY = 10.0
 _PAUSE = 0.01
-"""Seconds to wait if not even one descriptor can be had: otherwise the event loop would try without end."""
-_ANSWER = (
+"""Seconds to wait if no descriptor is free, so that the event loop does not spin."""
+_REFUSAL = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nRetry-After: 1\r\n"
     b"Connection: close\r\nContent-Length: 39\r\n\r\nToo many connections; try again later.\n"
 )
 
 
 class Listener(socket.socket):
-    """Accepts clients as long as there are descriptors to spare; the others get a status 503 at once.
+    """Accepts clients while there are enough file descriptors; refuses others with status 503 at once.
 
-    asyncio alone would log one line and schedule one retry for every place in the backlog, and accept nobody meanwhile.
+    asyncio alone would log one line and schedule one retry per place in the backlog, and accept nobody meanwhile.
     """
 
     def __init__(self, listening: socket.socket, *, encrypted: bool) -> None:
-        """Takes the socket over. `encrypted`: clients expect TLS, so they cannot be told anything in plain text."""
+        """Take over the socket. `encrypted`: clients expect TLS, so they cannot be answered in plain text."""
         super().__init__(listening.family, listening.type, listening.proto, fileno=listening.detach())
         self._encrypted = encrypted
         self._spare: socket.socket | None = socket.socket()
-        self._turned_away = 0
+        self._refused = 0
         self._logged = -_LOG_EVERY
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """The next client that there is a descriptor for; `BlockingIOError` if there is none now."""
-        for _ in range(_AT_ONCE):
+        """Accept the next client. Raises `BlockingIOError` if there is none or no descriptor for it."""
+        for _ in range(_BATCH):
             try:
                 connection, address = super().accept()
             except OSError as error:
@@ -48,39 +48,39 @@ class Listener(socket.socket):
                     raise
                 self._accept_with_spare()
                 continue
-            if connection.fileno() < _most():
+            if connection.fileno() < _first_reserved():
                 return connection, address
-            self._turn_away(connection)
+            self._refuse(connection)
         raise BlockingIOError
 
     def _accept_with_spare(self) -> None:
-        """Free one descriptor for as long as it takes to turn a client away."""
+        """Use the reserved descriptor to refuse one client."""
         if self._spare is not None:
             self._spare.close()
             self._spare = None
         try:
-            self._turn_away(super().accept()[0])
+            self._refuse(super().accept()[0])
             self._spare = socket.socket()
         except BlockingIOError:
-            with contextlib.suppress(OSError):  # somebody else was quicker: the next client finds out
+            with contextlib.suppress(OSError):  # another thread took the descriptor; the next client notices
                 self._spare = socket.socket()
             raise
         except OSError:
             time.sleep(_PAUSE)
             raise BlockingIOError from None
 
-    def _turn_away(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):  # it may have gone already
+    def _refuse(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):  # the client may have disconnected
             connection.setblocking(False)
             if not self._encrypted:
-                connection.send(_ANSWER)
+                connection.send(_REFUSAL)
                 connection.shutdown(socket.SHUT_WR)
-                connection.recv(65_536)  # what was not read would make the system drop the answer
-        self._turned_away += 1
+                connection.recv(65_536)  # the system drops the response if there is unread input
+        self._refused += 1
         now = time.monotonic()
         if now - self._logged >= _LOG_EVERY:
             self._logged = now
-            logger("gateway").warning("no_descriptor_left", turned_away=self._turned_away, limit=_most())
+            logger("gateway").warning("no_descriptor_left", turned_away=self._refused, limit=_first_reserved())
 
     def close(self) -> None:
         """Stop listening."""
@@ -90,7 +90,7 @@ class Listener(socket.socket):
         super().close()
 
 
-def _most() -> int:
-    """Descriptors from this number on are not for clients."""
+def _first_reserved() -> int:
+    """Return the number of the first file descriptor that clients do not get."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return limit - min(_RESERVED, limit // 4)

@@ -1,4 +1,4 @@
-"""Asking the person at the terminal."""
+"""Asks the person at the terminal for approval."""
 
 import asyncio
 import sys
@@ -15,14 +15,14 @@ _WIDTH = 2000
 
 
 def terminal_approver() -> Approver | None:
-    """Someone to ask, if a person is there: no terminal, no approver, and so no permission."""
+    """Return an approver if there is a terminal. Without one, calls that need permission are denied."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
     return TerminalApprover(sys.stdin, sys.stderr)
 
 
 class TerminalApprover:
-    """Shows what will happen and waits for `y`. Anything else, and no answer at all, is no."""
+    """Shows what will happen and waits for `y`. Any other answer, or none, denies the call."""
 
     def __init__(self, source: TextIO, screen: TextIO) -> None:
         self._source = source
@@ -30,7 +30,7 @@ class TerminalApprover:
         self._style = Style(screen)
 
     async def decide(self, request: ApprovalRequest) -> Approval:
-        """Ask once; `v` shows the whole detail and asks again."""
+        """Ask once; `v` shows the complete detail and asks again."""
         detail = visible(request.detail.rstrip("\n"))
         short, cut = excerpt(collapse_runs(detail), lines=_LINES, width=_WIDTH)
         cut = cut or short != detail
@@ -53,15 +53,15 @@ class TerminalApprover:
             self._write(self._indented(detail))
 
     def _indented(self, detail: str) -> str:
-        """Two columns in, so that no line of it can be taken for one of ours."""
-        return "".join(f"  {self._painted(line)}\n" for line in detail.split("\n"))
+        """Indent by two columns, so that no line looks like one of Toolgate's own."""
+        return "".join(f"  {self._coloured(line)}\n" for line in detail.split("\n"))
 
-    def _painted(self, line: str) -> str:
+    def _coloured(self, line: str) -> str:
         colour = diff_colour(line)
         return self._style(line, colour) if colour else line
 
     def _ask(self, choices: str) -> None:
-        # what was typed before the question was on the screen is no answer to it
+        # Input that was typed before the question was visible is not an answer to it.
         termios.tcflush(self._source.fileno(), termios.TCIFLUSH)
         self._write(f"{self._style('Allow?', 'bold')} [{choices}] ")
 
@@ -77,7 +77,7 @@ class TerminalApprover:
             if not line.done():
                 line.set_result(self._source.readline())
 
-        # a thread that waits in input() could not be called off by Ctrl-C or a cancelled call
+        # A thread that waits in input() could not be cancelled.
         loop.add_reader(self._source.fileno(), read)
         try:
             return await line

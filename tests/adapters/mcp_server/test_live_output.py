@@ -8,7 +8,7 @@ import mcp_types as types
 import pytest
 
 from tests.adapters.mcp_server.kit import ERAS, client, lines, near, text
-from toolgate.adapters.mcp_server.live import LONGEST, wants_log
+from toolgate.adapters.mcp_server.live_output import MAX_MESSAGE, wants_log
 
 COUNTING = "for i in 1 2 3; do echo $i; sleep 0.2; done"
 
@@ -71,7 +71,7 @@ async def test_g08_a_flood_is_told_in_part_and_bounded(root: Path) -> None:
         await connected.call_tool("Bash", {"command": command}, progress_callback=progress)
         await asyncio.sleep(0)
     assert told
-    assert max(len(message) for _, message in told) <= LONGEST + 40
+    assert max(len(message) for _, message in told) <= MAX_MESSAGE + 40
     assert any("characters left out⟩" in message for _, message in told)
     assert [done for done, _ in told] == sorted({done for done, _ in told})
 

@@ -1,4 +1,4 @@
-"""A result as an MCP client gets it."""
+"""Converts a result into the response of `tools/call`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from toolgate.protocol.calls import ToolResult
 from toolgate.text.redaction import recorded_copy
 
 CALL_ID = "toolgate/callId"
-"""The key of `_meta` with the call's id: what `toolgate undo` and the record know it by."""
+"""The `_meta` key with the call's id, which `toolgate undo` and the record use."""
 CATEGORY = "toolgate/failureCategory"
 
 
-LARGE = 1 << 16
-"""Characters of arguments above which an answer repeats them in short, as the record does: clients have limits, too."""
+MAX_ECHOED_ARGUMENTS = 1 << 16
+"""Arguments with more characters are shortened in the response, as in the record: clients have limits too."""
 
 
-def answer(result: ToolResult, arguments: str) -> dict[str, Any]:
-    """What the model reads as text, the envelope beside it; an error is what the envelope calls one."""
+def call_result(result: ToolResult, arguments: str) -> dict[str, Any]:
+    """Return the rendered text with the envelope beside it; `isError` is the envelope's."""
     envelope = result.response.to_dict()
-    if len(arguments) > LARGE:
+    if len(arguments) > MAX_ECHOED_ARGUMENTS:
         given = envelope["context"]
         envelope["context"] = {**given, "params_input": recorded_copy(given["params_input"])}
     meta = {CALL_ID: result.tool_call_id}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from toolgate import Approval, ApprovalRequest
-from toolgate.cli.approve import TerminalApprover, terminal_approver
+from toolgate.cli.terminal_approver import TerminalApprover, terminal_approver
 
 NO = Approval(allowed=False, message="not allowed at the terminal")
 
