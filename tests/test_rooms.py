@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "toolgate"
 NOT_THE_PROJECT = {
-    SOURCE / "cli" / "guard.py",  # opens /dev/null in the place of a closed standard stream
+    SOURCE / "cli" / "errors.py",  # replaces a closed standard stream with /dev/null
     SOURCE / "userfiles.py",  # reads the user's config file, outside every project
     SOURCE / "gateway" / "assets.py",  # reads the page's own files, a part of this package, once
     SOURCE / "sessions" / "files.py",  # makes and checks the database's own file, outside every project

@@ -70,7 +70,7 @@ async def test_a_turn_that_runs_is_not_waited_for() -> None:
     await asyncio.sleep(0)
     stage.in_the_log = ["a"]
 
-    with pytest.raises(SessionBusy, match="1 turns are running"):
+    with pytest.raises(SessionBusy, match="1 turns are already running"):
         await asyncio.wait_for(turns.submit("b", "two", request_id="2"), 10)
 
     stage.over.set()
