@@ -66,19 +66,18 @@ def _existing(scope: Scope, text: str) -> None:
 
 def _makefiles(scope: Scope, words: Sequence[Word]) -> None:
     """The rules of `make` are a script; which file they are in depends on `-f` and `-C`."""
-    directory, files = "", []
-    for at, word in enumerate(words):
-        option, _, value = word.text.partition("=")
-        following = words[at + 1].text if at + 1 < len(words) else ""
-        if option in ("-f", "--file", "--makefile"):
-            files.append(value or following)
-        elif word.text.startswith("-f") and word.text != "-f":
-            files.append(word.text[2:])
-        elif option in ("-C", "--directory"):
-            directory = f"{directory}{value or following}/"
-        elif word.text.startswith("-C"):
-            directory = f"{directory}{word.text[2:]}/"
-    for file in files or _MAKEFILES:
+    directory = "".join(f"{path}/" for path in _values(words, "-C", "--directory"))
+    for file in list(_values(words, "-f", "--file", "--makefile")) or _MAKEFILES:
         for path in scope.place(directory + file).paths:
             if scope.around.kind(path) == "file":
                 scope.found.scripts[path] = None
+
+
+def _values(words: Sequence[Word], letter: str, *names: str) -> Iterator[str]:
+    """The values of an option, also attached to its letter."""
+    for at, word in enumerate(words[1:], 1):
+        option, _, value = word.text.partition("=")
+        if option == letter or option in names:
+            yield value or (words[at + 1].text if at + 1 < len(words) else "")
+        elif word.text.startswith(letter):
+            yield word.text[len(letter) :]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 
 from toolgate.command.analysis import readers
-from toolgate.command.analysis.options import Options, operands, option_values
+from toolgate.command.analysis.options import Options, attached_value, operands, option_values
 from toolgate.command.analysis.program import Program, Rule
-from toolgate.command.analysis.readers.languages import interpret
+from toolgate.command.analysis.readers.interpreters import interpret
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.analysis.wrapped_command import run_code, unwrap
 from toolgate.command.words import UNRESOLVED, Word
@@ -70,20 +70,11 @@ def _targets(words: Sequence[Word], known: Program) -> Iterator[Word]:
         name, equals, value = word.text.partition("=")
         if name in known.writes:
             yield word._replace(text=value) if equals else following
-        elif word.text.startswith("-") and not word.text.startswith("--"):
-            attached = _attached(word.text, known)
+        else:
+            letters = word.text[:2] if known.builds and word.text[:2] not in known.writes else word.text
+            attached = attached_value(letters, known.writes, known.values)
             if attached is not None:
                 yield word._replace(text=attached) if attached else following
-
-
-def _attached(text: str, known: Program) -> str | None:
-    """What stands behind the letter of an option, empty if that is the next word; None if there is no such letter."""
-    for at, letter in enumerate(text[1:], 1):
-        if f"-{letter}" in known.writes:
-            return text[at + 1 :]
-        if known.builds or f"-{letter}" in known.values:
-            return None
-    return None
 
 
 def _is_binary(scope: Scope, target: Word) -> bool:

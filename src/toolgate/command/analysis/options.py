@@ -79,3 +79,17 @@ def option_values(words: Sequence[Word], options: Collection[str]) -> Iterator[W
         name, equals, value = word.text.partition("=")
         if name in options:
             yield word._replace(text=value) if equals else words[at + 1] if at + 1 < len(words) else Word("")
+
+
+def attached_value(text: str, options: Collection[str], valued: Collection[str]) -> str | None:
+    """What stands behind the letter of an option, also in a cluster: empty if it is the next word.
+
+    None if no such letter is given, or if it belongs to the value of one of the options `valued`.
+    """
+    if text.startswith("-") and not text.startswith("--"):
+        for at, letter in enumerate(text[1:], 1):
+            if f"-{letter}" in options:
+                return text[at + 1 :]
+            if f"-{letter}" in valued:
+                return None
+    return None

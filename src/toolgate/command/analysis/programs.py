@@ -65,11 +65,11 @@ read mapfile readarray let printf unset getopts wait | reader builtins.variables
 export declare typeset local readonly | reader builtins.declarations
 test [ | reader builtins.tests
 compgen complete | reader builtins.completions
-fc | reader builtins.history
-eval | reader shells.evaluate | own_paths
-. source | reader shells.source
-trap | reader shells.trap
-alias | reader shells.alias
+fc | unclear 'fc' runs what the history holds: unless -l*
+eval | reader interpreters.evaluate | own_paths
+. source | reader interpreters.source
+trap | reader interpreters.trap
+alias | reader interpreters.alias
 cd pushd | reader builtins.change_directory | own_paths
 popd | reader builtins.pop_directory
 jobs | after -x
@@ -79,9 +79,9 @@ hash enable complete bind | unclear '{name}' changes what a command word means: 
 rm rmdir unlink shred srm wipe rimraf trash trash-put del-cli dropdb dropuser | removes
 truncate | asks it truncates files
 gio | removes trash remove move
-cp mv install | reader copying.copy
+cp mv install | reader files.copy
     | values -t --target-directory -S --suffix -m --mode -o --owner -g --group --backup
-ln | reader copying.link | own_paths
+ln | reader files.link | own_paths
     | values -t --target-directory -S --suffix -m --mode -o --owner -g --group --backup
 cp mv install ln | long --target-directory --no-clobber --force --directory --suffix --mode
 mkdir | reader builtins.mkdir | values -m --mode
@@ -91,9 +91,9 @@ dd | writes of
 sort | writes -o --output | values -k -t -S -T | texts -t -k | commands --compress-program
     | long --output --compress-program
 uniq | writes_operands 2 | values -f --skip-fields -s --skip-chars -w --check-chars
-split | reader archives.split | texts -t -k | long --filter
+split | reader files.split | texts -t -k | long --filter
     | values -a --suffix-length -b --bytes -C --line-bytes -l --lines -n --number -t --separator
-csplit | reader archives.csplit | own_paths | values -f --prefix -b --suffix-format -n --digits
+csplit | reader files.csplit | own_paths | values -f --prefix -b --suffix-format -n --digits
 shuf | writes -o --output | values -i -n -z
 iconv | writes -o --output | values -f -t
 tree | writes -o | values -L -P -I -H -T | texts -P -I
@@ -109,19 +109,19 @@ fd fdfind | reader find.fd | pattern | texts -e -E -t
 sed gsed | reader sed.sed | pattern | texts -e -E | long --expression --file --in-place
 
 # Archives and conversions
-tar | reader archives.tar
+tar | reader files.tar
     | code --to-command --use-compress-program --rsh-command --info-script --new-volume-script -I -F | lists -T
     | unclear 'tar --checkpoint-action' may run a program: --checkpoint-action
     | removes --remove-files --recursive-unlink --unlink-first
     | long --to-command --use-compress-program --rsh-command --info-script --new-volume-script --checkpoint-action
       --remove-files --recursive-unlink --unlink-first --extract
-gzip bzip2 xz lzma lzip compress pigz pbzip2 | reader archives.compress
+gzip bzip2 xz lzma lzip compress pigz pbzip2 | reader files.compress
     | values -S --suffix -b -p --processes -T --threads
 zstd pzstd lrzip brotli | removes --rm
 lz4 | removes --rm -m
 7z 7za 7zr 7zz rar p7zip | removes d m mf -sdel* -df* -dr* -dw*
-zip | reader archives.zip_archive | asks it removes files or runs a program: -m --move -TT --unzip-command
-convert magick gm ffmpeg sox | reader archives.convert
+zip | reader files.zip_archive | asks it removes files or runs a program: -m --move -TT --unzip-command
+convert magick gm ffmpeg sox | reader files.convert
 mogrify | asks it replaces files: unless -path -format
 pandoc | writes -o --output | values -f -t -r -w -V -M -H -B -A
 dot | writes -o | values -T -K -G -N -E -l -n -s
@@ -242,8 +242,8 @@ man | unclear 'man' is told to run another program: -P* -H* --pager* --html* --p
     | long --pager --html --preprocessor
 
 # Shells and other languages
-sh bash dash zsh ksh ash rbash mksh lksh oksh pdksh yash posh osh | reader shells.shell | shell
-csh tcsh fish pwsh powershell nu elvish xonsh rc es ion murex ngs | reader shells.foreign_shell
+sh bash dash zsh ksh ash rbash mksh lksh oksh pdksh yash posh osh | reader interpreters.shell | shell
+csh tcsh fish pwsh powershell nu elvish xonsh rc es ion murex ngs | reader interpreters.foreign_shell
 python expect guile | interprets | code -c
 node | interprets | code -e -p --eval --print | checks -c --check
 nodejs | interprets | code -e -p --eval --print
@@ -254,13 +254,13 @@ ruby | interprets | code -e | texts -e -E | checks -c -wc
 php | interprets | code -r | checks -l --syntax-check
 lua Rscript osascript julia ocaml | interprets | code -e
 tclsh | interprets
-awk gawk mawk nawk | reader languages.awk | texts -v -F
+awk gawk mawk nawk | reader interpreters.awk | texts -v -F
 awk gawk mawk | pattern
-psql mysql mariadb sqlite3 mongosh duckdb | reader languages.sql
+psql mysql mariadb sqlite3 mongosh duckdb | reader interpreters.sql
 psql | writes -o --output -L --log-file | values -c -d -f -h -p -U -v -F -P -R -T
-m4 dc | reader languages.macros
-vi vim nvim view vimdiff ex ed emacs | reader languages.editor
-less more | reader languages.pager
+m4 dc | reader interpreters.macros
+vi vim nvim view vimdiff ex ed emacs | reader interpreters.editor
+less more | reader interpreters.pager
 less | writes -o -O --log-file --LOG-FILE | values -b -D -h -j -k -p -P -t -T -x -y -z
 
 # Compilers, build tools and package managers
@@ -415,7 +415,7 @@ fossil | discards revert clean undo | publishes push sync
 darcs | discards revert obliterate unrecord unpull amend rollback | publishes push send
 cvs | publishes commit ci tag | removes remove rm delete
 p4 | discards revert clean obliterate | publishes submit
-gh glab | reader network.forge | texts -t -b -m -S -H -q
+gh glab | reader tools.forge | texts -t -b -m -S -H -q
 
 # Other machines
 ssh | wraps | joins | skip 1 | values -i -l -p -o -F -J -L -R -D -W -b -c -E -e -I -m -O -Q -S -w -B
@@ -423,7 +423,7 @@ ssh | wraps | joins | skip 1 | values -i -l -p -o -F -J -L -R -D -W -b -c -E -e 
 ssh scp sftp ftp rsh telnet mosh ssh-copy-id nc ncat netcat socat | remote
 mail mailx sendmail mutt twine | publishes
 twine | shows check
-curl | reader network.curl | texts -H -d -X -e -b -m -A -u -w
+curl | reader tools.curl | texts -H -d -X -e -b -m -A -u -w
     | writes -o --output -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --etag-save --libcurl
     | values -A -b -C -d -e -E -F -H -K -m -P -Q -r -T -t -u -U -w -x -X -y -Y -z
     | sends -d -F -T --data --data-raw --data-binary --data-urlencode --form --upload-file --json
@@ -431,9 +431,9 @@ curl | reader network.curl | texts -H -d -X -e -b -m -A -u -w
 wget | writes -O --output-document -o --output-file | values -a -A -B -D -e -I -i -l -P -Q -R -S -t -T -U -w -X
     | sends --post-data --post-file --body-data --body-file --method
     | unclear 'wget --use-askpass' runs another program: --use-askpass*
-http https httpie xh xhs | reader network.http
+http https httpie xh xhs | reader tools.http
 aria2c | writes -o --out -l --log | values -d -i -j -k -s -t -x
-rsync | reader copying.rsync | removes --del* --remove-* unless -n --dry-run
+rsync | reader files.rsync | removes --del* --remove-* unless -n --dry-run
     | unclear 'rsync -e' runs another program: -e --rsh --rsync-path
     | values -e --rsh --exclude --include --filter -f --exclude-from --include-from --files-from --chmod -T -M
 redis-cli | removes flushall FLUSHALL flushdb FLUSHDB shutdown SHUTDOWN

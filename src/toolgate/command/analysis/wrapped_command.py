@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from toolgate.command.analysis.options import attached_value
 from toolgate.command.analysis.program import Program
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.analysis.variables import assign
@@ -113,7 +114,7 @@ def _starts(scope: Scope, words: Sequence[Word], known: Program) -> Iterator[int
             at += 1
             break
         name, equals, value = text.partition("=")
-        attached = value if equals and name in known.code else _attached(text, known)
+        attached = value if name in known.code else attached_value(text, known.code, known.values)
         if attached is not None:
             code = word._replace(text=attached) if attached else words[at + 1] if at + 1 < len(words) else Word("")
             run_code(scope, words[0].text, [code])
@@ -136,19 +137,6 @@ def _starts(scope: Scope, words: Sequence[Word], known: Program) -> Iterator[int
     yield at + skip if skip and known.skip < 9 and at < len(words) else at
     later = {*guesses, *(guess + known.skip for guess in guesses)}
     yield from sorted(guess for guess in later if at < guess < len(words))
-
-
-def _attached(text: str, known: Program) -> str | None:
-    """The code behind an option's letter, empty if it is the next word; None if there is no such option."""
-    if text in known.code:
-        return ""
-    if text.startswith("-") and not text.startswith("--"):
-        for at, letter in enumerate(text[1:], 1):
-            if f"-{letter}" in known.code:
-                return text[at + 1 :]
-            if f"-{letter}" in known.values:
-                return None
-    return None
 
 
 def _values(text: str, known: Program) -> int | None:

@@ -104,9 +104,3 @@ def completions(scope: Scope, words: Sequence[Word]) -> None:
     """`compgen`: some of its options run commands."""
     if any(word.text.startswith("-") and not _LISTS.fullmatch(word.text) for word in words[1:]):
         scope.found.unclear("'compgen' may run a command")
-
-
-def history(scope: Scope, words: Sequence[Word]) -> None:
-    """`fc`: runs what was typed before."""
-    if not any(word.text.startswith("-l") for word in words[1:2]):
-        scope.found.unclear("'fc' runs what the history holds")
