@@ -58,7 +58,7 @@ async def setup(make: Callable[[], Callable[[str], Any]]) -> Callable[[str], Any
 
 ANALYSIS = Bench(
     name="analysis",
-    unit="µs a command",
+    unit="µs per command",
     cases=list(COMMANDS),
     floor="shlex",
     contenders={"shlex": floor, "toolgate": ours},

@@ -122,7 +122,7 @@ async def measure(call: Call, case: str) -> Sample:
 
 DISPATCH = Bench(
     name="dispatch",
-    unit="µs a call",
+    unit="µs per call",
     cases=list(CALLS),
     floor="floor",
     contenders={"floor": floor, "validation + envelope": validated, "toolgate": ours},

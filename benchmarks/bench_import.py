@@ -34,7 +34,7 @@ async def measure(what: str | list[str], case: str) -> Sample:
 
 IMPORT = Bench(
     name="import",
-    unit="ms a process",
+    unit="ms per process",
     cases=["process"],
     floor="pydantic",
     contenders={

@@ -104,7 +104,7 @@ async def measure_start(argv: list[str], case: str) -> Sample:
 
 CALL = Bench(
     name="mcp",
-    unit="µs a call",
+    unit="µs per call",
     cases=["call"],
     floor="bare, low-level",
     contenders={
