@@ -1,4 +1,4 @@
-"""Sessions with watchers: the log of each is read once and passed to all watchers."""
+"""A session with watchers: its log is read once and passed to all of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 
-from toolgate.gateway.projection import frame_id
 from toolgate.gateway.watcher import TurnWatcher, Watcher
 from toolgate.log import logger
 from toolgate.protocol.ports import EventFeed, LoggedEvent
@@ -226,41 +225,3 @@ def _show(watcher: Watcher, event: LoggedEvent, id_json: str) -> None:
     except Exception as error:  # noqa: BLE001 - an old or damaged event must not stop the session's watchers
         watcher.seq = event.seq
         logger("gateway").error("event_not_shown", kind=event.kind, seq=event.seq, error=type(error).__name__)
-
-
-class Channels:
-    """All sessions that have watchers in this process."""
-
-    def __init__(
-        self, feed: EventFeed, request_of: RequestOf, frame_id: FrameId = lambda _, key, turn_id: frame_id(key, turn_id)
-    ) -> None:
-        self._feed = feed
-        self._request_of = request_of
-        self._frame_id = frame_id
-        self._channels: dict[str, Channel] = {}
-
-    def of(self, session_id: str) -> Channel:
-        """Return the channel of a session."""
-        channel = self._channels.get(session_id)
-        if channel is None:
-            channel = Channel(session_id, self._feed, self._request_of, self._remove, self._frame_id)
-            self._channels[session_id] = channel
-        return channel
-
-    def leave(self, watcher: Watcher) -> None:
-        """Remove a watcher."""
-        channel = self._channels.get(watcher.session_id)
-        if channel is not None:
-            channel.leave(watcher)
-
-    async def wait_until_sent(self, last_seq: Callable[[str], Awaitable[int]]) -> None:
-        """Wait until all watchers have received everything that is in the log now."""
-        for session_id, channel in list(self._channels.items()):
-            await channel.wait_until_sent(await last_seq(session_id))
-
-    def _remove(self, channel: Channel) -> None:
-        if self._channels.get(channel.session_id) is channel:
-            del self._channels[channel.session_id]
-
-    def __len__(self) -> int:
-        return len(self._channels)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import RequestRepeated, SessionNotFound, StoreError
 from toolgate.gateway.projection import Frame, as_json, end_frames_for, plain_frame, request_key, response
+from toolgate.gateway.tool_list import tool_list
 from toolgate.gateway.watcher import TurnWatcher, Watcher
 from toolgate.log import logger
 from toolgate.protocol import requests
 from toolgate.protocol.approval import Approval
-from toolgate.protocol.modes import ToolMode
 from toolgate.text.redaction import mask
 
 if TYPE_CHECKING:
@@ -232,29 +232,8 @@ class Methods:
         return {"id": params.id, "allowed": params.allowed}
 
     async def _tools(self, _request: Request, _params: requests.ToolsList) -> dict[str, Any]:
-        registry, enabled = self._service.registry, self._service.coding_enabled
-        tools = []
-        for name in registry.names():
-            found = registry.declaration(name)
-            if found is None:
-                continue
-            definition, modes = found.definition, registry.get_effective_modes(name)
-            tools.append(
-                {
-                    "name": definition.name,
-                    "description": definition.description,
-                    "parameters": definition.parameters,
-                    "group": found.group.value,
-                    "modes": sorted(mode.value for mode in modes),
-                    "asks": found.requires_permission,
-                }
-            )
-        return {
-            "tools": tools,
-            "model": self._service.model,
-            "modes": [mode.value for mode in ToolMode],
-            "enabled_modes": [mode.value for mode in ToolMode if enabled or mode is ToolMode.chat_safe],
-        }
+        service = self._service
+        return tool_list(service.registry, service.model, coding_enabled=service.coding_enabled)
 
 
 def _session_data(session: Session) -> dict[str, Any]:

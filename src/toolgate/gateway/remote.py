@@ -12,8 +12,9 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from toolgate.compose import bench_of
 from toolgate.errors import ModelError, ToolgateError
+from toolgate.gateway.local import local_service
 from toolgate.gateway.outputs import FallbackBlobs, LocalBlobs
-from toolgate.gateway.service import Service, local_service
+from toolgate.gateway.service import Service
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack

@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ToolgateError
 from toolgate.gateway.access import Access, Identity
-from toolgate.gateway.channel import Channels
-from toolgate.gateway.live_text import LiveText
+from toolgate.gateway.channels import Channels
 from toolgate.gateway.metrics import Counts
-from toolgate.gateway.outputs import LocalBlobs
 from toolgate.gateway.page_watcher import DetailWatcher, RenderedWatcher
 from toolgate.gateway.projection import as_json, frame_id
-from toolgate.gateway.turns import LocalFeed, LocalTurns
+from toolgate.gateway.turns import LocalTurns
 from toolgate.gateway.watcher import Watcher
 from toolgate.log import logger
 from toolgate.protocol.ports import BlobStore, EventFeed, LoggedEvent, TurnRunner
 from toolgate.sessions import sign_outs
 
 if TYPE_CHECKING:
-    from toolgate.compose import Stack
     from toolgate.gateway.connection import Connection
     from toolgate.gateway.outbox import Outbox
     from toolgate.protocol.requests import SessionSubscribe
@@ -244,29 +241,3 @@ class Service:
     async def _request_of(self, turn_id: str) -> str | None:
         turn = await self.sessions.turn(turn_id)
         return None if turn is None else turn.request_id
-
-
-def local_service(stack: Stack, access: Access) -> Service:
-    """Create the service whose turns run in this process."""
-    live, counts = LiveText(), Counts()
-    most = stack.settings.gateway.max_turns
-
-    def turns(user: str) -> TurnRunner:
-        track, running_sessions = stack.database.feed.track, stack.sessions.running_sessions
-        return LocalTurns(stack.loop_of(user), live, track, most, counts.event, running_sessions)
-
-    service = Service(
-        stack.settings.gateway,
-        access,
-        stack.sessions,
-        stack.registry,
-        LocalFeed(stack.sessions, live),
-        turns,
-        LocalBlobs(stack.workspace_of, stack.settings.tool_output.dir),
-        stack.project,
-        coding_enabled=stack.settings.session.coding_enabled,
-    )
-    service.model = str(getattr(stack.model, "name", ""))
-    service.closes_abandoned = True
-    service.counts = counts
-    return service

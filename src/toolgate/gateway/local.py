@@ -1,0 +1,42 @@
+"""The gateway whose turns run in its own process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolgate.gateway.access import Access
+from toolgate.gateway.live_text import LiveText
+from toolgate.gateway.metrics import Counts
+from toolgate.gateway.outputs import LocalBlobs
+from toolgate.gateway.service import Service
+from toolgate.gateway.turns import LocalFeed, LocalTurns
+from toolgate.protocol.ports import TurnRunner
+
+if TYPE_CHECKING:
+    from toolgate.compose import Stack
+
+
+def local_service(stack: Stack, access: Access) -> Service:
+    """Create the service whose turns run in this process."""
+    live, counts = LiveText(), Counts()
+    max_turns = stack.settings.gateway.max_turns
+
+    def turns(user: str) -> TurnRunner:
+        track, running_sessions = stack.database.feed.track, stack.sessions.running_sessions
+        return LocalTurns(stack.loop_of(user), live, track, max_turns, counts.event, running_sessions)
+
+    service = Service(
+        stack.settings.gateway,
+        access,
+        stack.sessions,
+        stack.registry,
+        LocalFeed(stack.sessions, live),
+        turns,
+        LocalBlobs(stack.workspace_of, stack.settings.tool_output.dir),
+        stack.project,
+        coding_enabled=stack.settings.session.coding_enabled,
+    )
+    service.model = str(getattr(stack.model, "name", ""))
+    service.closes_abandoned = True
+    service.counts = counts
+    return service

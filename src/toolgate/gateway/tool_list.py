@@ -1,0 +1,32 @@
+"""The response of `tools.list`: every tool with its modes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from toolgate.protocol.modes import ToolMode
+
+if TYPE_CHECKING:
+    from toolgate.runtime.registry import ToolRegistry
+
+
+def tool_list(registry: ToolRegistry, model: str, *, coding_enabled: bool) -> dict[str, Any]:
+    """Return all tools, the model's name, and which modes new sessions may have."""
+    found = [(name, registry.declaration(name)) for name in registry.names()]
+    return {
+        "tools": [
+            {
+                "name": tool.definition.name,
+                "description": tool.definition.description,
+                "parameters": tool.definition.parameters,
+                "group": tool.group.value,
+                "modes": sorted(mode.value for mode in registry.get_effective_modes(name)),
+                "asks": tool.requires_permission,
+            }
+            for name, tool in found
+            if tool is not None
+        ],
+        "model": model,
+        "modes": [mode.value for mode in ToolMode],
+        "enabled_modes": [mode.value for mode in ToolMode if coding_enabled or mode is ToolMode.chat_safe],
+    }
