@@ -5,8 +5,6 @@ import math
 import re
 from typing import Any
 
-from pydantic_core import from_json
-
 from toolgate.errors import ToolgateError
 
 MAX_BYTES = 1 << 20
@@ -16,9 +14,6 @@ MAX_DEPTH = 100
 SURELY_SMALL = MAX_BYTES // 4
 """Characters that are within the limit, whatever they are."""
 
-_SCALARS = frozenset({str, int, bool, type(None)})
-_NEEDS_WORDS = re.compile(r"NaN|Infinity|\\u[dD]|[0-9]{400}|(?:[\[{]\s*){50}")
-"""Where the fast parser only says that something is wrong, the strict one says what."""
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -30,28 +25,14 @@ def parse_arguments(text: str) -> dict[str, Any]:
     """The object in `text`; empty or blank text means `{}`."""
     if len(text) > SURELY_SMALL and (len(text) > MAX_BYTES or (not text.isascii() and len(_utf8(text)) > MAX_BYTES)):
         raise ArgumentsError(f"arguments are larger than {MAX_BYTES} bytes")
-    try:
-        value: Any = from_json(text, allow_inf_nan=False)
-    except (TypeError, ValueError) as error:
-        return _unread_object(text, error)
-    # one level of scalars, as most calls are: every key brings a colon, so as many colons as keys means none was lost
-    if type(value) is dict and len(value) == text.count(":") and _SCALARS.issuperset(map(type, value.values())):
-        return value
-    return _any_object(text)
-
-
-def _unread_object(text: str, error: Exception) -> dict[str, Any]:
-    """What the fast parser did not take: nothing at all, or what the strict one has better words for."""
     if not text.strip(" \t\r\n"):
         return {}
-    _utf8(text)
-    if isinstance(error, TypeError) or _NEEDS_WORDS.search(text):
-        return _any_object(text)
-    raise ArgumentsError(str(error))
+    if not text.isascii():
+        _utf8(text)
+    return _object(text)
 
 
-def _any_object(text: str) -> dict[str, Any]:
-    """The object, read slowly and strictly; says what is wrong with it."""
+def _object(text: str) -> dict[str, Any]:
     try:
         value = _DECODER.decode(text)
     except RecursionError:
