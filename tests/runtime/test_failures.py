@@ -71,7 +71,7 @@ async def _raise_later(error: BaseException) -> None:
 
 @pytest.mark.parametrize("how", ["awaited", "in the background"])
 async def test_e09_a_task_that_does_not_stop_is_left_behind(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolgate.runtime.relay.GRACE", 0.05)
+    monkeypatch.setattr("toolgate.runtime.future_relay.GRACE", 0.05)
     monkeypatch.setattr("toolgate.runtime.pending.GRACE", 0.05)
     over = asyncio.Event()
 

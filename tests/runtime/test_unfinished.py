@@ -9,7 +9,7 @@ import pytest
 
 from tests.kit import BOTH, Foreign, ProbeTool, call, code_of, toolset_of
 from toolgate import CallableToolset, ToolContext, ToolMode, ToolResponse, tool
-from toolgate.runtime import relay
+from toolgate.runtime import future_relay
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.unfinished import unfinished_of
 from toolgate.testing import MemoryRecorder
@@ -191,7 +191,7 @@ async def test_a_deadline_holds_for_a_tool_that_ignores_it(monkeypatch: pytest.M
 
 async def test_a_foreign_future_that_ignores_its_cancel_is_still_running(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolgate.runtime.pending.GRACE", 0.1)
-    assert relay.GRACE > 0.1
+    assert future_relay.GRACE > 0.1
     release = asyncio.Event()
 
     async def stubborn() -> str:

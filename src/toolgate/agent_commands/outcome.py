@@ -1,4 +1,4 @@
-"""What a command line turns out to be."""
+"""The results of parsing a command line: a tool call, a session command, usage, or a command of the shell."""
 
 from dataclasses import dataclass, field
 from typing import Any

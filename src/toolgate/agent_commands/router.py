@@ -1,4 +1,4 @@
-"""Routing: what a command line is, and the two handlers that run it."""
+"""Routing: tells agent commands from commands of the shell, and runs either."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _mistake(command: AgentCommand, problem: str) -> Usage:
 
 
 def _hint(command: AgentCommand, line: Line) -> str:
-    """How to say it as an agent command, where that is what was probably meant."""
+    """How to write it as an agent command, if that was probably meant."""
     if command.name == "read":
         piped = line.operator.startswith("|") and len(line.words) > 1 and not line.words[1].text.startswith("-")
         path = line.words[1].raw if piped else ""

@@ -1,1 +1,6 @@
-"""The runtime: registry, gates, policy and the one pipeline that every call goes through."""
+"""Runtime: every call's way from the model's JSON to its result.
+
+Lives here: registry, gates, policy, permission, execution, truncation and records of calls.
+May touch: tools through their declarations, files through `workspace/`; it starts no process.
+Start reading: `pipeline.py`, then `invocation.py`.
+"""

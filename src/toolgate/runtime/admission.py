@@ -1,4 +1,4 @@
-"""What can be said about a call before anything is looked up for it: does it exist, may it, can it be read."""
+"""The first gates of a call: does the tool exist, is it allowed in this mode, are the arguments valid."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from toolgate.runtime import denials
 from toolgate.runtime.arguments import SURELY_SMALL, ArgumentsError, parse_arguments
 from toolgate.runtime.breaker import Breaker
 from toolgate.runtime.failures import failure_of
+from toolgate.runtime.invocation import Invocation
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.repair import example_of, problems_of, repair_message, unknown_keys
-from toolgate.runtime.run import Entry, Run
+from toolgate.runtime.resolved_tool import ResolvedTool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.declaration import declaration_of
 from toolgate.tools.foreign import given as foreign_params
@@ -27,144 +28,150 @@ class Admission:
         self._registry = registry
         self._context = context
         self._breaker = breaker
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, ResolvedTool] = {}
         self._changes = registry.changes
         self._steady = registry.steady
 
-    def admit(self, run: Run) -> ToolResponse | None:
-        """The refusal, or None: then the run has its entry, its arguments and its parameters."""
+    def admit(self, invocation: Invocation) -> ToolResponse | None:
+        """The refusal, or None: then the invocation has its tool, its arguments and its parameters."""
         try:
-            entry = run.entry = self._entries.get(run.name)
+            resolved = invocation.resolved = self._entries.get(invocation.name)
             if (
-                entry is None
-                or entry.passed_at != self._changes.count
-                or entry.passed_in is not self._context.mode
+                resolved is None
+                or resolved.passed_at != self._changes.count
+                or resolved.passed_in is not self._context.mode
                 or not self._breaker.quiet
             ):
-                refusal = self._look_up(run)
+                refusal = self._look_up(invocation)
                 if refusal is not None:
                     return refusal
-                entry = run.found
-            given: str | dict[str, Any] = run.arguments
+                resolved = invocation.found
+            given: str | dict[str, Any] = invocation.arguments
             if isinstance(given, str):
-                if entry.scalars is not None and len(given) <= SURELY_SMALL:
-                    scalars = entry.scalars.read(given)
+                if resolved.scalars is not None and len(given) <= SURELY_SMALL:
+                    scalars = resolved.scalars.read(given)
                     if scalars is not None:
-                        run.arguments, run.values = scalars
+                        invocation.arguments, invocation.values = scalars
                         return None
-                run.arguments = parse_arguments(given)
-            if entry.foreign is None and (entry.keys is None or run.arguments.keys() <= entry.keys):
-                run.params = entry.read(given if run.arguments else "{}")
+                invocation.arguments = parse_arguments(given)
+            if resolved.foreign is None and (resolved.keys is None or invocation.arguments.keys() <= resolved.keys):
+                invocation.params = resolved.read(given if invocation.arguments else "{}")
                 return None
-            return _doubtful(run, entry, given)
+            return _doubtful(invocation, resolved, given)
         except (ArgumentsError, ValidationError) as error:
-            return _unreadable(run, run.found, error)
+            return _unreadable(invocation, invocation.found, error)
         except Exception as error:  # noqa: BLE001 - a parameter model may raise anything; it is a part of the tool
-            return run.refuse("arguments", failure_of(error, run.name))
+            return invocation.refuse("arguments", failure_of(error, invocation.name))
 
-    def _look_up(self, run: Run) -> ToolResponse | None:
-        """Resolve and the gates; that a tool passed is remembered until something moves that it depends on."""
-        entry = run.entry = self.resolve(run.name)
-        if entry is None:
-            return run.refuse("resolve", denials.unknown_tool(run.name, self.available()))
-        entry.passed_at = -1
-        refusal = self.gates(run, entry)
-        if refusal is None and self._steady and not entry.rests:
-            entry.passed_at, entry.passed_in = self._changes.count, self._context.mode
+    def _look_up(self, invocation: Invocation) -> ToolResponse | None:
+        """Resolve the tool and check its gates. That it passed is remembered until the registry or the mode changes."""
+        resolved = invocation.resolved = self.resolve(invocation.name)
+        if resolved is None:
+            return invocation.refuse("resolve", denials.unknown_tool(invocation.name, self.available()))
+        resolved.passed_at = -1
+        refusal = self.gates(invocation, resolved)
+        if refusal is None and self._steady and not resolved.rests:
+            resolved.passed_at, resolved.passed_in = self._changes.count, self._context.mode
         return refusal
 
-    def gates(self, run: Run, entry: Entry) -> ToolResponse | None:
-        """The mode gate and the breaker; asked when a call arrives and again before it runs."""
-        name = entry.name
-        if not self._allows(entry):
+    def gates(self, invocation: Invocation, resolved: ResolvedTool) -> ToolResponse | None:
+        """The mode gate and the breaker. Checked when a call arrives and again before it runs."""
+        name = resolved.name
+        if not self._allows(resolved):
             denial = denials.denied(
                 name,
-                run.call_id,
+                invocation.call_id,
                 self._context.mode,
                 self._registry.get_effective_modes(name),
                 coding_enabled=self._context.settings.session.coding_enabled,
             )
-            return run.refuse("mode", denials.mode_denied(denial))
+            return invocation.refuse("mode", denials.mode_denied(denial))
         if not self._breaker.quiet and self._breaker.is_open(name):
-            return run.refuse("breaker", denials.circuit_open(name, self._breaker.remaining(name)))
-        if entry.rests:
-            seconds, reason = entry.tool.resting()
+            return invocation.refuse("breaker", denials.circuit_open(name, self._breaker.remaining(name)))
+        if resolved.rests:
+            seconds, reason = resolved.tool.resting()
             if seconds > 0:
-                return run.refuse("breaker", denials.circuit_open(name, seconds, reason))
+                return invocation.refuse("breaker", denials.circuit_open(name, seconds, reason))
         return None
 
-    def gates_again(self, run: Run, entry: Entry) -> ToolResponse | None:
-        """The same after someone was asked: the registry may have changed meanwhile."""
-        name = entry.name
-        if self._registry.get(name) is not entry.tool:
-            return run.refuse("resolve", denials.unknown_tool(name, self.available()))
-        return self.gates(run, entry)
+    def gates_again(self, invocation: Invocation, resolved: ResolvedTool) -> ToolResponse | None:
+        """The same after an approval: the registry may have changed meanwhile."""
+        name = resolved.name
+        if self._registry.get(name) is not resolved.tool:
+            return invocation.refuse("resolve", denials.unknown_tool(name, self.available()))
+        return self.gates(invocation, resolved)
 
-    def resolve(self, name: str) -> Entry | None:
+    def resolve(self, name: str) -> ResolvedTool | None:
         """The tool of that exact name."""
         tool = self._registry.get(name)
         if tool is None:
             return None
-        entry, declaration = self._entries.get(name), self._registry.declaration(name)
-        if entry is None or entry.tool is not tool or (declaration or entry.declaration) is not entry.declaration:
-            entry = self._entries[name] = Entry(tool, declaration or declaration_of(tool))
-        return entry
+        resolved, declaration = self._entries.get(name), self._registry.declaration(name)
+        if (
+            resolved is None
+            or resolved.tool is not tool
+            or (declaration or resolved.declaration) is not resolved.declaration
+        ):
+            resolved = self._entries[name] = ResolvedTool(tool, declaration or declaration_of(tool))
+        return resolved
 
     def available(self) -> list[str]:
         """The names that this caller may use now."""
         names = self._registry.names()
         if not self._breaker.quiet:
             names = [name for name in names if not self._breaker.is_open(name)]
-        return [name for name in names if (entry := self.resolve(name)) is not None and self._shows(entry)]
+        return [name for name in names if (resolved := self.resolve(name)) is not None and self._shows(resolved)]
 
-    def _shows(self, entry: Entry) -> bool:
-        return self._allows(entry) and not (entry.rests and entry.tool.resting()[0] > 0)
+    def _shows(self, resolved: ResolvedTool) -> bool:
+        return self._allows(resolved) and not (resolved.rests and resolved.tool.resting()[0] > 0)
 
-    def _allows(self, entry: Entry) -> bool:
-        """Both gates ask this: what is shown is what may run."""
-        return entry.ungated or self._registry.check_mode(entry.name, self._context.mode)
+    def _allows(self, resolved: ResolvedTool) -> bool:
+        """Used for the list of tools and for calls: only what is shown may run."""
+        return resolved.ungated or self._registry.check_mode(resolved.name, self._context.mode)
 
 
-def _doubtful(run: Run, entry: Entry, given: str | dict[str, Any]) -> ToolResponse | None:
+def _doubtful(invocation: Invocation, resolved: ResolvedTool, given: str | dict[str, Any]) -> ToolResponse | None:
     """What is wrong with the arguments of a foreign tool, or with keys that the parameter model itself would take."""
-    problems = _problems(run, entry, given)
+    problems = _problems(invocation, resolved, given)
     if problems:
-        return _invalid(run, entry, problems)
-    if entry.prepares:
-        run.params = foreign_params(run.arguments)
+        return _invalid(invocation, resolved, problems)
+    if resolved.prepares:
+        invocation.params = foreign_params(invocation.arguments)
     return None
 
 
-def _unreadable(run: Run, entry: Entry, error: ArgumentsError | ValidationError) -> ToolResponse:
+def _unreadable(
+    invocation: Invocation, resolved: ResolvedTool, error: ArgumentsError | ValidationError
+) -> ToolResponse:
     if isinstance(error, ValidationError):
-        return _invalid(run, entry, problems_of(error, entry.parameters))
-    response = _invalid(run, entry, {"arguments": str(error)})
-    run.extras = {**(run.extras or {}), "parseError": str(error)}
+        return _invalid(invocation, resolved, problems_of(error, resolved.parameters))
+    response = _invalid(invocation, resolved, {"arguments": str(error)})
+    invocation.extras = {**(invocation.extras or {}), "parseError": str(error)}
     return response
 
 
-def _invalid(run: Run, entry: Entry, problems: dict[str, str]) -> ToolResponse:
-    name = run.name
-    if entry.example is None:
-        entry.example = example_of(entry.parameters)
-    run.extras = {"failureCategory": "invalid_usage", "toolName": name}
-    message = repair_message(name, problems, entry.example)
-    return run.refuse("arguments", ToolResponse.failure(ErrorCode.INVALID_PARAM, message))
+def _invalid(invocation: Invocation, resolved: ResolvedTool, problems: dict[str, str]) -> ToolResponse:
+    name = invocation.name
+    if resolved.example is None:
+        resolved.example = example_of(resolved.parameters)
+    invocation.extras = {"failureCategory": "invalid_usage", "toolName": name}
+    message = repair_message(name, problems, resolved.example)
+    return invocation.refuse("arguments", ToolResponse.failure(ErrorCode.INVALID_PARAM, message))
 
 
-def _problems(run: Run, entry: Entry, given: str | dict[str, Any]) -> dict[str, str]:
+def _problems(invocation: Invocation, resolved: ResolvedTool, given: str | dict[str, Any]) -> dict[str, str]:
     """Every offending key of a foreign tool's arguments, or of a native one that has unknown ones."""
-    arguments: dict[str, Any] = run.arguments
+    arguments: dict[str, Any] = invocation.arguments
     problems: dict[str, str] = {}
-    if entry.foreign is not None:
-        for where, what in entry.foreign.validator.errors(arguments):
+    if resolved.foreign is not None:
+        for where, what in resolved.foreign.validator.errors(arguments):
             key, message = where or "arguments", what[:200]
             problems[key] = f"{problems[key]}; {message}" if key in problems else message
         return problems
-    assert entry.keys is not None
-    problems = unknown_keys(sorted(arguments.keys() - entry.keys), entry.parameters)
+    assert resolved.keys is not None
+    problems = unknown_keys(sorted(arguments.keys() - resolved.keys), resolved.parameters)
     try:
-        entry.read(given)
+        resolved.read(given)
     except ValidationError as error:
-        problems |= problems_of(error, entry.parameters)
+        problems |= problems_of(error, resolved.parameters)
     return problems

@@ -1,4 +1,4 @@
-"""How a tool is called: natively, as a function, or as somebody else's; and what its answer is made into."""
+"""How native, function and foreign tools are called, and how what they return becomes an envelope."""
 
 from __future__ import annotations
 
@@ -11,51 +11,51 @@ from typing import TYPE_CHECKING, Any
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse, result_in_envelope
 from toolgate.runtime.failures import internal
-from toolgate.runtime.relay import GRACE
+from toolgate.runtime.future_relay import GRACE
 from toolgate.runtime.unfinished import cut_short, is_running, unfinished_of
 from toolgate.tools.base import Tool
 from toolgate.tools.foreign import ForeignTool, to_response
 from toolgate.tools.function import FunctionTool, ThreadCall
 
 if TYPE_CHECKING:
+    from toolgate.runtime.invocation import Invocation
     from toolgate.runtime.pending import PendingResult
-    from toolgate.runtime.run import Run
     from toolgate.tools.declaration import Declaration
 
-Invoke = Callable[["Run", "PendingResult"], Awaitable[Any]]
+Invoke = Callable[["Invocation", "PendingResult"], Awaitable[Any]]
 
 
 def invoker(tool: Tool[Any], declaration: Declaration) -> Invoke:
-    """The quickest way to call a tool that keeps its deadline and its own cancel."""
+    """The function that calls a tool, with its timeout and its own `cancel`."""
     invoke: Invoke
     if isinstance(tool, ForeignTool) and type(tool).execute is ForeignTool.execute:
         invoke = _foreign(tool)
     elif isinstance(tool, FunctionTool) and tool.is_plain:
         function = tool.function
 
-        def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
-            values = run.values
-            return function(**(run.params.__dict__ if values is None else values))  # type: ignore[no-any-return]  # what a coroutine function returns
+        def invoke(invocation: Invocation, _pending: PendingResult) -> Awaitable[Any]:
+            values = invocation.values
+            return function(**(invocation.params.__dict__ if values is None else values))  # type: ignore[no-any-return]  # what a coroutine function returns
     elif isinstance(tool, FunctionTool) and tool.blocks and type(tool).execute is FunctionTool.execute:
 
-        def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
+        def invoke(invocation: Invocation, _pending: PendingResult) -> Awaitable[Any]:
             thread = ThreadCall()
-            run.still_running = thread.is_running
-            return tool.execute(run.params, run.context, thread)
+            invocation.still_running = thread.is_running
+            return tool.execute(invocation.params, invocation.context, thread)
     elif declaration.needs:
 
-        def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
-            return tool.execute(run.params, run.context.derive(call_id=run.call_id))
+        def invoke(invocation: Invocation, _pending: PendingResult) -> Awaitable[Any]:
+            return tool.execute(invocation.params, invocation.context.derive(call_id=invocation.call_id))
     else:
 
-        def invoke(run: Run, _pending: PendingResult) -> Awaitable[Any]:
-            return tool.execute(run.params, run.context)
+        def invoke(invocation: Invocation, _pending: PendingResult) -> Awaitable[Any]:
+            return tool.execute(invocation.params, invocation.context)
 
     return invoke if declaration.timeout is None else _within(declaration.timeout, declaration.name, invoke)
 
 
 def responder(tool: Tool[Any], name: str) -> Callable[[Any], ToolResponse]:
-    """What is made of an answer that is no envelope: a value of those who may return values, else a fault."""
+    """The function that puts a returned value into an envelope; for tools that must return envelopes, a failure."""
     if isinstance(tool, ForeignTool):
         return lambda value: to_response(name, value)
     if isinstance(tool, FunctionTool):
@@ -64,11 +64,11 @@ def responder(tool: Tool[Any], name: str) -> Callable[[Any], ToolResponse]:
 
 
 def _foreign(tool: ForeignTool) -> Invoke:
-    async def invoke(run: Run, pending: PendingResult) -> Any:
-        value: Any = tool.call(copy.deepcopy(run.arguments))
+    async def invoke(invocation: Invocation, pending: PendingResult) -> Any:
+        value: Any = tool.call(copy.deepcopy(invocation.arguments))
         if inspect.isawaitable(value):
             if isinstance(value, asyncio.Future):
-                run.still_running = is_running(value)
+                invocation.still_running = is_running(value)
             own_cancel = getattr(value, "cancel", None)
             if callable(own_cancel):
                 pending.on_cancel(own_cancel)
@@ -79,19 +79,19 @@ def _foreign(tool: ForeignTool) -> Invoke:
 
 
 def _within(seconds: float, name: str, invoke: Invoke) -> Invoke:
-    """Runs the tool in a task of its own, so that a call is answered also if the tool ignores its deadline."""
+    """Runs the tool in a task of its own, so that a call is answered even if the tool ignores its timeout."""
 
-    async def within(run: Run, pending: PendingResult) -> Any:
-        task = asyncio.ensure_future(_outcome(invoke(run, pending)))
+    async def within(invocation: Invocation, pending: PendingResult) -> Any:
+        task = asyncio.ensure_future(_outcome(invoke(invocation, pending)))
         try:
             await asyncio.wait([task], timeout=seconds)
             if not task.done():
                 task.cancel()
                 await asyncio.wait([task], timeout=GRACE / 2)
                 if not task.done() or task.cancelled():
-                    return _late(run, task, name, seconds)
+                    return _late(invocation, task, name, seconds)
         except asyncio.CancelledError:
-            await _stopped(run, task)
+            await _stopped(invocation, task)
             raise
         value, error = task.result()
         if error is not None:
@@ -102,7 +102,7 @@ def _within(seconds: float, name: str, invoke: Invoke) -> Invoke:
 
 
 async def _outcome(work: Awaitable[Any]) -> tuple[Any, BaseException | None]:
-    """What comes of it; nothing that a tool raises may leave its task by itself."""
+    """The value or the error. Nothing that a tool raises may leave its task."""
     try:
         return await work, None
     except asyncio.CancelledError:
@@ -111,16 +111,16 @@ async def _outcome(work: Awaitable[Any]) -> tuple[Any, BaseException | None]:
         return None, error
 
 
-async def _stopped(run: Run, task: asyncio.Future[Any]) -> None:
-    """Cancel the task of a call that is cancelled itself, and wait until it has ended or the call is left behind."""
+async def _stopped(invocation: Invocation, task: asyncio.Future[Any]) -> None:
+    """Cancel the task of a cancelled call, and wait until it has ended or the call is abandoned."""
     task.cancel()
-    if run.still_running is None or not run.still_running():
-        run.still_running = is_running(task)
+    if invocation.still_running is None or not invocation.still_running():
+        invocation.still_running = is_running(task)
     await asyncio.wait([task])
 
 
-def _late(run: Run, task: asyncio.Future[Any], name: str, seconds: float) -> ToolResponse:
+def _late(invocation: Invocation, task: asyncio.Future[Any], name: str, seconds: float) -> ToolResponse:
     if not task.done():
-        run.still_running = is_running(task)
+        invocation.still_running = is_running(task)
     what = f"Tool '{name}' did not finish within {seconds:g} s"
-    return cut_short(run, unfinished_of(run.context), ErrorCode.TIMEOUT, what, stopped=task.done())
+    return cut_short(invocation, unfinished_of(invocation.context), ErrorCode.TIMEOUT, what, stopped=task.done())

@@ -15,9 +15,10 @@ from toolgate.runtime.unfinished import unfinished_of
 if TYPE_CHECKING:
     from toolgate.protocol.plan import Plan
     from toolgate.runtime.breaker import Breaker
+    from toolgate.runtime.invocation import Invocation
     from toolgate.runtime.pending import PendingResult
     from toolgate.runtime.recording import Recording
-    from toolgate.runtime.run import Entry, Run
+    from toolgate.runtime.resolved_tool import ResolvedTool
     from toolgate.tools.context import ToolContext
 
 
@@ -31,34 +32,34 @@ class Executor:
         self._writers: WriterLock = context.shared.setdefault("writers", WriterLock())
         self._unfinished = unfinished_of(context)
 
-    async def execute(self, run: Run, entry: Entry, pending: PendingResult) -> Any:
+    async def execute(self, invocation: Invocation, resolved: ResolvedTool, pending: PendingResult) -> Any:
         """What the tool returns when it is its turn. Whatever the tool raises becomes a `ToolResponse`."""
-        held = entry.writes and (self._writers.enter() or await self._writers.wait())
+        held = resolved.writes and (self._writers.enter() or await self._writers.wait())
         try:
-            if self._unfinished and (running := self._unfinished.refusal(run)) is not None:
+            if self._unfinished and (running := self._unfinished.refusal(invocation)) is not None:
                 return running
-            if run.plan is not None or self._recording is not None or not self._breaker.quiet:
-                obstacle = await self._obstacle(run, entry.name)
+            if invocation.plan is not None or self._recording is not None or not self._breaker.quiet:
+                obstacle = await self._obstacle(invocation, resolved.name)
                 if obstacle is not None:
                     return obstacle
-            run.executed = True
-            return await entry.invoke(run, pending)
+            invocation.executed = True
+            return await resolved.invoke(invocation, pending)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever is raised becomes an answer
-            return failure_of(error, entry.name, run.arguments.get("path"))
+            return failure_of(error, resolved.name, invocation.arguments.get("path"))
         finally:
             if held:
                 self._writers.leave()
 
-    async def _obstacle(self, run: Run, name: str) -> ToolResponse | None:
+    async def _obstacle(self, invocation: Invocation, name: str) -> ToolResponse | None:
         """Why the call cannot run now: the breaker is open, a planned file has changed, or it cannot be recorded."""
-        run.began = self._breaker.begin(name)
-        if not run.began:
+        invocation.began = self._breaker.begin(name)
+        if not invocation.began:
             return denials.circuit_open(name, self._breaker.remaining(name))
-        obstacle = self._changed_since(run.plan) if run.plan is not None else None
+        obstacle = self._changed_since(invocation.plan) if invocation.plan is not None else None
         if obstacle is None and self._recording is not None:
-            obstacle = await self._recording.start(run)
+            obstacle = await self._recording.start(invocation)
         return obstacle
 
     def _changed_since(self, plan: Plan) -> ToolResponse | None:

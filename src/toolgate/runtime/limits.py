@@ -1,4 +1,4 @@
-"""What may leave the pipeline: how much of it, and nothing secret."""
+"""Output limits: masks secrets, truncates long outputs, and drops references to files of others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolgate.protocol.envelope import ErrorInfo, ToolResponse
 from toolgate.protocol.fast import trusted
 from toolgate.protocol.references import references
-from toolgate.runtime.run import Run
+from toolgate.runtime.invocation import Invocation
 from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.context import ToolContext
 
@@ -58,7 +58,7 @@ class OutputLimits:
             data["full_output"] = own
         return response.model_copy(update={"data": data})
 
-    async def cut(self, run: Run, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
+    async def cut(self, invocation: Invocation, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
         """The response and its output, within the limits."""
         from toolgate.workspace.threads import in_thread
 
@@ -71,9 +71,13 @@ class OutputLimits:
         truncator = self._truncator
         if not truncator.needs_cut(response, output):
             return response, output
-        keep, keep_data = (run.declaration.keep, run.declaration.keep_data) if run.entry is not None else ("head", ())
+        keep, keep_data = (
+            (invocation.declaration.keep, invocation.declaration.keep_data)
+            if invocation.resolved is not None
+            else ("head", ())
+        )
 
         def cut(stop: Stop) -> tuple[ToolResponse, str]:
-            return truncator.cut(run.name, keep, response, output, stop, keep_data=keep_data)
+            return truncator.cut(invocation.name, keep, response, output, stop, keep_data=keep_data)
 
         return await in_thread(cut)

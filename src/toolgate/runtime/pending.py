@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from toolgate.log import logger
 from toolgate.protocol.calls import ToolCall, ToolResult
-from toolgate.runtime.relay import GRACE as GRACE
-from toolgate.runtime.relay import needs_relay, relayed
+from toolgate.runtime.future_relay import GRACE as GRACE
+from toolgate.runtime.future_relay import needs_relay, relayed
 
 
 class Work(Protocol):

@@ -14,20 +14,20 @@ from toolgate.protocol.ids import uuid7
 from toolgate.protocol.plan import Plan
 from toolgate.protocol.ports import Unattended
 from toolgate.protocol.record import Decision, Verdict
-from toolgate.runtime.run import Run
+from toolgate.runtime.invocation import Invocation
 
 if TYPE_CHECKING:
     from toolgate.runtime.policy import Policy
 
 
-def weigh(run: Run, policy: Policy) -> Decision:
+def weigh(invocation: Invocation, policy: Policy) -> Decision:
     """Allow, ask or deny, and why; nobody is asked yet."""
-    name, plan = run.name, run.plan
-    defaults = vars(run.params) if run.params is not None else {}
-    verdict = policy.decide(name, run.arguments, plan, workspace=run.context.workspace, defaults=defaults)
+    name, plan = invocation.name, invocation.plan
+    defaults = vars(invocation.params) if invocation.params is not None else {}
+    verdict = policy.decide(name, invocation.arguments, plan, workspace=invocation.context.workspace, defaults=defaults)
     if verdict is not None and verdict.decision == "deny":
         return Decision(decision="deny", gate="policy", rule=verdict.rule, reason=verdict.reason)
-    if _is_dry_run(run):
+    if _is_dry_run(invocation):
         return Decision(decision="allow", gate="permission", reason="a dry run changes nothing")
     if plan is not None and plan.access == "full":
         return Decision(decision="ask", gate="permission", reason=plan.reason or "full access always asks")
@@ -35,71 +35,77 @@ def weigh(run: Run, policy: Policy) -> Decision:
         return Decision(decision=verdict.decision, gate="policy", rule=verdict.rule, reason=verdict.reason)
     if plan is not None and plan.asks:
         return Decision(decision="ask", gate="permission", reason=plan.reason or "potentially dangerous")
-    if run.declaration.needs_permission(run.tool, run.params, run.context):
+    if invocation.declaration.needs_permission(invocation.tool, invocation.params, invocation.context):
         return Decision(decision="ask", gate="permission", reason=f"{name} needs permission")
     return Decision(decision="allow", gate="permission", reason="no rule and no permission needed")
 
 
-def _is_dry_run(run: Run) -> bool:
+def _is_dry_run(invocation: Invocation) -> bool:
     """A dry run changes nothing: it may be forbidden, but nobody is asked about it."""
-    return getattr(run.params, "dry_run", False) is True
+    return getattr(invocation.params, "dry_run", False) is True
 
 
-async def authorise(run: Run, policy: Policy, secrets: tuple[str, ...]) -> ToolResponse | None:
-    """The refusal, or None if the call may run. `run.decision` says who decided.
+async def authorise(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> ToolResponse | None:
+    """The refusal, or None if the call may run. `invocation.decision` says who decided.
 
     The person who is asked sees none of `secrets`.
     """
-    run.decision = weigh(run, policy)
-    if run.decision.decision == "allow":
-        _note_approval(run, policy.remembers(run.tool.name, run.arguments, run.plan))
+    invocation.decision = weigh(invocation, policy)
+    if invocation.decision.decision == "allow":
+        _note_approval(invocation, policy.remembers(invocation.tool.name, invocation.arguments, invocation.plan))
         return None
-    if run.decision.decision == "deny":
-        rule = f" (rule: {run.decision.rule})" if run.decision.rule else ""
-        return _refused(f"The policy denies this call: {run.decision.reason.rstrip('.')}{rule}.")
-    return await _ask(run, policy, secrets)
+    if invocation.decision.decision == "deny":
+        rule = f" (rule: {invocation.decision.rule})" if invocation.decision.rule else ""
+        return _refused(f"The policy denies this call: {invocation.decision.reason.rstrip('.')}{rule}.")
+    return await _ask(invocation, policy, secrets)
 
 
-async def _ask(run: Run, policy: Policy, secrets: tuple[str, ...]) -> ToolResponse | None:
-    name = run.name
-    reason = run.decision.reason if run.decision else ""
-    request = _request(run, policy, reason, secrets)
-    approval = await _answer(run, request)
-    if approval.allowed and policy.fingerprint(name, run.arguments, run.plan) != request.fingerprint:
+async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> ToolResponse | None:
+    name = invocation.name
+    reason = invocation.decision.reason if invocation.decision else ""
+    request = _request(invocation, policy, reason, secrets)
+    approval = await _answer(invocation, request)
+    if approval.allowed and policy.fingerprint(name, invocation.arguments, invocation.plan) != request.fingerprint:
         approval = Approval(allowed=False, message="the call changed after it was shown")
     verdict: Verdict = "allow" if approval.allowed else "deny"
-    run.decision = Decision(decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict)
+    invocation.decision = Decision(
+        decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict
+    )
     if not approval.allowed:
-        advice = _advice(run, policy, secrets) if run.context.approver is None else ""
-        if isinstance(run.context.approver, Unattended):
-            run.context.approver.advise(request, lambda: _rules(run, policy, secrets))
+        advice = _advice(invocation, policy, secrets) if invocation.context.approver is None else ""
+        if isinstance(invocation.context.approver, Unattended):
+            invocation.context.approver.advise(request, lambda: _rules(invocation, policy, secrets))
         return _refused(f"This call was not approved: {approval.message.rstrip('.') or 'denied'}.", advice)
     if approval.remember:
-        policy.remember(name, run.arguments, run.plan)
-    _note_approval(run, True)
+        policy.remember(name, invocation.arguments, invocation.plan)
+    _note_approval(invocation, True)
     return None
 
 
-def _note_approval(run: Run, approved: bool) -> None:
+def _note_approval(invocation: Invocation, approved: bool) -> None:
     """Tell a tool that plans whether a person has allowed what it planned: then nothing else may run."""
-    if run.prepares:
-        run.context.approved = approved
+    if invocation.prepares:
+        invocation.context.approved = approved
 
 
-def _request(run: Run, policy: Policy, reason: str, secrets: tuple[str, ...]) -> ApprovalRequest:
+def _request(invocation: Invocation, policy: Policy, reason: str, secrets: tuple[str, ...]) -> ApprovalRequest:
     """What the person is asked, in text that is safe to show."""
     from toolgate.text.visible import visible_without
 
-    plan = run.plan or _unplanned(run)
-    fingerprint, request_id = policy.fingerprint(run.name, run.arguments, run.plan), uuid7()
-    rule = policy.rule_shown(run.name, run.arguments, run.plan, fingerprint) if policy.can_remember(run.plan) else ""
+    plan = invocation.plan or _unplanned(invocation)
+    fingerprint, request_id = policy.fingerprint(invocation.name, invocation.arguments, invocation.plan), uuid7()
+    rule = (
+        policy.rule_shown(invocation.name, invocation.arguments, invocation.plan, fingerprint)
+        if policy.can_remember(invocation.plan)
+        else ""
+    )
     summary, detail, reason, rule = visible_without(secrets, plan.summary, plan.detail, reason, rule)
     return ApprovalRequest(
         id=request_id,
-        tool_name=run.name,
-        call_id=run.call_id,
-        session_id=run.context.session_id,
-        agent=run.context.agent,
+        tool_name=invocation.name,
+        call_id=invocation.call_id,
+        session_id=invocation.context.session_id,
+        agent=invocation.context.agent,
         summary=summary,
         detail=detail,
         fingerprint=fingerprint,
@@ -108,9 +114,9 @@ def _request(run: Run, policy: Policy, reason: str, secrets: tuple[str, ...]) ->
     )
 
 
-async def _answer(run: Run, request: ApprovalRequest) -> Approval:
+async def _answer(invocation: Invocation, request: ApprovalRequest) -> Approval:
     """What the approver says; no approver, an exception or any other value means no."""
-    approver = run.context.approver
+    approver = invocation.context.approver
     if approver is None:
         return Approval(allowed=False, message="it needs permission and nobody can be asked here")
     try:
@@ -126,30 +132,35 @@ async def _answer(run: Run, request: ApprovalRequest) -> Approval:
     return approval
 
 
-def _unplanned(run: Run) -> Plan:
+def _unplanned(invocation: Invocation) -> Plan:
     """What can be shown of a tool that does not plan: its arguments."""
     return Plan(
-        summary=f"Run {run.name}",
-        detail=json.dumps(run.arguments, ensure_ascii=False, indent=2),
-        access="read" if run.declaration.read_only else "write",
+        summary=f"Run {invocation.name}",
+        detail=json.dumps(invocation.arguments, ensure_ascii=False, indent=2),
+        access="read" if invocation.declaration.read_only else "write",
     )
 
 
-def _rules(run: Run, policy: Policy, secrets: tuple[str, ...]) -> str | None:
+def _rules(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> str | None:
     """The rules that would allow the call, as a person may see them."""
     from toolgate.runtime.policy.suggest import allowing_rules
     from toolgate.text.visible import visible_without
 
-    defaults = vars(run.params) if run.params is not None else {}
+    defaults = vars(invocation.params) if invocation.params is not None else {}
     rules = allowing_rules(
-        policy, run.name, run.arguments, run.plan, workspace=run.context.workspace, defaults=defaults
+        policy,
+        invocation.name,
+        invocation.arguments,
+        invocation.plan,
+        workspace=invocation.context.workspace,
+        defaults=defaults,
     )
     return None if rules is None else visible_without(secrets, rules)[0]
 
 
-def _advice(run: Run, policy: Policy, secrets: tuple[str, ...]) -> str:
+def _advice(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> str:
     """What the user can do where nobody can be asked: the rule that would allow the call."""
-    rules = _rules(run, policy, secrets)
+    rules = _rules(invocation, policy, secrets)
     if rules is None:
         return " No policy rule can allow it: it has to be asked about."
     place = "their policy file (TOOLGATE_POLICY_FILE, else toolgate/policy.toml in their config directory)"

@@ -11,7 +11,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 
 if TYPE_CHECKING:
-    from toolgate.runtime.run import Run
+    from toolgate.runtime.invocation import Invocation
     from toolgate.tools.context import ToolContext
 
 _UNKNOWN = {"outcome": "unknown", "still_running": True}
@@ -27,19 +27,19 @@ class Unfinished:
     def __bool__(self) -> bool:
         return bool(self._running)
 
-    def add(self, run: Run) -> None:
+    def add(self, invocation: Invocation) -> None:
         """Remember a call for as long as its tool runs."""
-        assert run.still_running is not None
-        self._running[_key(run)] = run.still_running
+        assert invocation.still_running is not None
+        self._running[_key(invocation)] = invocation.still_running
 
-    def refusal(self, run: Run) -> ToolResponse | None:
+    def refusal(self, invocation: Invocation) -> ToolResponse | None:
         """The answer to a call that is running already; None if it may run."""
         self._running = {key: still for key, still in self._running.items() if still()}
-        if _key(run) not in self._running:
+        if _key(invocation) not in self._running:
             return None
         return ToolResponse.failure(
             ErrorCode.CONFLICT,
-            f"The same call of '{run.found.name}' is still running: it was cut short before, and could not be "
+            f"The same call of '{invocation.found.name}' is still running: it was cut short before, and could not be "
             "stopped. It was not started a second time.",
             data=_UNKNOWN,
             next_step="Wait until it has ended, and look at what it did before you make it again.",
@@ -52,42 +52,42 @@ def unfinished_of(context: ToolContext) -> Unfinished:
     return found
 
 
-def _key(run: Run) -> tuple[str, str]:
+def _key(invocation: Invocation) -> tuple[str, str]:
     """The tool and its arguments; a default that is given counts like one that is not."""
-    params: Any = run.params
-    if run.found.foreign is None and params is not None:
-        return run.found.name, str(sorted(vars(params).items()))
-    return run.found.name, json.dumps(run.arguments, sort_keys=True)
+    params: Any = invocation.params
+    if invocation.found.foreign is None and params is not None:
+        return invocation.found.name, str(sorted(vars(params).items()))
+    return invocation.found.name, json.dumps(invocation.arguments, sort_keys=True)
 
 
-def cut_short(run: Run, calls: Unfinished, code: ErrorCode, what: str, *, stopped: bool) -> ToolResponse:
+def cut_short(invocation: Invocation, calls: Unfinished, code: ErrorCode, what: str, *, stopped: bool) -> ToolResponse:
     """The answer to a call whose tool had begun and was told to stop. `what` says why, without a full stop.
 
     `stopped` says that the tool has ended. It says nothing about what it had done until then, or about threads and
     tasks that it has started by itself.
     """
-    declaration, data = run.declaration, run.context.left
-    if run.still_running is not None and run.still_running():
+    declaration, data = invocation.declaration, invocation.context.left
+    if invocation.still_running is not None and invocation.still_running():
         if declaration.repeatable:
             text = f"{what}; it still runs in the background"
-            return ToolResponse.failure(code, f"{text}.", data=data, next_step=_again(run))
-        calls.add(run)
-        run.uncertain = True
+            return ToolResponse.failure(code, f"{text}.", data=data, next_step=_again(invocation))
+        calls.add(invocation)
+        invocation.uncertain = True
     elif stopped and declaration.repeatable:
-        return ToolResponse.failure(code, f"{what}, and was stopped.", data=data, next_step=_again(run))
+        return ToolResponse.failure(code, f"{what}, and was stopped.", data=data, next_step=_again(invocation))
     elif stopped:
         step = "What it had done until then stays: look before you make the call again."
         return ToolResponse.failure(code, f"{what}. It was told to stop.", data=data, next_step=step)
     else:
-        run.uncertain = not declaration.repeatable
-    if not run.uncertain:
-        return ToolResponse.failure(code, f"{what}, and did not stop.", data=data, next_step=_again(run))
+        invocation.uncertain = not declaration.repeatable
+    if not invocation.uncertain:
+        return ToolResponse.failure(code, f"{what}, and did not stop.", data=data, next_step=_again(invocation))
     text = f"{what}. It could not be stopped: it is still running, outcome unknown."
     return ToolResponse.failure(code, text, data={**data, **_UNKNOWN}, next_step=_LOOK_FIRST)
 
 
-def _again(run: Run) -> str:
-    kind = "it changes nothing" if run.declaration.read_only else "running it twice is running it once"
+def _again(invocation: Invocation) -> str:
+    kind = "it changes nothing" if invocation.declaration.read_only else "running it twice is running it once"
     return f"It may be made again: {kind}."
 
 

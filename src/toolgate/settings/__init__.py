@@ -18,7 +18,7 @@ from toolgate.settings.local import (
     WorkspaceSettings,
 )
 from toolgate.settings.served import DistributedSettings, GatewaySettings, LimitSettings, users_and_tokens
-from toolgate.settings.whole import AREAS, READ, Settings, explain, policy_file_in_force, variable, variables
+from toolgate.settings.settings import AREAS, READ, Settings, explain, policy_file_in_force, variable, variables
 
 __all__ = [
     "AREAS",

@@ -122,6 +122,6 @@ class Tool(ABC, Generic[P]):
 
     def bind(self, context: ToolContext) -> CallableTool:
         """This tool as a `CallableTool` that goes through every gate of `context`."""
-        from toolgate.runtime.bound import BoundTool
+        from toolgate.runtime.bound_tool import BoundTool
 
         return BoundTool(self, context)

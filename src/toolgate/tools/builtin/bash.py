@@ -139,11 +139,11 @@ async def _run(native: Native, params: BashParams, context: ToolContext) -> Tool
         raise
     if native.hint:
         result = replace(result, stderr=result.stderr + native.hint)
-    whole = None
+    full = None
     if result.truncated:
-        from toolgate.tools.builtin.bash_whole import keep_whole
+        from toolgate.tools.builtin.bash_full_output import keep_full_output
 
-        whole = await keep_whole(context, result.stdout_info, result.stderr_info)
+        full = await keep_full_output(context, result.stdout_info, result.stderr_info)
     if result.job_id is not None and not params.background:
-        return answered_kept(result, seconds, whole)
-    return answered(result, params.timeout_ms, whole)
+        return answered_kept(result, seconds, full)
+    return answered(result, params.timeout_ms, full)

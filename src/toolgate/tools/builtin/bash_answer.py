@@ -10,7 +10,7 @@ from toolgate.protocol.envelope import Status, ToolResponse
 
 if TYPE_CHECKING:
     from toolgate.shell import CommandResult, ShellSession
-    from toolgate.tools.builtin.bash_whole import Whole
+    from toolgate.tools.builtin.bash_full_output import FullOutput
 
 _CATEGORIES = {127: "command_not_found", 126: "execution_error"}
 _USAGE_CODES = frozenset({1, 2, 64, 129})
@@ -25,11 +25,11 @@ OUTSIDE = "(outside the root)"
 _NOT_TEXT = "Bytes that are not UTF-8 text are shown as \ufffd."
 
 
-def answered(result: CommandResult, timeout_ms: int, whole: Whole | None = None) -> ToolResponse:
+def answered(result: CommandResult, timeout_ms: int, full: FullOutput | None = None) -> ToolResponse:
     """The envelope: a command that ran is an answer, whatever its exit code."""
     data = data_of(result)
-    if whole is not None and whole.paths:
-        data["full_output"] = whole.paths
+    if full is not None and full.paths:
+        data["full_output"] = full.paths
     stats: dict[str, Any] = {
         "stdout_bytes": result.stdout_info.bytes or len(result.stdout.encode(errors="replace")),
         "stderr_bytes": result.stderr_info.bytes or len(result.stderr.encode(errors="replace")),
@@ -39,7 +39,7 @@ def answered(result: CommandResult, timeout_ms: int, whole: Whole | None = None)
         data["job_id"] = result.job_id
         text = f"Started in the background as {result.job_id}. Look at it with: jobs output {result.job_id}"
         return ToolResponse.success(data, text, stats=stats, context=context)
-    notes = [*(whole.sentences if whole is not None else ())]
+    notes = [*(full.sentences if full is not None else ())]
     if "\ufffd" in result.stdout or "\ufffd" in result.stderr:
         notes.append(_NOT_TEXT)
     if result.timed_out:
@@ -67,9 +67,9 @@ def data_of(result: CommandResult) -> dict[str, Any]:
     }
 
 
-def answered_kept(result: CommandResult, seconds: float, whole: Whole | None = None) -> ToolResponse:
+def answered_kept(result: CommandResult, seconds: float, full: FullOutput | None = None) -> ToolResponse:
     """The answer of a command that goes on as a job, because `jobs keep` asked for that."""
-    response = answered(result, 0, whole)
+    response = answered(result, 0, full)
     text = (
         f"The command did not end within {seconds:g} s and goes on in the background as {result.job_id}. "
         f"Next: jobs wait {result.job_id}, jobs output {result.job_id}, or jobs stop {result.job_id}."
@@ -108,8 +108,8 @@ def _timed_out(
     if data["stdout"] or data["stderr"]:
         text = " ".join([message, "What it had printed is kept.", *notes, step])
         return ToolResponse.partial(data, text, stats=stats, context=context)
-    whole = " ".join([message, *notes])
-    return ToolResponse.failure(ErrorCode.TIMEOUT, whole, data=data, next_step=step, stats=stats, context=context)
+    sentences = " ".join([message, *notes])
+    return ToolResponse.failure(ErrorCode.TIMEOUT, sentences, data=data, next_step=step, stats=stats, context=context)
 
 
 def category_of(response: ToolResponse) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.errors import ToolError
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.tools.builtin.bash_answer import answered
-from toolgate.tools.builtin.bash_whole import Whole, keep_whole
+from toolgate.tools.builtin.bash_full_output import FullOutput, keep_full_output
 from toolgate.tools.context import ToolContext
 
 if TYPE_CHECKING:
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 async def run_session_command(command: SessionCommand, timeout_ms: int, context: ToolContext) -> ToolResponse:
     """The answer of a command about the session."""
-    result, whole = await _run(command, timeout_ms, context)
-    return answered(replace(result, cwd=context.shell.cwd), timeout_ms, whole)
+    result, full = await _run(command, timeout_ms, context)
+    return answered(replace(result, cwd=context.shell.cwd), timeout_ms, full)
 
 
-async def _run(command: SessionCommand, timeout_ms: int, context: ToolContext) -> tuple[CommandResult, Whole | None]:
+async def _run(
+    command: SessionCommand, timeout_ms: int, context: ToolContext
+) -> tuple[CommandResult, FullOutput | None]:
     from toolgate.agent_commands import list_tools
     from toolgate.shell.result import CommandResult
 
@@ -36,7 +38,9 @@ async def _run(command: SessionCommand, timeout_ms: int, context: ToolContext) -
     return CommandResult("".join(lines) or "The list is empty.\n", "", 0), None
 
 
-async def _jobs(arguments: dict[str, Any], seconds: float, context: ToolContext) -> tuple[CommandResult, Whole | None]:
+async def _jobs(
+    arguments: dict[str, Any], seconds: float, context: ToolContext
+) -> tuple[CommandResult, FullOutput | None]:
     """A `jobs` command, which waits no longer than the call may take; a job that is not known is exit code 1."""
     from toolgate.agent_commands import run_jobs
     from toolgate.shell.result import CommandResult
@@ -53,4 +57,4 @@ async def _jobs(arguments: dict[str, Any], seconds: float, context: ToolContext)
         return CommandResult("", f"{error.message} {error.next_step}".strip() + "\n", 1), None
     if not (stdout.truncated or stderr.truncated):
         return result, None
-    return replace(result, truncated=True), await keep_whole(context, stdout, stderr)
+    return replace(result, truncated=True), await keep_full_output(context, stdout, stderr)

@@ -1,4 +1,4 @@
-"""Output that is too long for an answer: all of it goes where `read_file` and `grep` reach it."""
+"""Stores output that is too long for an answer in a file that `read_file` and `grep` can read."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """Where all of it is."""
+class FullOutput:
+    """Where the full output of a command is stored."""
 
     paths: dict[str, str] = field(default_factory=dict)
     """Stream to path, relative to the root."""
     sentences: tuple[str, ...] = ()
-    """What there is to say about it."""
+    """What the answer says about it."""
 
 
-async def keep_whole(context: ToolContext, stdout: StreamInfo, stderr: StreamInfo) -> Whole:
-    """Keep the streams of which the answer shows only both ends."""
+async def keep_full_output(context: ToolContext, stdout: StreamInfo, stderr: StreamInfo) -> FullOutput:
+    """Store the streams of which the answer shows only the beginning and the end."""
     paths: dict[str, str] = {}
     sentences = []
     for name, info in (("stdout", stdout), ("stderr", stderr)):
@@ -44,7 +44,7 @@ async def keep_whole(context: ToolContext, stdout: StreamInfo, stderr: StreamInf
                 part = "all of it is" if complete else f"the first {info.spilled_bytes:,} bytes are"
                 rest = "" if complete else " The rest was not kept."
                 sentences.append(f"{size}; {part} in '{paths[name]}', as it was printed.{rest}")
-    return Whole(paths, tuple(sentences))
+    return FullOutput(paths, tuple(sentences))
 
 
 def _adopt(stop: Stop, context: ToolContext, stream: str, source: str | None) -> str:

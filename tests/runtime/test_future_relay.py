@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Generator
 from typing import Any
 
-from toolgate.runtime.relay import needs_relay, relayed
+from toolgate.runtime.future_relay import needs_relay, relayed
 
 
 class Waiting:

@@ -1,8 +1,8 @@
-"""Waiting for what a tool waits for, when that is a task or the outcome of a thread.
+"""Waits for the tasks and futures of a tool without being closed by what they raise.
 
-A task that is resumed with `GeneratorExit` closes everything that waits in it, as if its owner had given it up: one
-that a tool raises in a thread or in a task of its own would take the caller down, and its call would never be answered.
-So the caller waits for a future that only ever has a result, and the tool is told of the failure as an error.
+A task that is resumed with `GeneratorExit` closes every coroutine in it. If a tool raised it in a thread or in its own
+task, it would end the caller, and the call would never be answered. So the caller waits for a second future that only
+ever has a result, and the tool gets the failure as an ordinary error.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ GRACE = 4.0
 
 
 def needs_relay(waited: Any) -> bool:
-    """Whether it may end with whatever somebody raised: a task, or a future that stands for something else.
+    """Whether it may end with any exception: a task, or a future that follows another one.
 
-    A plain one, on which nobody else has a callback, is set by code of asyncio's or the tool's own and needs none.
+    A plain future without callbacks is set by asyncio or by the tool itself and needs no relay.
     """
     return type(waited) is not asyncio.Future or bool(waited._callbacks)  # noqa: SLF001 - asyncio shows it nowhere else
 
@@ -26,9 +26,9 @@ def needs_relay(waited: Any) -> bool:
 def relayed(
     waited: Any, loop: asyncio.AbstractEventLoop, interrupt: Callable[[], None]
 ) -> Generator[Any, None, BaseException | None]:
-    """Wait for a future; what is to be raised in whoever waits for it, if anything.
+    """Wait for a future. Returns the exception to raise in the coroutine that waits for it, if any.
 
-    Cancelling goes to the future, as it would without this; one that does not end by it is interrupted again.
+    Cancelling goes to the future, as it would without the relay. If the future does not end, `interrupt` is called.
     """
     if not asyncio.isfuture(waited):  # asyncio's bare `yield`
         yield waited

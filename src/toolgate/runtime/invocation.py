@@ -1,0 +1,105 @@
+"""`Invocation`: the state of one call on its way through the pipeline."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.plan import Plan
+from toolgate.protocol.record import Decision, Gate
+from toolgate.runtime.arguments import ArgumentsError, parse_arguments
+from toolgate.runtime.resolved_tool import ResolvedTool
+from toolgate.tools.base import Answer, Tool
+from toolgate.tools.context import ToolContext
+from toolgate.tools.declaration import Declaration
+
+
+class Invocation:
+    """The state of one call on its way through the pipeline."""
+
+    resolved: ResolvedTool | None = None
+    values: dict[str, Any] | None = None
+    """The parameters by name, if they were read without their model (`scalar_arguments`)."""
+    plan: Plan | None = None
+    decision: Decision | None = None
+    """What the policy or a person decided."""
+    refused: tuple[Gate, ToolResponse] | None = None
+    """The gate that refused the call, and its response."""
+    began = False
+    """The breaker admitted the call and has to be told how it ended."""
+    inner: Invocation | None = None
+    """The call that this one stands for."""
+    answer: Answer | None = None
+    """Makes the answer of this call out of the answer of `inner`."""
+    executed = False
+    still_running: Callable[[], bool] | None = None
+    """Whether the tool's thread or task still runs; None if the tool has neither."""
+    uncertain = False
+    """The call was answered, but its tool could not be stopped, so its outcome is unknown."""
+    extras: dict[str, Any] | None = None
+
+    def __init__(
+        self, call_id: str, name: str, arguments: str | dict[str, Any], context: ToolContext, started: float
+    ) -> None:
+        self.call_id = call_id
+        self.name = name
+        self.context = context
+        self.started = started
+        self.arguments: Any = arguments
+        """The parsed object, or the string where it does not parse."""
+
+    @cached_property
+    def params(self) -> Any:
+        """The parameters as their model; None if they were not read."""
+        return None if self.values is None else self.found.read(self.arguments)
+
+    @property
+    def found(self) -> ResolvedTool:
+        """The tool with its declaration, once it is resolved."""
+        assert self.resolved is not None
+        return self.resolved
+
+    @property
+    def tool(self) -> Tool[Any]:
+        """The tool, once it is resolved."""
+        return self.found.tool
+
+    @property
+    def declaration(self) -> Declaration:
+        """What the tool declared, once it is resolved."""
+        return self.found.declaration
+
+    @property
+    def prepares(self) -> bool:
+        """Whether the tool plans."""
+        return self.resolved is not None and self.resolved.prepares
+
+    def is_broken(self, response: ToolResponse) -> bool | None:
+        """Whether the tool broke; None if it did not get as far as to show it."""
+        code = response.error.code if response.error is not None else None
+        if code is ErrorCode.INTERNAL_ERROR:
+            return True
+        return False if self.executed and code is not ErrorCode.CANCELLED else None
+
+    def read_quietly(self) -> None:
+        """Parse the arguments, if they can be parsed, for the result of a call that ended early."""
+        if isinstance(self.arguments, str):
+            with contextlib.suppress(ArgumentsError):
+                self.arguments = parse_arguments(self.arguments)
+
+    def refuse(self, gate: Gate, response: ToolResponse) -> ToolResponse:
+        """Note which gate refused the call. Returns the response."""
+        self.refused = gate, response
+        return response
+
+    def verdict(self) -> Decision | None:
+        """What was decided, if anything was."""
+        if self.refused is None:
+            return self.decision
+        gate, response = self.refused
+        reason = response.error.message if response.error else response.text
+        return Decision(decision="deny", gate=gate, reason=reason)
