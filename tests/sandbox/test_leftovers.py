@@ -50,7 +50,7 @@ async def _session(root: Path, layer: str, command: str) -> str:
 
 
 def _killed_session(uid: int, root: Path, layer: str) -> set[str]:
-    """What a process leaves that dies while its session has a home, exchange files and a spilled output."""
+    """What a process leaves that dies while its session has a home, exchange files and an output file."""
     everything_imported()
     reading, writing = os.pipe()
     child = os.fork()

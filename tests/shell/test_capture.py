@@ -10,16 +10,21 @@ from hypothesis import strategies as st
 from toolgate.shell.capture import Capture
 
 
-def capture_of(tmp_path: Path, kept: int = 100, spill: int = 10**6, **more: object) -> Capture:
-    path = str(tmp_path / "spill")
-    return Capture(kept=kept, spill=spill, opener=lambda: (path, os.open(path, os.O_CREAT | os.O_WRONLY)), **more)  # type: ignore[arg-type]
+def capture_of(tmp_path: Path, kept: int = 100, stored: int = 10**6, **more: object) -> Capture:
+    path = str(tmp_path / "output")
+    return Capture(kept=kept, stored=stored, opener=lambda: (path, os.open(path, os.O_CREAT | os.O_WRONLY)), **more)  # type: ignore[arg-type]
 
 
 def test_short_output_is_whole_and_makes_no_file(tmp_path: Path) -> None:
     capture = capture_of(tmp_path)
     capture.feed(b"one\ntwo")
 
-    assert (capture.text(), capture.lines, capture.info.truncated, capture.info.spill) == ("one\ntwo", 2, False, None)
+    assert (capture.text(), capture.lines, capture.info.truncated, capture.info.output_path) == (
+        "one\ntwo",
+        2,
+        False,
+        None,
+    )
 
 
 def test_long_output_keeps_head_and_tail_and_says_what_is_between(tmp_path: Path) -> None:
@@ -34,17 +39,17 @@ def test_long_output_keeps_head_and_tail_and_says_what_is_between(tmp_path: Path
     gone = 1000 - head.count("\n") - (tail.count("\n") - 1)
     assert f"({gone:,} lines)" in mark + tail
     assert (capture.bytes, capture.lines) == (3890, 1000)
-    assert (tmp_path / "spill").read_bytes() == b"".join(b"%d\n" % number for number in range(1000))
+    assert (tmp_path / "output").read_bytes() == b"".join(b"%d\n" % number for number in range(1000))
 
 
 def test_the_file_has_a_cap(tmp_path: Path) -> None:
-    capture = capture_of(tmp_path, spill=500)
+    capture = capture_of(tmp_path, stored=500)
     for _ in range(100):
         capture.feed(b"x" * 99)
     capture.finish()
 
-    assert (capture.info.bytes, capture.info.spilled_bytes) == (9900, 500)
-    assert (tmp_path / "spill").stat().st_size == 500
+    assert (capture.info.bytes, capture.info.stored_bytes) == (9900, 500)
+    assert (tmp_path / "output").stat().st_size == 500
 
 
 def test_a_character_is_never_cut_in_half(tmp_path: Path) -> None:
@@ -72,7 +77,7 @@ def test_a_viewer_sees_what_comes_and_cannot_break_the_command(tmp_path: Path) -
 
 @given(st.lists(st.binary(max_size=300), max_size=20))
 def test_counts_are_exact_whatever_comes(chunks: list[bytes]) -> None:
-    capture = Capture(kept=50, spill=0, opener=lambda: ("nowhere", os.open(os.devnull, os.O_WRONLY)))
+    capture = Capture(kept=50, stored=0, opener=lambda: ("nowhere", os.open(os.devnull, os.O_WRONLY)))
     for chunk in chunks:
         if chunk:
             capture.feed(chunk)
@@ -101,19 +106,19 @@ def test_a_file_that_takes_only_a_part_of_a_write_has_no_gap(tmp_path: Path, mon
             capture.feed(b"%d\n" % number * 3)
         capture.finish()
 
-    assert (tmp_path / "spill").read_bytes() == b"".join(b"%d\n" % number * 3 for number in range(100))
-    assert capture.info.spilled_bytes == capture.bytes
+    assert (tmp_path / "output").read_bytes() == b"".join(b"%d\n" % number * 3 for number in range(100))
+    assert capture.info.stored_bytes == capture.bytes
 
 
 def test_without_room_for_a_file_the_ends_and_the_counts_are_right(tmp_path: Path) -> None:
     def no_room() -> tuple[str, int]:
         raise OSError(28, "No space left on device")
 
-    capture = Capture(kept=100, spill=10**6, opener=no_room)
+    capture = Capture(kept=100, stored=10**6, opener=no_room)
     for number in range(1000):
         capture.feed(b"%d\n" % number)
     capture.finish()
 
     assert capture.text().startswith("0\n1\n")
     assert capture.text().endswith("998\n999\n")
-    assert (capture.lines, capture.info.truncated, capture.info.spill) == (1000, True, None)
+    assert (capture.lines, capture.info.truncated, capture.info.output_path) == (1000, True, None)

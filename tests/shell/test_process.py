@@ -66,12 +66,12 @@ def test_s04_there_is_no_input_and_no_terminal_to_wait_for(shells: Shells) -> No
 
 
 def test_s05_endless_output_is_counted_and_kept_small(shells: Shells) -> None:
-    shells.options = ShellOptions(spill_bytes=4 * MIB)
+    shells.options = ShellOptions(stored_bytes=4 * MIB)
 
     for result in shells.commands("yes", "cat /dev/urandom", timeout=1):
         assert result.timed_out
         assert result.stdout_info.bytes > 4 * MIB
-        assert result.stdout_info.spilled_bytes == 4 * MIB
+        assert result.stdout_info.stored_bytes == 4 * MIB
         assert len(result.stdout) < MIB
         assert "left out" in result.stdout
 

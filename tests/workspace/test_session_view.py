@@ -21,8 +21,8 @@ from toolgate import ToolContext, ToolMode, ToolRegistry, ToolResponse, Workspac
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.plan import Access
 from toolgate.testing import ScriptedModel
+from toolgate.workspace.output_store import OutputStore
 from toolgate.workspace.outputs import OUTPUTS
-from toolgate.workspace.spool import Spool
 
 ALICE, BOB = "token-of-alice-0123456789", "token-of-bob-0123456789"
 SECRET = "what-only-alice-may-read"
@@ -209,7 +209,7 @@ def _kept(root: Path, session: str) -> str:
     """The path of an output; without a session it is kept for nobody in particular."""
     workspace = Workspace(root)
     view = workspace.for_session("tool-output", session) if session else workspace
-    with Spool(view, "tool-output", 7).create("Bash", 1_700_000_000.0) as (path, file):
+    with OutputStore(view, "tool-output", 7).create("Bash", 1_700_000_000.0) as (path, file):
         file.write(f"output of {session or '.'}\n".encode())
     workspace.close()
     return path

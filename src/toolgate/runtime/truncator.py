@@ -10,7 +10,7 @@ from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.protocol.choices import TRUNCATIONS
 from toolgate.protocol.envelope import ErrorInfo, Status, ToolResponse
-from toolgate.runtime import preview, spill
+from toolgate.runtime import output_file, preview
 from toolgate.runtime.preview import Limits, count_bytes, count_lines
 from toolgate.workspace.threads import Stop
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolgate.protocol.ports import Clock
     from toolgate.settings import ToolOutputSettings
     from toolgate.workspace import Workspace
-    from toolgate.workspace.spool import Spool
+    from toolgate.workspace.output_store import OutputStore
 
 HARD_CAP = 1 << 20
 """Bytes up to which a tool that pages by itself (`context.truncation_skip`) is left alone."""
@@ -49,7 +49,7 @@ class Truncator:
         self._workspace = workspace
         self._clock = clock if clock is not None else cast("Clock", time)
         self._can_read = can_read
-        self._spool: Spool | None = None
+        self._store: OutputStore | None = None
 
     def apply(self, tool_name: str, direction: str, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
         """The envelope and the output as they are, or cut; blocks while the file is written."""
@@ -109,24 +109,24 @@ class Truncator:
 
     def _keep(
         self, tool_name: str, response: ToolResponse, output: str, stop: Stop
-    ) -> tuple[str | None, spill.Layout, str]:
+    ) -> tuple[str | None, output_file.Layout, str]:
         """The path of the whole output and where things are in it; None and the reason where it cannot be kept."""
         if self._workspace is None:
-            return None, spill.Layout(), "this session has no workspace"
-        if self._spool is None:
-            from toolgate.workspace.spool import Spool
+            return None, output_file.Layout(), "this session has no workspace"
+        if self._store is None:
+            from toolgate.workspace.output_store import OutputStore
 
-            self._spool = Spool(self._workspace, self._settings.dir, self._settings.retention_days)
+            self._store = OutputStore(self._workspace, self._settings.dir, self._settings.retention_days)
         try:
-            with self._spool.create(tool_name, self._clock.time()) as (path, file):
-                layout = spill.write(file, response, output, stop)
+            with self._store.create(tool_name, self._clock.time()) as (path, file):
+                layout = output_file.write(file, response, output, stop)
             return path, layout, ""
         except ToolError as error:
             problem = error.message
         except (ValueError, TypeError, RecursionError) as error:
             problem = f"the envelope is not JSON ({type(error).__name__})"
         logger("truncator").warning("tool_output_not_kept", tool_name=tool_name, reason=problem)
-        return None, spill.Layout(), problem
+        return None, output_file.Layout(), problem
 
     def _next_step(self, path: str | None, start_line: int) -> str:
         if path is None or not self._can_read:
@@ -169,12 +169,12 @@ def _what_happened(tool_name: str, truncation: dict[str, Any]) -> str:
     )
 
 
-def _where(path: str | None, layout: spill.Layout, problem: str, *, whole: bool) -> list[str]:
+def _where(path: str | None, layout: output_file.Layout, problem: str, *, whole: bool) -> list[str]:
     """Where the output is; not the whole of it if the tool itself left out some and says where that is."""
     if path is None:
         return [f"The rest was not kept: {problem.rstrip('.')}."]
     what = "All of it" if whole else "More of it"
-    where = f"{what} is in '{path}': line N of the output is line N+{spill.LINES_BEFORE} of that file."
+    where = f"{what} is in '{path}': line N of the output is line N+{output_file.LINES_BEFORE} of that file."
     if not layout.pieces:
         return [where]
     return [where, f"Lines too long for read_file are there again, in pieces, from line {layout.pieces_at} on."]

@@ -23,9 +23,9 @@ Listener = Callable[[str], None]
 class Capture:
     """Captures one stream. Memory stays below three times `kept`."""
 
-    def __init__(self, *, kept: int, spill: int, opener: Opener, listener: Listener | None = None) -> None:
+    def __init__(self, *, kept: int, stored: int, opener: Opener, listener: Listener | None = None) -> None:
         self._kept = kept
-        self._cap = spill
+        self._cap = stored
         self._opener = opener
         self._listener = listener
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -37,7 +37,7 @@ class Capture:
         self._cut = False
         self._path: str | None = None
         self._fd = -1
-        self._spilled = 0
+        self._stored = 0
         self.bytes = 0
         self._newlines = 0
         self._last = b""
@@ -80,14 +80,14 @@ class Capture:
             self._tail_bytes -= len(self._tail.popleft())
 
     def _write(self, chunk: bytes) -> None:
-        room = self._cap - self._spilled
+        room = self._cap - self._stored
         if self._fd < 0 or room <= 0:
             return
         rest = memoryview(chunk)[:room]
         try:
             while rest:
                 written = os.write(self._fd, rest)
-                self._spilled += written
+                self._stored += written
                 rest = rest[written:]
         except OSError as error:  # the disk is full: the ends and the counts stay exact
             logger("shell").warning("output_not_kept", error=error.strerror)
@@ -123,8 +123,8 @@ class Capture:
             bytes=self.bytes,
             lines=self.lines,
             truncated=self._cut,
-            spill=self._path,
-            spilled_bytes=self._spilled,
+            output_path=self._path,
+            stored_bytes=self._stored,
         )
 
     def text(self) -> str:

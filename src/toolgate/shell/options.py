@@ -34,7 +34,7 @@ class ShellOptions:
     open_files: int = 4096
     kept_bytes: int = 128 * KIB
     """Bytes of output kept in memory from each end of a stream."""
-    spill_bytes: int = 512 * MIB
+    stored_bytes: int = 512 * MIB
     """Bytes of one stream kept on disk."""
     command_bytes: int = MIB
     jobs: int = 16

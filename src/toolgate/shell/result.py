@@ -50,9 +50,9 @@ class StreamInfo:
     """Newline characters, plus one for a last line without."""
     truncated: bool = False
     """Whether the text in the result is only the head and the tail."""
-    spill: str | None = None
+    output_path: str | None = None
     """Host path of a private file with the whole stream, for the runtime; kept until the session closes."""
-    spilled_bytes: int = 0
+    stored_bytes: int = 0
     """How many bytes of the stream the file holds; less than `bytes` if it reached its limit."""
 
 

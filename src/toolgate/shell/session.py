@@ -240,7 +240,7 @@ class ShellSession:
         places = self._parts()[0].places
         return Capture(
             kept=self._options.kept_bytes,
-            spill=self._options.spill_bytes,
+            stored=self._options.stored_bytes,
             opener=lambda: places.new_file("output"),
             listener=None if on_output is None else lambda text: on_output(stream, text),
         )

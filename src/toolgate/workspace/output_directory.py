@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 MOST_ADOPTED = 1 << 30
-"""Bytes of adopted files that are kept at the same time."""
+"""Bytes of added files that are kept at the same time."""
 _MOST_TRIES = 10_000
 
 
@@ -98,12 +98,12 @@ class OutputDirectory:
                     os.rmdir(name, dir_fd=self.everybody)
 
     def make_room(self, size: int) -> None:
-        """Remove adopted files of all sessions, the oldest first, until they and a new one are within the limit."""
+        """Remove added files of all sessions, the oldest first, until they and a new one are within the limit."""
         found: list[tuple[float, int, str, int]] = []
         for folder in self.folders():
             inode = os.fstat(folder).st_ino
-            adopted = [(name, info) for name, info in outputs_in(folder) if stat.S_ISREG(info.st_mode)]
-            found += [(info.st_mtime, inode, name, info.st_size) for name, info in adopted if name.endswith(".log")]
+            added = [(name, info) for name, info in outputs_in(folder) if stat.S_ISREG(info.st_mode)]
+            found += [(info.st_mtime, inode, name, info.st_size) for name, info in added if name.endswith(".log")]
         excess = size + sum(entry[3] for entry in found) - MOST_ADOPTED
         if excess <= 0:
             return

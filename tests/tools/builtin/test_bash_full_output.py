@@ -78,7 +78,7 @@ async def test_both_streams_can_be_long(tools: Toolbox) -> None:
 
 
 async def test_what_goes_beyond_the_cap_is_said(tools: Toolbox) -> None:
-    small(tools, kept_bytes=1000, spill_bytes=3000)
+    small(tools, kept_bytes=1000, stored_bytes=3000)
     response = await tools("Bash", command="seq 1000")
 
     assert (tools.root / response.data["full_output"]["stdout"]).stat().st_size == 3000
@@ -126,7 +126,7 @@ async def test_the_long_output_of_a_job_is_whole_in_a_file(tools: Toolbox) -> No
 
 
 async def test_s05_an_endless_command_is_ended_counted_and_bounded(tools: Toolbox) -> None:
-    small(tools, spill_bytes=8 << 20)
+    small(tools, stored_bytes=8 << 20)
     result = await tools.result("Bash", command="yes", timeout_ms=400)
     data = result.response.data
 

@@ -13,7 +13,7 @@ from toolgate.workspace.threads import Stop, in_thread
 if TYPE_CHECKING:
     from toolgate.shell.result import StreamInfo
     from toolgate.tools.context import ToolContext
-    from toolgate.workspace.spool import Spool
+    from toolgate.workspace.output_store import OutputStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,35 +34,35 @@ async def keep_full_output(context: ToolContext, stdout: StreamInfo, stderr: Str
         if info.truncated:
             size = f"{name} is too long to show whole ({info.bytes:,} bytes, {info.lines:,} lines)"
             try:
-                paths[name] = await in_thread(_adopt, context, name, info.spill)
+                paths[name] = await in_thread(_add, context, name, info.output_path)
                 context.shared.setdefault("kept_outputs", set()).add(paths[name])
             except ToolError as error:
                 logger("bash").warning("output_not_kept", stream=name, reason=error.message)
                 sentences.append(f"{size}, and the rest was not kept: {error.message}")
             else:
-                complete = info.spilled_bytes == info.bytes
-                part = "all of it is" if complete else f"the first {info.spilled_bytes:,} bytes are"
+                complete = info.stored_bytes == info.bytes
+                part = "all of it is" if complete else f"the first {info.stored_bytes:,} bytes are"
                 rest = "" if complete else " The rest was not kept."
                 sentences.append(f"{size}; {part} in '{paths[name]}', as it was printed.{rest}")
     return FullOutput(paths, tuple(sentences))
 
 
-def _adopt(stop: Stop, context: ToolContext, stream: str, source: str | None) -> str:
+def _add(stop: Stop, context: ToolContext, stream: str, source: str | None) -> str:
     if source is None:
         raise ToolError(
             ErrorCode.EXECUTION_ERROR,
             "there was no room for it in the directory for temporary files.",
             "Free some space.",
         )
-    return _spool(context).adopt(f"Bash_{stream}", context.clock.time(), source, stop)
+    return _store(context).add_file(f"Bash_{stream}", context.clock.time(), source, stop)
 
 
-def _spool(context: ToolContext) -> Spool:
-    spool: Spool | None = context.shared.get("spool")
-    if spool is None:
-        from toolgate.workspace.spool import Spool
+def _store(context: ToolContext) -> OutputStore:
+    store: OutputStore | None = context.shared.get("store")
+    if store is None:
+        from toolgate.workspace.output_store import OutputStore
 
         output = context.settings.tool_output
-        spool = Spool(context.require_workspace(), output.dir, output.retention_days)
-        context.shared["spool"] = spool
-    return spool
+        store = OutputStore(context.require_workspace(), output.dir, output.retention_days)
+        context.shared["store"] = store
+    return store

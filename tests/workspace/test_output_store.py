@@ -10,7 +10,7 @@ import pytest
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace import Workspace
-from toolgate.workspace.spool import Spool, file_stem
+from toolgate.workspace.output_store import OutputStore, file_stem
 from toolgate.workspace.threads import Stop, Stopped
 
 NOON = 1_700_000_000.0
@@ -24,9 +24,9 @@ def root(tmp_path: Path) -> Path:
     return directory
 
 
-def keep(root: Path, now: float = NOON, directory: str = "tool-output", spool: Spool | None = None) -> str:
-    spool = spool or Spool(Workspace(root), directory, 7)
-    with spool.create("grep", now) as (path, file):
+def keep(root: Path, now: float = NOON, directory: str = "tool-output", store: OutputStore | None = None) -> str:
+    store = store or OutputStore(Workspace(root), directory, 7)
+    with store.create("grep", now) as (path, file):
         file.write(b"kept")
     return path
 
@@ -106,8 +106,8 @@ def test_a_link_in_place_of_a_file_is_not_followed(root: Path, tmp_path: Path) -
 
 
 def test_a_failed_write_leaves_no_file(root: Path) -> None:
-    spool = Spool(Workspace(root), "tool-output", 7)
-    with pytest.raises(ZeroDivisionError), spool.create("grep", NOON) as (_, file):
+    store = OutputStore(Workspace(root), "tool-output", 7)
+    with pytest.raises(ZeroDivisionError), store.create("grep", NOON) as (_, file):
         file.write(b"half" * (1 // len("")))
     assert [item.name for item in (root / "tool-output").iterdir()] == [".gitignore"]
 
@@ -146,30 +146,30 @@ def test_a_link_or_directory_with_an_old_name_stays(root: Path, tmp_path: Path) 
 
 
 def test_the_directory_is_swept_once_an_hour(root: Path) -> None:
-    spool = Spool(Workspace(root), "tool-output", 7)
-    keep(root, spool=spool)
+    store = OutputStore(Workspace(root), "tool-output", 7)
+    keep(root, store=store)
     path = old(root, "tool_20231101_000000_grep.json", 8 * DAY)
-    keep(root, now=NOON + 3599, spool=spool)
+    keep(root, now=NOON + 3599, store=store)
     assert path.exists()
-    keep(root, now=NOON + 3600, spool=spool)
+    keep(root, now=NOON + 3600, store=store)
     assert not path.exists()
 
 
 @pytest.fixture
-def spool(root: Path) -> Spool:
-    return Spool(Workspace(root), "tool-output", 7)
+def store(root: Path) -> OutputStore:
+    return OutputStore(Workspace(root), "tool-output", 7)
 
 
 def private(directory: Path, content: bytes = b"whole\xff\n") -> str:
-    file = directory / "spill"
+    file = directory / "output"
     file.write_bytes(content)
     file.chmod(0o600)
     return str(file)
 
 
-def test_a_file_of_the_same_file_system_is_adopted_without_a_copy(root: Path, tmp_path: Path, spool: Spool) -> None:
+def test_a_file_of_the_same_file_system_is_added_without_a_copy(root: Path, tmp_path: Path, store: OutputStore) -> None:
     source = private(tmp_path)
-    path = spool.adopt("Bash_stdout", NOON, source)
+    path = store.add_file("Bash_stdout", NOON, source)
 
     assert path == "tool-output/tool_20231114_221320_Bash_stdout.log"
     assert (root / path).samefile(source)
@@ -177,72 +177,72 @@ def test_a_file_of_the_same_file_system_is_adopted_without_a_copy(root: Path, tm
 
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs a second file system: mount a tmpfs at /dev/shm")
-def test_a_file_of_another_file_system_is_copied(root: Path, spool: Spool) -> None:
+def test_a_file_of_another_file_system_is_copied(root: Path, store: OutputStore) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:
-        path = spool.adopt("Bash_stdout", NOON, private(Path(elsewhere), b"x" * 5_000_000))
+        path = store.add_file("Bash_stdout", NOON, private(Path(elsewhere), b"x" * 5_000_000))
 
     assert (root / path).stat().st_size == 5_000_000
     assert oct((root / path).stat().st_mode & 0o777) == "0o600"
 
 
-def test_a_file_that_others_may_read_is_copied_privately(root: Path, tmp_path: Path, spool: Spool) -> None:
+def test_a_file_that_others_may_read_is_copied_privately(root: Path, tmp_path: Path, store: OutputStore) -> None:
     source = Path(private(tmp_path))
     source.chmod(0o644)
-    path = spool.adopt("Bash_stdout", NOON, str(source))
+    path = store.add_file("Bash_stdout", NOON, str(source))
 
     assert ((root / path).read_bytes(), oct((root / path).stat().st_mode & 0o777)) == (b"whole\xff\n", "0o600")
     assert not (root / path).samefile(source)
 
 
-def test_names_of_adopted_files_are_unique(tmp_path: Path, spool: Spool) -> None:
+def test_names_of_added_files_are_unique(tmp_path: Path, store: OutputStore) -> None:
     source = private(tmp_path)
 
-    assert spool.adopt("Bash", NOON, source) != spool.adopt("Bash", NOON, source)
+    assert store.add_file("Bash", NOON, source) != store.add_file("Bash", NOON, source)
 
 
-def test_a_link_is_not_adopted(root: Path, tmp_path: Path, spool: Spool) -> None:
+def test_a_link_is_not_added(root: Path, tmp_path: Path, store: OutputStore) -> None:
     link = tmp_path / "link"
     link.symlink_to(private(tmp_path))
     with pytest.raises(ToolError):
-        spool.adopt("Bash", NOON, str(link))
+        store.add_file("Bash", NOON, str(link))
     with pytest.raises(ToolError):
-        spool.adopt("Bash", NOON, str(tmp_path))
+        store.add_file("Bash", NOON, str(tmp_path))
 
     assert not (root / "tool-output").exists()
 
 
-def test_a_stopped_copy_leaves_nothing(root: Path, tmp_path: Path, spool: Spool) -> None:
+def test_a_stopped_copy_leaves_nothing(root: Path, tmp_path: Path, store: OutputStore) -> None:
     source = Path(private(tmp_path))
     source.chmod(0o644)
     stop = Stop()
     stop.set()
     with pytest.raises(Stopped):
-        spool.adopt("Bash", NOON, str(source), stop)
+        store.add_file("Bash", NOON, str(source), stop)
 
     assert [path.name for path in (root / "tool-output").iterdir()] == [".gitignore"]
 
 
-def test_the_oldest_adopted_files_give_way(
-    root: Path, tmp_path: Path, spool: Spool, monkeypatch: pytest.MonkeyPatch
+def test_the_oldest_added_files_give_way(
+    root: Path, tmp_path: Path, store: OutputStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("toolgate.workspace.output_directory.MOST_ADOPTED", 25)
     kept = keep(root)
     for number in range(4):
-        source = tmp_path / f"spill{number}"
+        source = tmp_path / f"output{number}"
         source.write_bytes(b"0123456789")
         os.utime(source, (NOON + number, NOON + number))
         source.chmod(0o600)
-        spool.adopt("Bash", NOON + number, str(source))
+        store.add_file("Bash", NOON + number, str(source))
 
     names = sorted(path.name for path in (root / "tool-output").iterdir() if path.suffix == ".log")
     assert names == ["tool_20231114_221322_Bash.log", "tool_20231114_221323_Bash.log"]
     assert (root / kept).exists()
 
 
-def test_old_adopted_files_are_swept(root: Path, tmp_path: Path, spool: Spool) -> None:
+def test_old_added_files_are_swept(root: Path, tmp_path: Path, store: OutputStore) -> None:
     source = Path(private(tmp_path))
     os.utime(source, (NOON - 8 * DAY, NOON - 8 * DAY))
-    path = spool.adopt("Bash", NOON - 8 * DAY, str(source))
-    keep(root, spool=Spool(Workspace(root), "tool-output", 7))
+    path = store.add_file("Bash", NOON - 8 * DAY, str(source))
+    keep(root, store=OutputStore(Workspace(root), "tool-output", 7))
 
     assert not (root / path).exists()

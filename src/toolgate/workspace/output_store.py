@@ -39,7 +39,7 @@ def file_stem(label: str, now: float) -> str:
     return f"tool_{datetime.fromtimestamp(now, UTC):%Y%m%d_%H%M%S}_{safe}"
 
 
-class Spool:
+class OutputStore:
     """Keeps files in one directory beneath the root for some days.
 
     Raises `ToolError` where the directory cannot be used. Safe to use from several threads.
@@ -58,7 +58,7 @@ class Spool:
         with self._opened(now) as directory, _new_file(directory, file_stem(label, now), ".json") as (name, file):
             yield f"{directory.path}/{name}", file
 
-    def adopt(self, label: str, now: float, source: str, stop: Stop | None = None) -> str:
+    def add_file(self, label: str, now: float, source: str, stop: Stop | None = None) -> str:
         """Keep a private file of the runtime's own, as it is, under a name ending in `.log`; its path.
 
         Where it lies on the same file system no byte is copied. The oldest such files give way to it.

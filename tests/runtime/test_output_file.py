@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.runtime.spill import Layout, write
+from toolgate.runtime.output_file import Layout, write
 from toolgate.workspace import Stop, Stopped
 
 RESPONSE = ToolResponse.success(
@@ -17,30 +17,30 @@ RESPONSE = ToolResponse.success(
 )
 
 
-def spilled(output: str, response: ToolResponse = RESPONSE) -> tuple[str, Layout]:
+def written(output: str, response: ToolResponse = RESPONSE) -> tuple[str, Layout]:
     file = io.BytesIO()
     layout = write(file, response, output, Stop())
     return file.getvalue().decode(), layout
 
 
 def test_the_document_is_the_envelope_and_the_lines_of_the_output() -> None:
-    text, _ = spilled("one\ntwo\n")
+    text, _ = written("one\ntwo\n")
     assert json.loads(text) == {"output": ["one", "two", ""], **RESPONSE.to_dict()}
 
 
 def test_an_error_is_kept_with_its_error() -> None:
     response = ToolResponse.failure(ErrorCode.NOT_FOUND, "gone")
-    assert json.loads(spilled("x", response)[0]) == {"output": ["x"], **response.to_dict()}
+    assert json.loads(written("x", response)[0]) == {"output": ["x"], **response.to_dict()}
 
 
 def test_line_n_of_the_output_is_line_n_plus_two_of_the_file() -> None:
-    text, _ = spilled('one\n"two"\nthré')
+    text, _ = written('one\n"two"\nthré')
     assert text.split("\n")[:6] == ["{", '"output": [', '"one",', '"\\"two\\"",', '"thré"', "],"]
 
 
 def test_long_lines_are_there_again_in_pieces_that_read_file_shows_whole() -> None:
     line = "".join(chr(0x4E00 + number % 500) for number in range(4000)) + "\x01" * 1000
-    text, layout = spilled(f"short\n{line}\n{'y' * 1901}")
+    text, layout = written(f"short\n{line}\n{'y' * 1901}")
     lines = text.split("\n")
     pieces = json.loads(text)["long_lines"]
     assert json.loads(lines[layout.pieces_at - 1].removesuffix(",")) == {"line": 2, "from": 1, "text": line[:1500]}
@@ -60,19 +60,19 @@ def test_long_lines_are_there_again_in_pieces_that_read_file_shows_whole() -> No
     ],
 )
 def test_the_layout_leads_to_the_line_that_shows_a_character(line: int, character: int, shown: str) -> None:
-    text, layout = spilled(f"short\n{'a' * 1999}{'b' * 2000}\nend")
+    text, layout = written(f"short\n{'a' * 1999}{'b' * 2000}\nend")
     assert text.split("\n")[layout.line_of(line, character) - 1] == shown
 
 
 def test_pieces_are_bounded() -> None:
-    text, _ = spilled("x" * 5_000_000)
+    text, _ = written("x" * 5_000_000)
     pieces = json.loads(text)["long_lines"]
     assert sum(len(piece["text"]) for piece in pieces) == 1_048_576 // 1500 * 1500 + 1500
 
 
 def test_an_envelope_that_json_cannot_say_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="Out of range"):
-        spilled("x", ToolResponse.success({"n": [float("nan")]}, "Ran."))
+        written("x", ToolResponse.success({"n": [float("nan")]}, "Ran."))
 
 
 def test_a_stopped_call_stops_the_writing() -> None:
@@ -84,4 +84,4 @@ def test_a_stopped_call_stops_the_writing() -> None:
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300))
 def test_joining_the_lines_gives_the_output_back(output: str) -> None:
-    assert "\n".join(json.loads(spilled(output)[0])["output"]) == output
+    assert "\n".join(json.loads(written(output)[0])["output"]) == output
