@@ -1,4 +1,4 @@
-"""Opening what lies in a directory that is already open: never through a link, never waiting for a pipe."""
+"""Opens entries of an open directory, without following links or waiting for a pipe."""
 
 import os
 from functools import partial

@@ -1,4 +1,4 @@
-"""Collecting the lines of one window from the text of a file: bounded by lines, bytes and the length of a line."""
+"""Collects the lines of one window of a file, limited by lines, bytes and the length of a line."""
 
 import codecs
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from toolgate.workspace.encoding import Encoding
 from toolgate.workspace.lines import BLOCK, Read
 
 LONGEST_LINE = 2000
-"""Characters of a line that are shown."""
+"""Longest line that is shown, in characters."""
 _NUMBERING = 8
 """Bytes that a line's number and end take."""
 
 
 class Blocks:
-    """The rest of a file from an offset as text, block by block."""
+    """Yield the rest of a file from an offset as text, block by block."""
 
     def __init__(self, read: Read, offset: int, end: int, encoding: Encoding) -> None:
         self._read = read
@@ -27,30 +27,30 @@ class Blocks:
         while self.position < self.end:
             block = self._read(min(BLOCK, self.end - self.position), self.position)
             if not block:
-                self.position = self.end  # the file became shorter meanwhile
+                self.position = self.end  # the file has become shorter
                 return
             self.position += len(block)
             yield decoder.decode(block, self.position >= self.end)
 
 
 class Collector:
-    """Takes text until the window is full."""
+    """Collects text until the window is full."""
 
     def __init__(self, limit: int, budget: int) -> None:
         self.lines: list[str] = []
-        """Without their ends; over-long ones are clipped."""
+        """Without line ends. Lines that are too long are clipped."""
         self.clipped: list[int] = []
         """Positions of the lines that were clipped."""
         self.crlf = False
         self.more = False
-        """Something follows in the text that was fed."""
+        """Whether there is more text after the window."""
         self._limit = limit
         self._budget = budget
         self._carry = ""
         self._dropped = 0
 
     def feed(self, text: str) -> bool:
-        """Take what fits; True when the window is full."""
+        """Add text; True if the window is full."""
         lines = text.split("\n", self._limit - len(self.lines))
         tail = lines.pop()
         if lines:
@@ -66,7 +66,7 @@ class Collector:
         return False
 
     def finish(self) -> None:
-        """The text is over: what is left is its last line, which has no end."""
+        """End of the text: the rest is the last line, which has no line end."""
         if self._carry:
             self._take([self._carry], strip=False, ascii_only=False)
 
@@ -89,9 +89,9 @@ class Collector:
             self.clipped = [position for position in self.clipped if position < len(self.lines)]
 
     def _fitting(self, lines: list[str], *, exact: bool) -> int:
-        """How many lines the budget has room for; always one, so that reading on gets somewhere."""
+        """How many lines fit into the budget; at least one, so that reading makes progress."""
         size = sum(map(len, lines)) + _NUMBERING * len(lines)
-        if size * (1 if exact else 4) > self._budget:  # only then is it worth to count what each line takes
+        if size * (1 if exact else 4) > self._budget:  # only then are the lines measured one by one
             sizes = list(accumulate(len(line.encode()) + _NUMBERING for line in lines))
             if sizes[-1] > self._budget:
                 return max(sum(size <= self._budget for size in sizes), not self.lines)

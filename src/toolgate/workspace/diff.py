@@ -1,4 +1,4 @@
-"""Unified diffs in bounded time: lines that occur once on both sides hold the two together."""
+"""Unified diffs in bounded time. Lines that occur once on both sides are used to align the two."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -9,7 +9,7 @@ from itertools import pairwise
 CONTEXT = 3
 _NO_NEWLINE = "\\ No newline at end of file"
 _SMALL = 40_000
-"""Product of line counts up to which `difflib` may compare everything with everything."""
+"""Largest product of line counts that `difflib` compares."""
 
 Opcode = tuple[int, int, int, int]
 """Lines a..b of the old text were replaced by lines c..d of the new one."""
@@ -17,11 +17,11 @@ Opcode = tuple[int, int, int, int]
 
 @dataclass(slots=True)
 class Diff:
-    """A diff that is being written, up to a limit."""
+    """A diff that is being built, up to a limit."""
 
     path: str
     most: int
-    """Characters after which the rest is only counted."""
+    """Characters after which the remaining lines are only counted."""
     created: bool = False
     added: int = 0
     removed: int = 0
@@ -32,7 +32,7 @@ class Diff:
 
     @property
     def text(self) -> str:
-        """The diff; if it was cut, its last line says so."""
+        """Return the diff. If it was cut, its last line says so."""
         if not self._lines:
             return ""
         old = "/dev/null" if self.created else f"a/{self.path}"
@@ -40,7 +40,7 @@ class Diff:
         return "\n".join([f"--- {old}", f"+++ b/{self.path}", *self._lines, *cut]) + "\n"
 
     def shorter(self, most: int) -> str:
-        """The diff cut to about `most` characters, at a line."""
+        """Return the diff, cut at a line to about `most` characters."""
         whole = self.text
         if len(whole) <= most:
             return whole
@@ -49,7 +49,7 @@ class Diff:
         return f"{shown}… diff cut here: {rest} more lines\n"
 
     def compare(self, old: str, new: str, old_start: int = 1, new_start: int = 1) -> None:
-        """Add the hunks between two texts that begin at these line numbers."""
+        """Add the hunks between two texts that start at these line numbers."""
         before, after = split_lines(old), split_lines(new)
         for group in _grouped(opcodes(before, after)):
             self._hunk(before, after, group, old_start, new_start)
@@ -85,14 +85,14 @@ class Diff:
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines with their newline; only `\\n` ends a line."""
+    """Split into lines that keep their newline. Only `\n` ends a line."""
     lines = text.split("\n")
     last = lines.pop()
     return [f"{line}\n" for line in lines] + ([last] if last else [])
 
 
 def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
-    """What was replaced by what, in order."""
+    """Yield the replaced ranges in order."""
     found: list[Opcode] = []
     pending = [(0, len(old), 0, len(new))]
     while pending:
@@ -119,7 +119,7 @@ def _trim(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """The longest run of lines, in the same order on both sides, that occur exactly once on each."""
+    """Return the longest sequence of lines that occur exactly once on each side, in the same order on both."""
     once = {line for line, count in Counter(old).items() if count == 1}
     once &= {line for line, count in Counter(new).items() if count == 1}
     if not once:

@@ -1,4 +1,4 @@
-"""Planning an exact replacement: found, shown and ready to be committed, with nothing changed yet."""
+"""Plans exact replacements: finds them, builds the diff, and changes nothing yet."""
 
 import os
 from collections.abc import Sequence
@@ -24,18 +24,18 @@ from toolgate.workspace.write import Change, conflict
 LONGEST_DIFF = 1 << 20
 """Characters of a diff that a person can see before deciding."""
 LARGEST_FOR_SEVERAL = 32 << 20
-"""Bytes of a file that several edits in one call are made in."""
+"""Largest file in which one call makes several edits, in bytes."""
 _IN_MEMORY = 1 << 18
-"""Bytes up to which a file is rewritten from memory; beyond, what stays is copied by the kernel."""
+"""Largest file that is rewritten from memory, in bytes. In larger ones, the kernel copies the unchanged parts."""
 _MOST_MATCHES = 100_000
 _MOST_LISTED = 50
 _COMPARED = 8 << 20
-"""Bytes up to which a whole file is compared to show what changed."""
+"""Largest file that is compared as a whole to show the change, in bytes."""
 _SEARCHED = 2 << 20
-"""Bytes of a file that are looked through for the nearest text."""
+"""Largest file that is searched for the nearest text, in bytes."""
 _NEAR = 1 << 16
 _MANY = 100
-"""Replacements from which a whole comparison is cheaper than looking around each."""
+"""Number of replacements from which comparing the whole file is cheaper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Edit:
     new: str
     replace_all: bool = False
     first_only: bool = False
-    """Take the first match, however many there are."""
+    """Replace only the first match, even if there are several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Edited:
 
 
 def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit], known: SeenFiles) -> Edited:
-    """Find everything that is to be replaced; `ToolError` if one edit cannot be made, and then none is."""
+    """Plan all edits. Raises `ToolError` if one cannot be made; then none is."""
     for number, edit in enumerate(edits, 1):
         _check(edit, number, len(edits))
     target = target_of(workspace, path)
@@ -129,7 +129,7 @@ def _compare(diff: Diff, old: bytes, new: bytes, encoding: Encoding) -> None:
 def _several(
     stop: Stop, opened: OpenedFile, path: str, edits: Sequence[Edit], encoding: Encoding, diff: Diff
 ) -> tuple[tuple[Piece, ...], int]:
-    """Make the edits one after another in memory, each on the outcome of the one before."""
+    """Make the edits in memory, each on the result of the previous one."""
     size = opened.stat.st_size
     if size > LARGEST_FOR_SEVERAL:
         raise ToolError(
@@ -159,7 +159,7 @@ def _several(
 
 def _find(stop: Stop, fd: int, path: str, edit: Edit, index: LineIndex, label: str) -> list[Replacement]:
     most = 1 if edit.first_only else _MOST_MATCHES
-    check = not edit.new.isascii()  # only then does it matter what the rest of the file is written in
+    check = not edit.new.isascii()  # only then does the encoding of the rest matter
     found = find_text(stop, fd, index.end, edit.old, index.encoding, most, check=check)
     if found.has_nul:
         raise binary(path)
@@ -190,7 +190,7 @@ def _pointless(label: str) -> ToolError:
 
 
 def _adapted(fd: int, new: str, start: int, end: int, index: LineIndex) -> bytes:
-    """The new text with line ends as they are where it goes, unless it brings its own."""
+    """Return the new text with the line ends of its place, unless it has its own."""
     encoding = index.encoding
     if "\n" in new and "\r" not in new and _ends_crlf(fd, start, end, index):
         new = new.replace("\n", "\r\n")
@@ -198,7 +198,7 @@ def _adapted(fd: int, new: str, start: int, end: int, index: LineIndex) -> bytes
 
 
 def _ends_crlf(fd: int, start: int, end: int, index: LineIndex) -> bool:
-    """Whether the lines at a span end with CRLF: the span's own, else the next one, else the one before."""
+    """Whether lines at a span end with CRLF: those of the span, else the next line end, else the previous one."""
     codec = index.encoding.codec
     behind = os.pread(fd, end - start + _NEAR, start).decode(codec, "replace")
     if "\n" in behind:
@@ -247,7 +247,7 @@ def _ambiguous(stop: Stop, fd: int, path: str, spans: list[tuple[int, int]], ind
 
 
 def _position(stop: Stop, fd: int, offset: int, index: LineIndex) -> dict[str, int]:
-    """Line and column (both from 1) of a byte offset."""
+    """Return line and column (both from 1) of a byte offset."""
     read = partial(os.pread, fd)
     index.extend(read, stop, offset=offset)
     line = index.line_at(read, offset) or 1

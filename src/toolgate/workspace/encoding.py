@@ -1,4 +1,4 @@
-"""Which text encoding a file has, decided from its first bytes, and what it looks like if none that is supported."""
+"""Detects a file's text encoding from its first bytes, and guesses the name of an unsupported one."""
 
 import codecs
 import re
@@ -9,7 +9,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.oserrors import quote
 
 SAMPLE = 8192
-"""Bytes from the beginning of a file that are looked at."""
+"""Bytes at the start of a file that are examined."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,10 +20,10 @@ class Encoding:
     codec: str
     bom: bytes = b""
     width: int = 1
-    """Bytes in a code unit: text is searched only at multiples of it."""
+    """Bytes per code unit: text is searched only at multiples of it."""
 
     def encode(self, text: str) -> bytes:
-        """Text as bytes of this encoding, without a byte order mark."""
+        """Encode text, without a byte order mark."""
         return text.encode(self.codec)
 
 
@@ -49,7 +49,7 @@ _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r\f\b\x1b")
 
 
 def detect(sample: bytes, path: str, *, whole: bool = False) -> Encoding:
-    """The encoding of a file that begins with `sample`; `ToolError` if it is binary or of another encoding."""
+    """Return the encoding of a file that starts with `sample`. Raises `ToolError` if it is binary or unsupported."""
     if sample.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         raise not_text(path, "utf-32")
     for encoding in _MARKED:
@@ -65,7 +65,7 @@ def detect(sample: bytes, path: str, *, whole: bool = False) -> Encoding:
 
 
 def is_utf8(data: bytes, *, whole: bool) -> bool:
-    """Whether `data` is UTF-8; unless it is `whole`, its last character may be incomplete."""
+    """Whether `data` is UTF-8. Unless it is `whole`, its last character may be incomplete."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(data, whole)
     except UnicodeDecodeError:
@@ -74,7 +74,7 @@ def is_utf8(data: bytes, *, whole: bool) -> bool:
 
 
 def binary(path: str, hint: str = "") -> ToolError:
-    """The refusal of a binary file."""
+    """Return the error for a binary file."""
     return ToolError(
         ErrorCode.BINARY_FILE,
         f"{quote(path)} is a binary file and cannot be handled as text.{hint}",
@@ -83,7 +83,7 @@ def binary(path: str, hint: str = "") -> ToolError:
 
 
 def not_text(path: str, guessed: str) -> ToolError:
-    """The refusal of text in an encoding that is not supported, naming the guess."""
+    """Return the error for an unsupported encoding, with a guess of its name."""
     return ToolError(
         ErrorCode.EXECUTION_ERROR,
         f"{quote(path)} is not UTF-8 or marked UTF-16; it looks like {guessed}. Nothing was changed.",
@@ -92,7 +92,7 @@ def not_text(path: str, guessed: str) -> ToolError:
 
 
 def guess(sample: bytes) -> str:
-    """The name of the encoding that undecodable text most likely has."""
+    """Return the most likely encoding of text that is not UTF-8."""
     text = sample[: sample.rfind(b"\n") + 1] or sample
     for name, codec, usual, share in _CANDIDATES:
         foreign = re.sub("[\x00-\x7f]", "", _decode(text, codec))
@@ -109,7 +109,7 @@ _HAN = "\u4e00-\u9fff"
 _KANA = "\u3040-\u30ff"
 _MARKS = "\u3001-\u3017\uff01-\uff5e\u2010-\u2027"
 _CANDIDATES = (
-    # name, codec, and the share of its characters that are usual in real text of it
+    # name, codec, and the minimal share of characters that are common in such text
     ("shift_jis", "shift_jis", f"[{_KANA}]", 0.25),
     ("euc-jp", "euc_jp", f"[{_KANA}]", 0.25),
     ("euc-kr", "euc_kr", "[\uac00-\ud7a3]", 0.6),
@@ -121,7 +121,7 @@ _CANDIDATES = (
 
 
 def _decode(data: bytes, codec: str) -> str:
-    """`data` in a legacy encoding, or nothing if it cannot be that; the last character may be incomplete."""
+    """Decode `data` from a legacy encoding; empty if it is invalid. The last character may be incomplete."""
     for cut in (0, 1):
         try:
             return data[: len(data) - cut].decode(codec)

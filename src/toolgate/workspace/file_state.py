@@ -1,6 +1,6 @@
-"""What a file is recognised by: its content where it is small, its inode, size and modification time otherwise.
+"""Identifies the state of a file: by its content if it is small, else by inode, size and modification time.
 
-The change time says nothing about the content: a new hard link, a removed one or another mode change it too.
+The change time is not used: new or removed hard links and mode changes alter it too.
 """
 
 import hashlib
@@ -9,40 +9,40 @@ import stat
 import time
 
 ABSENT = "absent"
-"""The state of a path where nothing is."""
+"""The state of a path that does not exist."""
 HASHED = 1 << 20
-"""Bytes up to which a file that is read is remembered by its content."""
+"""Largest file whose content is hashed when it is read, in bytes."""
 _COMPARED = 1 << 18
-"""Bytes up to which a file is compared by its content before it is changed."""
+"""Largest file that is compared by content before a change, in bytes."""
 _SETTLED_NS = 50_000_000
 
 
 def identity(info: os.stat_result) -> str:
-    """Equal identities of a settled file mean that nothing at all happened to it."""
+    """Return the file's identity. If that of a settled file is unchanged, nothing happened to it."""
     return f"{stamp(info)}:{info.st_ctime_ns}"
 
 
 def stamp(info: os.stat_result) -> str:
-    """The same without the change time: equal as long as nobody writes the file or puts another in its place."""
+    """Return the identity without the change time. It is unchanged unless the file is written or replaced."""
     return f"{info.st_dev}:{info.st_ino}:{info.st_size}:{info.st_mtime_ns}"
 
 
 def is_settled(info: os.stat_result) -> bool:
-    """Whether the file was last changed long enough ago for a later change to have another time."""
+    """Whether the last change is old enough that a later one gets another time stamp."""
     return time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _SETTLED_NS
 
 
 def digest_of(content: bytes) -> str:
-    """The hash that a content is remembered by."""
+    """Return the hash of a content."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def digest_file(fd: int, info: os.stat_result, most: int = HASHED) -> str | None:
-    """The hash of an open file, or None where it is too large to be worth it."""
+    """Return the hash of an open file; None if it is too large."""
     return digest_of(os.pread(fd, info.st_size, 0)) if info.st_size <= most else None
 
 
 def state_of_file(fd: int, info: os.stat_result) -> str:
-    """The state of an open file: it changes whenever the content does."""
+    """Return the state of an open file. It changes whenever the content does."""
     digest = digest_file(fd, info, _COMPARED) if stat.S_ISREG(info.st_mode) else None
     return stamp(info) if digest is None else f"content:{digest}"

@@ -1,4 +1,4 @@
-"""Finding text in a file of any size: exact, in flat memory, and blind only to how lines end."""
+"""Finds text in a file of any size with little memory. The match is exact except for line ends."""
 
 import codecs
 import os
@@ -15,21 +15,21 @@ _Find = Callable[[bytearray, int, int], Iterator[tuple[int, int]]]
 
 @dataclass(slots=True)
 class Found:
-    """Where a text is, as byte spans that do not overlap."""
+    """Byte spans of the matches, without overlaps."""
 
     spans: list[tuple[int, int]] = field(default_factory=list)
     has_nul: bool = False
-    """A NUL byte was passed, which no text has."""
+    """Whether a NUL byte was seen, which no text has."""
     damaged: bytes | None = None
-    """Bytes around the first place that is not valid text, if that was asked for."""
+    """Bytes around the first position that is not valid text, if requested."""
 
 
 def find_text(
     stop: Stop, fd: int, size: int, text: str, encoding: Encoding, most: int, *, check: bool = False
 ) -> Found:
-    """All places of `text`, at most `most`; a line end in it matches whichever the file has.
+    """Find all positions of `text`, at most `most`. A line end in it matches any line end of the file.
 
-    With `check`, all that is passed on the way is decoded to see whether it is text at all.
+    With `check`, everything on the way is decoded to see whether it is text.
     """
     if "\n" in text:
         find, longest = _flexible(text, encoding)
@@ -72,7 +72,7 @@ def _flexible(text: str, encoding: Encoding) -> tuple[_Find, int]:
 
 
 class _Scan:
-    """Searches block by block, keeping as much of each as a match across the border needs."""
+    """Searches block by block. It keeps enough of each block for a match across the border."""
 
     def __init__(self, encoding: Encoding, check: bool) -> None:
         self.found = Found()

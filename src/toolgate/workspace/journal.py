@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from toolgate.workspace.undo import Last, Undone
 
 DIRECTORY = ".toolgate/journal"
-"""Where the journal is, relative to the root."""
+"""The journal's directory, relative to the root."""
 MOST_ENTRIES = 2_000
-"""Writes that can be taken back; older ones are forgotten."""
+"""Most writes that can be undone. Older ones are dropped."""
 MOST_BYTES = 512 << 20
-"""Bytes of earlier contents that are kept; the newest is kept whatever its size."""
+"""Bytes of earlier contents that are kept. The newest is kept whatever its size."""
 _LOCK_PATIENCE = 10.0
 _PRUNE_EVERY = 100
 _FILE = "journal.jsonl"
@@ -48,7 +48,7 @@ class Journal:
 
     @contextmanager
     def open(self, stop: Stop) -> Iterator["OpenJournal"]:
-        """The journal, locked for one change."""
+        """Open the journal, locked for one change."""
         with ExitStack() as held:
             try:
                 directory = self._enter()
@@ -61,13 +61,13 @@ class Journal:
             yield opened
 
     def undo(self, last: "Last" = "call", *, session_id: str | None = None) -> "list[Undone]":
-        """Take back the last call, turn or session that wrote; see `toolgate.workspace.undo`."""
+        """Undo the last call, turn or session that wrote; see `toolgate.workspace.undo`."""
         from toolgate.workspace.undo import undo
 
         return undo(self._workspace, last, session_id=session_id)
 
     def prune_sometimes(self, opened: "OpenJournal") -> None:
-        """Forget old entries at the first write and then every now and then."""
+        """Drop old entries at the first write, and then regularly."""
         if self._writes % _PRUNE_EVERY == 0:
             opened.prune(MOST_ENTRIES, MOST_BYTES)
         self._writes += 1
@@ -128,10 +128,10 @@ class OpenJournal:
         made: tuple[str, ...],
         kept: tuple[int, str] | None,
     ) -> None:
-        """Record a write that is about to happen; `kept` is the directory and name of the file that it replaces.
+        """Record a write that is about to happen. `kept` is the directory and name of the file that it replaces.
 
-        When this returns, the record and the earlier content are whole and on the disk. When it raises, neither is
-        there, and the write must not take place.
+        When this returns, the record and the earlier content are complete and on disk. If it raises, neither exists,
+        and the write must not happen.
         """
         entry = JournalEntry(
             id=uuid7(), time=time.time(), origin=origin, path=path, before=before, after=after, made=made
@@ -145,16 +145,16 @@ class OpenJournal:
             raise
 
     def record_undone(self, entry: JournalEntry, restored: Snapshot | None) -> None:
-        """Record that an entry was taken back; its image is no longer needed."""
+        """Record that an entry was undone. Its image is no longer needed."""
         self._append({"undone": entry.id, "restored": restored.to_dict() if restored else None})
         self._forget_image(entry.id)
 
     def image(self, entry: JournalEntry) -> tuple[int, str]:
-        """The directory and name of the content that an entry replaced."""
+        """Return the directory and name of the content that an entry replaced."""
         return self._images, entry.id
 
     def entries(self) -> tuple[list[JournalEntry], dict[Key, Key]]:
-        """All entries that were not taken back, oldest first; and restored copies with what they are a copy of."""
+        """Return all entries that were not undone, oldest first, and the restored copies with their originals."""
         entries: dict[str, JournalEntry] = {}
         aliases: dict[Key, Key] = {}
         for document in self._documents():
@@ -173,9 +173,9 @@ class OpenJournal:
         return list(entries.values()), aliases
 
     def prune(self, most_entries: int, most_bytes: int) -> None:
-        """Forget the oldest entries over the limits, and images that no entry names.
+        """Drop the oldest entries over the limits, and images that no entry names.
 
-        Entries are forgotten only when the shorter journal is whole: where there is no room for it, they all stay.
+        Entries are dropped only when the shorter journal is complete. If there is no space for it, all stay.
         """
         entries, _ = self.entries()
         kept = _newest(entries, most_entries, most_bytes)
@@ -197,11 +197,11 @@ class OpenJournal:
     def _keep(self, image: str, directory: int, name: str) -> None:
         try:
             os.link(name, image, src_dir_fd=directory, dst_dir_fd=self._images, follow_symlinks=False)
-        except OSError:  # another device, or a file system or a rule that knows no hard links here
+        except OSError:  # another device, or hard links are not supported or not allowed here
             copy_file(directory, name, self._images, image)
 
     def _append(self, document: dict[str, Any]) -> None:
-        """Add one line, whole and on the disk, or leave the journal as it was."""
+        """Append one line completely and on disk, or leave the journal as it was."""
         line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
         fd = os.open(
             _FILE, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=self._directory
@@ -212,7 +212,7 @@ class OpenJournal:
                 line = b"\n" + line  # a writer was killed in the middle of its line
             try:
                 write_all(fd, line)
-                os.fdatasync(fd)  # some file systems notice only here that there is no room
+                os.fdatasync(fd)  # some file systems report a full disk only here
             except BaseException:
                 os.ftruncate(fd, size)
                 raise
@@ -228,7 +228,7 @@ class OpenJournal:
             for line in file:
                 try:
                     document = json.loads(line)
-                except ValueError:  # the line that a killed writer did not finish
+                except ValueError:  # the unfinished line of a killed writer
                     continue
                 if isinstance(document, dict):
                     yield document
@@ -250,7 +250,7 @@ class OpenJournal:
 
 
 def _newest(entries: list[JournalEntry], most_entries: int, most_bytes: int) -> list[JournalEntry]:
-    """The newest entries within the limits, oldest first."""
+    """Return the newest entries within the limits, oldest first."""
     kept: list[JournalEntry] = []
     size = 0
     for entry in reversed(entries[-most_entries:]):
@@ -262,7 +262,7 @@ def _newest(entries: list[JournalEntry], most_entries: int, most_bytes: int) -> 
 
 
 def copy_file(source_directory: int, source: str, directory: int, name: str) -> None:
-    """Copy a regular file, whole and on the disk, or leave nothing."""
+    """Copy a regular file completely and to disk, or leave nothing."""
     from_fd = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=source_directory)
     try:
         info = os.fstat(from_fd)
@@ -284,7 +284,7 @@ def copy_file(source_directory: int, source: str, directory: int, name: str) -> 
 
 
 def _lock(directory: int, stop: Stop) -> int:
-    """The descriptor that holds the lock; closing it, or dying, gives the lock back."""
+    """Return the descriptor that holds the lock. Closing it, or dying, releases the lock."""
     fd = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=directory)
     try:
         _wait_for(fd, stop)

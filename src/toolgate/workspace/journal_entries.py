@@ -1,4 +1,4 @@
-"""What the journal keeps about a write."""
+"""The journal's record of a write."""
 
 import os
 import re
@@ -18,7 +18,7 @@ class Origin:
     call_id: str = ""
     tool: str = ""
     run: str = ""
-    """Tells calls of the same id apart: providers repeat them."""
+    """Distinguishes calls with the same id: providers repeat ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,16 +31,16 @@ class Snapshot:
     mtime_ns: int
     mode: int
     digest: str | None = None
-    """Hash of the content, of small files."""
+    """Hash of the content, for small files."""
 
     @property
     def key(self) -> Key:
-        """What the state is recognised by."""
+        """What identifies the state."""
         return (self.dev, self.ino, self.size, self.mtime_ns)
 
     @classmethod
     def of(cls, info: os.stat_result, digest: str | None = None) -> "Snapshot":
-        """The state that `info` describes."""
+        """Return the state that `info` describes."""
         return cls(
             dev=info.st_dev,
             ino=info.st_ino,
@@ -51,7 +51,7 @@ class Snapshot:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
@@ -73,10 +73,10 @@ class JournalEntry:
     """None: the file did not exist."""
     after: Snapshot
     made: tuple[str, ...] = ()
-    """Directories that were made for it, outermost first."""
+    """Directories that were created for it, outermost first."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         origin = {name: getattr(self.origin, name) for name in self.origin.__slots__}
         before = self.before.to_dict() if self.before is not None else None
         return {

@@ -1,7 +1,7 @@
-"""Finding lines by number in files of any size, in flat memory.
+"""Finds lines by number in files of any size, with little memory.
 
-A sparse index keeps how many lines begin before every block of a file, as far as it has been read. It is kept by the
-file's identity, so that a later window of an unchanged file is found without reading what lies before it.
+A sparse index stores how many lines start before each block of a file, as far as it has been read. It is stored by the
+file's identity, so a later window of an unchanged file is found without reading what precedes it.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from toolgate.workspace.encoding import Encoding
 
 Read = Callable[[int, int], bytes]
-"""Reads so many bytes at an offset, as `os.pread` does for one file."""
+"""Reads bytes at an offset of one file, like `os.pread`."""
 
 BLOCK = 1 << 17
 """Bytes between two entries of the index."""
 _DENSE = 32
-"""Bytes in an average line, below which counting characters is faster than splitting lines."""
+"""Average line length, in bytes, below which counting characters is faster than splitting lines."""
 _SETTLED_NS = 50_000_000
-"""A file that changed less than this ago may change again without a new time stamp."""
+"""A file that changed more recently than this may change again without a new time stamp."""
 _MOST_FILES = 64
 
 
 class LineIndex:
-    """How many newlines lie before each block of one unchanging file."""
+    """Number of newlines before each block of one unchanging file."""
 
     __slots__ = ("_counts", "_dense", "_lock", "complete", "encoding", "end")
 
     def __init__(self, encoding: Encoding, end: int) -> None:
         self.encoding = encoding
         self.end = end
-        """The offset behind the last byte to be read."""
+        """The offset after the last byte to be read."""
         self.complete = end == 0
         self._counts = array("Q", [0])
         self._dense = True
@@ -67,7 +67,7 @@ class LineIndex:
         offset: int | None = None,
         deadline: float | None = None,
     ) -> bool:
-        """Read on until so many newlines or an offset are reached (None: to the end); False if the deadline was."""
+        """Read until so many newlines or an offset (None: the end) are reached; False if the deadline was first."""
         while not self.complete and (newlines is None or self._counts[-1] < newlines):
             if offset is not None and self.position >= offset:
                 break
@@ -82,7 +82,7 @@ class LineIndex:
         return True
 
     def find(self, read: Read, line: int) -> int | None:
-        """The offset at which a line (from 1) begins; None where the part that was read does not have it."""
+        """Return the offset of a line (from 1); None if the part that was read does not contain it."""
         if line == 1:
             return len(self.encoding.bom)
         wanted = line - 1
@@ -94,7 +94,7 @@ class LineIndex:
         return position + _after_newline(data, wanted - self._counts[block], self.encoding)
 
     def line_at(self, read: Read, offset: int) -> int | None:
-        """The number of the line that a byte offset lies in; None where the file was not read that far."""
+        """Return the line number of a byte offset; None if the file was not read that far."""
         block = offset // BLOCK
         if block >= len(self._counts) - 1 and not self.complete:
             return None
@@ -108,7 +108,7 @@ class LineIndex:
         if self._dense:
             count = block.count(b"\n")
         else:
-            # much faster than `count` for lines of ordinary length, and bounded by the block
+            # much faster than `count` for lines of ordinary length
             lines = io.BytesIO(block).readlines()
             count = len(lines) - (not block.endswith(b"\n")) if lines else 0
         self._dense = count * _DENSE > len(block)
@@ -116,7 +116,7 @@ class LineIndex:
 
 
 def _after_newline(data: bytes, number: int, encoding: Encoding) -> int:
-    """The offset behind the newline with this number (from 1)."""
+    """Return the offset after the newline with this number (from 1)."""
     if encoding.width == 1:
         stream = io.BytesIO(data)
         deque(islice(stream, number), maxlen=0)
@@ -129,14 +129,14 @@ def _after_newline(data: bytes, number: int, encoding: Encoding) -> int:
 
 
 class LineIndexes:
-    """The indexes of the files that were read last, by identity."""
+    """The indexes of the most recently read files, by identity."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[object, ...], LineIndex] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, info: os.stat_result, encoding: Encoding, end: int) -> LineIndex:
-        """The index of a file that is in this state."""
+        """Return the index of a file in this state."""
         key = (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns, end)
         with self._lock:
             index = self._kept.pop(key, None)

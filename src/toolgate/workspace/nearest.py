@@ -1,4 +1,4 @@
-"""How close a text that was not found came: a proposal, never applied."""
+"""Finds the text that is most similar to one that was not found. It is only suggested, never applied."""
 
 import difflib
 import re
@@ -9,12 +9,12 @@ from typing import Any
 _MOST_LINES = 200_000
 _PATIENCE = 0.3
 _SHOWN = 40
-"""Lines of the nearest span that are shown."""
+"""Most lines of the nearest span that are shown."""
 _NUMBERED = re.compile(r" *\d+\t")
 
 
 def nearest(text: str, old: str, new: str) -> dict[str, Any]:
-    """The span of `text` that is most like `old`, where they differ first, and whether `new` is already there."""
+    """Return the span of `text` most similar to `old`, where they first differ, and whether `new` is already there."""
     text, old, new = (value.replace("\r\n", "\n") for value in (text, old, new))
     answer: dict[str, Any] = {"new_text_present": bool(new) and new in text}
     wanted = old.strip("\n").split("\n")
@@ -37,7 +37,7 @@ def nearest(text: str, old: str, new: str) -> dict[str, Any]:
 
 
 def _best_start(lines: list[str], wanted: list[str]) -> int | None:
-    """Where most of the wanted lines are in their places, leaving out of account how they are indented."""
+    """Find where most of the wanted lines are in place, ignoring indentation."""
     bare = [line.strip() for line in wanted]
     places: dict[str, list[int]] = {line: [] for line in bare if line}
     for position, line in enumerate(lines):
@@ -45,7 +45,7 @@ def _best_start(lines: list[str], wanted: list[str]) -> int | None:
     votes: Counter[int] = Counter()
     for number, line in enumerate(bare):
         here = places.get(line, []) if line else []
-        weight = 1000 // (len(here) or 1)  # a line that occurs everywhere says little
+        weight = 1000 // (len(here) or 1)  # a frequent line says little
         for position in here[:1000]:
             if position >= number:
                 votes[position - number] += weight + 1
@@ -55,7 +55,7 @@ def _best_start(lines: list[str], wanted: list[str]) -> int | None:
 
 
 def _most_similar(lines: list[str], bare: list[str]) -> int | None:
-    """The line most like the longest wanted one, found in bounded time."""
+    """Find the line most similar to the longest wanted one, in bounded time."""
     number = max(range(len(bare)), key=lambda position: len(bare[position]))
     key = bare[number][:300]
     if len(key) < 3:

@@ -1,4 +1,4 @@
-"""The one table from operating-system errors to error codes."""
+"""Maps operating-system errors to error codes. This is the only such table."""
 
 import errno
 import os
@@ -80,19 +80,19 @@ _LONGEST = 200
 
 
 def quote(path: str) -> str:
-    """The path as it was typed, in quotes, made printable and kept short."""
+    """Return the path as it was typed, in quotes, printable and short."""
     shown = path if len(path) <= _LONGEST else f"{path[:_LONGEST]}… ({len(path)} characters)"
     plain = shown.encode("utf-8", "backslashreplace").decode("utf-8")
     return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in plain) + "'"
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Whether the system was only short of something: what was tried says nothing, and may work the next time."""
+    """Whether the system was only out of a resource. The same request may work later."""
     return isinstance(error, OSError) and error.errno in _SHORTAGES
 
 
 def from_os_error(error: OSError, path_as_typed: str) -> ToolError:
-    """What an `OSError` means to the caller; the message quotes the path as it was typed and nothing else."""
+    """Convert an `OSError` for the caller. The message quotes only the path as it was typed."""
     shown = quote(path_as_typed)
     known = _TABLE.get(error.errno or 0)
     if known is not None:

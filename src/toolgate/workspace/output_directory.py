@@ -1,6 +1,6 @@
-"""An open directory for outputs: free names, what is kept in it, and what has to go.
+"""An open output directory: finds free names, lists what is stored in it, and removes old files.
 
-The outputs of a session lie in a directory of the session's own, and the directory for outputs has a link to each.
+A session's output files are in a directory of its own. The output directory has a link to each.
 """
 
 import errno
@@ -17,27 +17,27 @@ T = TypeVar("T")
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 MOST_ADOPTED = 1 << 30
-"""Bytes of added files that are kept at the same time."""
+"""Most bytes of added files that are stored at the same time."""
 _MOST_TRIES = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputDirectory:
-    """An open directory for outputs."""
+    """An open output directory."""
 
     path: str
-    """What answers call it."""
+    """The path that answers use."""
     fd: int
-    """Where its files are."""
+    """The directory that holds its files."""
     shown: int = -1
-    """Where links to them are; -1: the files are there themselves."""
+    """The directory that holds links to them; -1 if it holds the files themselves."""
     lead: str = ""
-    """What a link needs in front of a name."""
+    """What a link's target starts with."""
     everybody: int = -1
-    """The directory that has those of all sessions in it."""
+    """The directory that contains those of all sessions."""
 
     def take_name(self, stem: str, suffix: str, make: Callable[[str], T]) -> tuple[str, T]:
-        """Make a file under the first name that is free, also among the names of other sessions."""
+        """Create a file under the first free name, also considering the names of other sessions."""
         for number in range(1, _MOST_TRIES):
             name = f"{stem}{suffix}" if number == 1 else f"{stem}_{number}{suffix}"
             with suppress(FileExistsError):
@@ -55,7 +55,7 @@ class OutputDirectory:
             os.symlink(f"{self.lead}/{name}", name, dir_fd=self.shown)
         except FileExistsError:
             raise
-        except OSError as error:  # a file system without links: the file tools find the file all the same
+        except OSError as error:  # a file system without links: the file tools find the file anyway
             if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS):
                 raise
 
@@ -64,12 +64,12 @@ class OutputDirectory:
             _unlink(name, self.shown)
 
     def discard(self, name: str) -> None:
-        """Remove a file that was made."""
+        """Remove a file that was created."""
         self._unlink_shown(name)
         _unlink(name, self.fd)
 
     def folders(self) -> Iterator[int]:
-        """Every directory that has outputs in it, open while it is looked at: those of all sessions, and the links."""
+        """Yield every directory with output files, opened: those of all sessions, and the one with the links."""
         if self.everybody < 0:
             yield self.fd
             return
@@ -85,7 +85,7 @@ class OutputDirectory:
                 os.close(fd)
 
     def remove_older(self, than: float) -> None:
-        """Remove what was last changed before a time, of every session."""
+        """Remove the files of every session that were last changed before a time."""
         for folder in self.folders():
             for name, info in outputs_in(folder):
                 if info.st_mtime < than:
@@ -93,12 +93,12 @@ class OutputDirectory:
         if self.everybody < 0:
             return
         for name in os.listdir(self.everybody):
-            with suppress(OSError):  # a file, one with outputs in it, or already removed
+            with suppress(OSError):  # a file, not empty, or already removed
                 if os.stat(name, dir_fd=self.everybody, follow_symlinks=False).st_mtime < than:
                     os.rmdir(name, dir_fd=self.everybody)
 
     def make_room(self, size: int) -> None:
-        """Remove added files of all sessions, the oldest first, until they and a new one are within the limit."""
+        """Remove the oldest added files of all sessions until there is space for a new one."""
         found: list[tuple[float, int, str, int]] = []
         for folder in self.folders():
             inode = os.fstat(folder).st_ino
@@ -120,10 +120,10 @@ class OutputDirectory:
 
 
 def outputs_in(folder: int) -> Iterator[tuple[str, os.stat_result]]:
-    """Names of outputs, and of links to them, and what each is."""
+    """Yield the names of output files and of links to them, with their status."""
     for name in os.listdir(folder):
         if is_output_name(name):
-            with suppress(FileNotFoundError):  # another process sweeps too
+            with suppress(FileNotFoundError):  # another process removed it
                 info = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 if stat.S_ISREG(info.st_mode) or (stat.S_ISLNK(info.st_mode) and _leads_to_output(name, folder)):
                     yield name, info

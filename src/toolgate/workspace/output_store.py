@@ -1,10 +1,10 @@
-"""The directory for whole outputs: private files with unique names, made beneath the root and removed when old.
+"""Stores output files: private files with unique names, created beneath the root and removed when old.
 
-The outputs of a session lie in a directory that only this session sees, and the directory for outputs has a link to
-each; see `session_view`.
+A session's output files are in a directory that only this session sees. The output directory has a link to each; see
+`session_view`.
 
-Every step is relative to a descriptor, and no component may be a link: a directory that somebody made in its place, as
-a link to elsewhere, is refused instead of followed.
+Every step is relative to a descriptor, and no component may be a link. A directory that was replaced with a link is
+refused.
 """
 
 import os
@@ -34,15 +34,15 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def file_stem(label: str, now: float) -> str:
-    """`tool_YYYYMMDD_HHMMSS_label` in UTC, where whatever is unsafe in `label` becomes `_`."""
+    """Return `tool_YYYYMMDD_HHMMSS_label` in UTC. Unsafe characters in `label` become `_`."""
     safe = _UNSAFE.sub("_", label)[:_LONGEST_NAME].strip("_") or "tool"
     return f"tool_{datetime.fromtimestamp(now, UTC):%Y%m%d_%H%M%S}_{safe}"
 
 
 class OutputStore:
-    """Keeps files in one directory beneath the root for some days.
+    """Stores files in one directory beneath the root for some days.
 
-    Raises `ToolError` where the directory cannot be used. Safe to use from several threads.
+    Raises `ToolError` if the directory cannot be used. Safe to use from several threads.
     """
 
     def __init__(self, workspace: Workspace, directory: str, retention_days: int) -> None:
@@ -54,14 +54,14 @@ class OutputStore:
 
     @contextmanager
     def create(self, label: str, now: float) -> Iterator[tuple[str, BinaryIO]]:
-        """A new file (mode 0600) and its path relative to the root; an exception inside removes the file again."""
+        """Create a file (mode 0600) and yield its path relative to the root. An exception inside removes the file."""
         with self._opened(now) as directory, _new_file(directory, file_stem(label, now), ".json") as (name, file):
             yield f"{directory.path}/{name}", file
 
     def add_file(self, label: str, now: float, source: str, stop: Stop | None = None) -> str:
-        """Keep a private file of the runtime's own, as it is, under a name ending in `.log`; its path.
+        """Store a private file of the runtime unchanged, under a name ending in `.log`; return its path.
 
-        Where it lies on the same file system no byte is copied. The oldest such files give way to it.
+        On the same file system nothing is copied. The oldest such files are removed to make space.
         """
         try:
             origin = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -83,7 +83,7 @@ class OutputStore:
 
     @contextmanager
     def _opened(self, now: float) -> Iterator[OutputDirectory]:
-        """The directory, swept."""
+        """Open the directory and remove old files."""
         own, opened = self._workspace.own_outputs, ExitStack()
         path = own.shown if own is not None else self._workspace.relative(self._directory)
         try:
@@ -114,7 +114,7 @@ class OutputStore:
                 raise from_os_error(error, self._directory) from None
 
     def _open(self, directory: str, opened: ExitStack) -> int:
-        """The directory's descriptor, closed with `opened`; what is missing on the way is made, and private."""
+        """Open a directory until `opened` is closed. Missing parents are created as private directories."""
         fd = self._workspace.open_dir(".")
         for name in directory.split("/"):
             try:
@@ -126,7 +126,7 @@ class OutputStore:
         return fd
 
     def _sweep(self, directory: OutputDirectory, now: float) -> None:
-        """Remove old files of ours, at most once an hour."""
+        """Remove old output files, at most once per hour."""
         with self._lock:
             if self._swept is not None and abs(now - self._swept) < _SWEEP_EVERY:
                 return
@@ -141,7 +141,7 @@ def _enter(name: str, parent: int) -> int:
 
 
 def _ignore_itself(fd: int) -> None:
-    """Hide the directory from git, unless somebody keeps other things in it."""
+    """Hide the directory from git, unless it contains other files."""
     if all(is_output_name(name) for name in os.listdir(fd)):
         _ignore(fd)
 
@@ -168,7 +168,7 @@ def _new_file(directory: OutputDirectory, stem: str, suffix: str) -> Iterator[tu
 
 
 def _linked(directory: OutputDirectory, stem: str, source: str, expected: os.stat_result) -> str | None:
-    """The name of a second link to `source`; None where there cannot be one."""
+    """Store a hard link to `source` and return its name; None if there cannot be one."""
     try:
         name, _ = directory.take_name(
             stem, ".log", lambda name: os.link(source, name, dst_dir_fd=directory.fd, follow_symlinks=False)

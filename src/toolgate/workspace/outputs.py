@@ -1,4 +1,4 @@
-"""Whole outputs: what their files are called, where those of a session lie, and how a result's reference is opened."""
+"""Output files: their names, where those of a session are, and how a result's reference is opened."""
 
 import re
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from toolgate.workspace.root import OpenedFile, Workspace
 
 OUTPUTS = f"{RUNTIME}/outputs"
-"""Relative to the root: one directory for the outputs of each session."""
+"""Relative to the root: one directory per session."""
 is_output_name = re.compile(r"tool_\d{8}_\d{6}_[A-Za-z0-9_-]+\.(?:json|log)").fullmatch
-"""Whether a file's name is one that the runtime gives to an output."""
+"""Whether a file's name is one that the runtime gives to output files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnOutputs:
-    """Where the outputs of a session are; both paths are relative to the root."""
+    """Where a session's output files are. Both paths are relative to the root."""
 
     shown: str
-    """The directory for outputs, which has links to them; answers name these."""
+    """The output directory, which has links to them. Answers use these."""
     stored: str
-    """The directory that they really lie in."""
+    """The directory that contains the files."""
 
 
 def open_output(workspace: "Workspace", directory: str, reference: str) -> "OpenedFile":
-    """Open a file of the directory for outputs; `ToolError` for everything that is not one, whoever refers to it."""
+    """Open an output file. Raises `ToolError` for every other file, whoever refers to it."""
     relative = workspace.relative(reference)
     if not relative.startswith(f"{workspace.relative(directory)}/"):
         raise ToolError(ErrorCode.ACCESS_DENIED, f"{quote(reference)} is not in the directory for outputs.")

@@ -1,4 +1,4 @@
-"""Planning to write a whole file: shown as a diff and ready to be committed, with nothing changed yet."""
+"""Plans to write a whole file: builds the diff and changes nothing yet."""
 
 import os
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from toolgate.workspace.threads import Stop
 from toolgate.workspace.write import Change, conflict
 
 _COMPARED = 8 << 20
-"""Bytes of an existing file up to which it is compared line by line."""
+"""Largest existing file that is compared line by line, in bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +29,12 @@ class Overwrite:
     created: bool
     unchanged: bool
     seen: bool
-    """The session has read what it is going to replace."""
+    """Whether the session has read the content that is replaced."""
     encoding: str
 
 
 def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, known: SeenFiles) -> Overwrite:
-    """What writing `content` would change; a file keeps its encoding and byte order mark."""
+    """Plan to write `content`. A file keeps its encoding and byte order mark."""
     target = target_of(workspace, path)
     opened = target.open(workspace)
     try:
@@ -61,7 +61,7 @@ def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, known:
 
 
 def _existing(opened: OpenedFile | None, path: str) -> tuple[Encoding, bytes, str]:
-    """The encoding to write in, the old text as bytes, and a note where it cannot be shown."""
+    """Return the encoding to write in, the old text as bytes, and a note if it cannot be shown."""
     if opened is None:
         return UTF_8, b"", ""
     size = opened.stat.st_size

@@ -1,6 +1,6 @@
-"""Paths as text: what is refused before anything is opened, and the normal form relative to the root.
+"""Paths as text: refuses invalid ones and returns the normal form relative to the root.
 
-This decides nothing about safety: `confine` does, on descriptors. It only turns what was typed into one spelling.
+This decides nothing about safety: `confine` does, on descriptors. It only normalises what was typed.
 """
 
 import posixpath
@@ -10,15 +10,15 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.oserrors import quote
 
 LONGEST_PATH = 4095
-"""Bytes in a path, as Linux has it."""
+"""Longest path on Linux, in bytes."""
 LONGEST_NAME = 255
-"""Bytes in one component."""
+"""Longest component, in bytes."""
 
 _PLAIN = "Pass a plain path relative to the project root; '.' is the root itself."
 
 
 def check_spelling(path: str) -> None:
-    """Refuse what can never name a file: empty, with NUL or lone surrogates, or too long."""
+    """Refuse what cannot name a file: empty, with NUL or lone surrogates, or too long."""
     if not path:
         raise ToolError(ErrorCode.INVALID_PARAM, "The path is empty.", _PLAIN)
     if "\0" in path:
@@ -39,7 +39,7 @@ def check_spelling(path: str) -> None:
 
 
 def outside(path: str) -> ToolError:
-    """The refusal of a path that leaves the root; the same whether or not anything is there."""
+    """Return the error for a path outside the root. It is the same whether or not anything exists there."""
     return ToolError(
         ErrorCode.ACCESS_DENIED,
         f"{quote(path)} is outside the project root.",
@@ -48,7 +48,7 @@ def outside(path: str) -> ToolError:
 
 
 def normal(path: str, roots: tuple[str, ...], cwd: str = ".") -> str:
-    """The normal POSIX form of `path` relative to the root; `roots` are the absolute names of the root."""
+    """Return the normal POSIX form of `path` relative to the root. `roots` are the absolute names of the root."""
     check_spelling(path)
     if path.startswith("/"):
         absolute = "/" + posixpath.normpath(path).lstrip("/")
@@ -63,7 +63,7 @@ def normal(path: str, roots: tuple[str, ...], cwd: str = ".") -> str:
 
 
 def climbing(path: str, roots: tuple[str, ...], cwd: str = ".") -> list[str] | None:
-    """The components of `path` from the root, every `..` still among them; None where it does not begin at the root."""
+    """Return the components of `path` from the root, including every `..`; None if it does not start at the root."""
     check_spelling(path)
     names = [name for name in path.split("/") if name not in ("", ".")]
     if path.startswith("/"):
@@ -72,7 +72,7 @@ def climbing(path: str, roots: tuple[str, ...], cwd: str = ".") -> list[str] | N
 
 
 def _below(names: list[str], roots: tuple[str, ...]) -> list[str] | None:
-    """What follows the name of the root in an absolute path, as components, or None where another one begins it."""
+    """Return the components after the root's name in an absolute path; None if it is outside."""
     for root in roots:
         above = root.rstrip("/").split("/")
         if names[: len(above)] == above:

@@ -1,4 +1,4 @@
-"""A file's next content as pieces: new bytes, and spans of what is there, copied without passing through memory."""
+"""A file's new content as pieces: new bytes, and spans of the existing file that the kernel copies."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ _UNSUPPORTED = (errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of the file as it is."""
+    """A span of the existing file."""
 
     offset: int
     length: int
@@ -23,7 +23,7 @@ Piece = bytes | Span
 
 
 def write_pieces(fd: int, source: int | None, pieces: Iterable[Piece], stop: Stop) -> None:
-    """Write all pieces one after another."""
+    """Write all pieces in order."""
     for piece in pieces:
         stop.check()
         if isinstance(piece, Span):
@@ -55,7 +55,7 @@ def _copy(source: int, fd: int, span: Span, stop: Stop) -> None:
 
 
 def _by_kernel(source: int, fd: int, length: int, offset: int) -> int:
-    """Bytes copied; 0 where the file system cannot do it."""
+    """Return the number of copied bytes; 0 if the file system does not support it."""
     try:
         return os.copy_file_range(source, fd, min(_STEP, length), offset)
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Whether the project root is still where it was opened, and picking it up again when it has come back.
+"""Checks that the project root is still where it was opened, and opens it again if it has come back.
 
-The root is the directory that was opened. When it was deleted, a new directory at the same real path takes its place,
-provided that no link leads there and that it belongs to the same user. The same holds for a file system that was
-unmounted, once one is mounted there again. As long as the opened directory exists elsewhere, nothing takes its place.
+The root is the directory that was opened. If it was deleted, a new directory at the same real path replaces it,
+provided that no link leads there and that it has the same owner. The same applies to a file system that was unmounted,
+once one is mounted there again. While the opened directory exists elsewhere, nothing replaces it.
 """
 
 import os
@@ -14,7 +14,7 @@ from toolgate.workspace.confine import Opener
 
 
 def mount_point(path: str) -> str:
-    """Where the file system of a directory, given by its real path, is mounted."""
+    """Return the mount point of a directory's file system. The path is a real one."""
     device = os.stat(path).st_dev
     while path != "/" and os.stat(above := os.path.dirname(path)).st_dev == device:
         path = above
@@ -22,17 +22,17 @@ def mount_point(path: str) -> str:
 
 
 def pick_up(fd: int, path: str, mounted_at: str, opener: Opener) -> bool:
-    """Make sure that `fd` is the directory at `path`; whether it had to be opened again.
+    """Make sure that `fd` is the directory at `path`; return whether it had to be opened again.
 
-    `mounted_at` is where its file system was mounted. The descriptor keeps its number. Raises `ToolError` where the
-    root is gone.
+    `mounted_at` is the mount point of its file system. The descriptor keeps its number. Raises `ToolError` if the root
+    is gone.
     """
     opened = os.fstat(fd)
     try:
         there = os.stat(path, follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):
         raise _gone() from None
-    except OSError:  # the path cannot be looked at, but the directory was opened: what is done with it will tell
+    except OSError:  # the path is not accessible, but the directory is open: using it will show
         return False
     if os.path.samestat(opened, there):
         return False
@@ -63,7 +63,7 @@ def _open_again(fd: int, path: str, owner: int, opener: Opener) -> None:
 
 
 def _is_detached(fd: int) -> bool:
-    """Whether the file system of an open directory is mounted nowhere any more."""
+    """Whether the file system of an open directory is no longer mounted anywhere."""
     try:
         with open(f"/proc/self/fdinfo/{fd}", "rb") as info:
             mount = next(line.split()[1] for line in info if line.startswith(b"mnt_id:"))

@@ -1,4 +1,4 @@
-"""Paths inside the root that the tools never write: what would run code or loosen the runtime's own rules."""
+"""Paths inside the root that the tools never write: they could run code or weaken the runtime's own rules."""
 
 import itertools
 from collections.abc import Sequence
@@ -10,19 +10,19 @@ from toolgate.workspace.oserrors import quote
 RUNTIME = ".toolgate"
 """The runtime's own directory: policy, agents, journal."""
 _CONFIG = (".config", "toolgate")
-"""The user's configuration and policy, where the home directory is the root."""
+"""The user's configuration and policy, if the home directory is the root."""
 _GIT = ".git"
 _GIT_RUNS = frozenset({"hooks", "config", "config.worktree", "commondir"})
-"""What git executes, or takes the names of programs and other directories from."""
+"""Files that git executes, or that name programs and other directories for git."""
 _GIT_NESTED = frozenset({"modules", "worktrees"})
-"""Below these, every directory is a repository's own."""
+"""Below these, every directory belongs to a repository."""
 
 
 def is_protected(parts: Sequence[str]) -> bool:
     """Whether a path (its components from the root) is protected, existing or not, at any depth.
 
-    Case is ignored, so that a file system that ignores it opens no back door. `.git` itself counts: a file in its place
-    would point git at another directory.
+    Case is ignored, for file systems that ignore it. `.git` itself is protected: a file in its place would point git at
+    another directory.
     """
     names = [name.casefold() for name in parts]
     if RUNTIME in names or _CONFIG in itertools.pairwise(names):
@@ -39,7 +39,7 @@ def _runs_code(below: list[str]) -> bool:
 
 
 def refuse_protected(path: str) -> ToolError:
-    """The refusal of a protected path."""
+    """Return the error for a protected path."""
     return ToolError(
         ErrorCode.ACCESS_DENIED,
         f"{quote(path)} is protected: the tools do not write git hooks, git configuration or the runtime's own files.",

@@ -1,4 +1,4 @@
-"""Reading a window of lines from a text file of any size."""
+"""Reads a window of lines from a text file of any size."""
 
 import operator
 import os
@@ -16,41 +16,41 @@ from toolgate.workspace.root import OpenedFile, Workspace
 from toolgate.workspace.threads import Stop
 
 PATIENCE = 5.0
-"""Seconds that one call searches for its first line; the next call goes on where this one ended."""
+"""Seconds that one call searches for its first line. The next call continues where this one ended."""
 LITTLE_LINES = 2000
-"""Lines of a first page that is read at once."""
+"""Most lines of a first page that is read without a thread."""
 _LITTLE = 1 << 18
-"""Bytes of a file that are looked at at once."""
+"""Bytes of a file that are read at once."""
 _COUNT_TO_END = 1 << 20
-"""Bytes behind a window that are read only to know how many lines there are."""
+"""Bytes after a window that are read only to count lines."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Window:
-    """Some lines of a file, and what is known about the rest."""
+    """Some lines of a file, and what is known about the others."""
 
     path: str
     """Relative to the root."""
     stat: os.stat_result
     start_line: int
     lines: list[str] = field(default_factory=list)
-    """As they are shown: without line ends, over-long ones clipped."""
+    """As they are shown: without line ends, and clipped if too long."""
     clipped: list[int] = field(default_factory=list)
     """Numbers of the lines that were clipped."""
     more: bool = False
-    """Lines follow."""
+    """Whether more lines follow."""
     total_lines: int | None = None
     searched: int | None = None
-    """Set when the search for the first line was given up: how many lines are before the place where it ended."""
+    """Set if the search for the first line was given up: how many lines precede the place where it ended."""
     hole: int | None = None
-    """Set when the window ends at a hole in the file: its offset."""
+    """Set if the window ends at a hole in the file: its offset."""
     encoding: str = "utf-8"
     crlf: bool = False
     digest: str | None = None
-    """Hash of the whole content, of small files that did not change while they were read."""
+    """Hash of the whole content, for small files that did not change while they were read."""
 
     def numbered(self) -> str:
-        """The lines with their numbers: six columns, a tab, the line."""
+        """Return the lines with their numbers: six columns, a tab, the line."""
         return "\n".join(map(operator.add, _numbers(self.start_line, len(self.lines)), self.lines))
 
 
@@ -60,7 +60,7 @@ def _below_1000(form: str) -> list[str]:
 
 
 def _numbers(start: int, count: int) -> Iterator[str]:
-    """Line numbers with their tab; put together from ready-made ends, for this is most of the work of a page."""
+    """Return line numbers with their tab, from a table of endings, because this is most of the work of a page."""
     parts: list[Iterable[str]] = []
     for thousand in range(start // 1000, (start + count - 1) // 1000 + 1):
         first, last = max(0, start - thousand * 1000), start + count - thousand * 1000
@@ -70,13 +70,13 @@ def _numbers(start: int, count: int) -> Iterator[str]:
 
 
 def read_window(stop: Stop, workspace: Workspace, path: str, start_line: int, limit: int, budget: int) -> Window:
-    """Lines `start_line` and following, at most `limit` of them and about `budget` bytes."""
+    """Read from `start_line` on, at most `limit` lines and about `budget` bytes."""
     with workspace.open_file(path) as opened:
         return _window(stop, workspace, opened, opened.read, path, start_line, limit, budget)
 
 
 def read_first_page(workspace: Workspace, path: str, limit: int, budget: int) -> Window | None:
-    """The first lines, if they can be had at once: in memory already and little work; otherwise None."""
+    """Return the first lines if they are already in memory and little work; otherwise None."""
     if limit > LITTLE_LINES:
         return None
     try:
@@ -90,7 +90,7 @@ def read_first_page(workspace: Workspace, path: str, limit: int, budget: int) ->
 
 
 class _AtOnce:
-    """Reads what is in memory, and only so much of it: a line may be endless."""
+    """Reads only what is in memory, up to a limit: a line may be endless."""
 
     def __init__(self, opened: OpenedFile) -> None:
         self._opened = opened
@@ -137,13 +137,13 @@ def _window(
 
 
 def _end_of_data(opened: OpenedFile) -> int:
-    """Where the data ends that was ever written: a hole is not read, however large it is."""
+    """Return where the written data ends. A hole is not read, however large it is."""
     size = opened.stat.st_size
     if opened.stat.st_blocks * 512 >= size:
         return size
     try:
         return os.lseek(opened.fd, 0, os.SEEK_HOLE)
-    except OSError:  # the file system does not tell
+    except OSError:  # the file system does not report it
         return size
 
 
@@ -175,7 +175,7 @@ def _guess(around: bytes, encoding: str) -> str:
 
 
 def _count_all(stop: Stop, window: Window, read: Read, index: LineIndex, offset: int | None) -> None:
-    """Fill in the number of lines where it is known or cheap to know."""
+    """Fill in the number of lines if it is known or cheap to count."""
     if window.hole is not None:
         return
     if offset is not None and not window.more and window.lines:

@@ -1,4 +1,4 @@
-"""Showing a change in a file of any size: only the lines around it are read."""
+"""Builds the diff of a change in a file of any size. Only the lines around the change are read."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from toolgate.workspace.lines import LineIndex
 from toolgate.workspace.threads import Stop
 
 _REACH = 1 << 14
-"""Bytes before and after a change that are looked at for the ends of lines."""
+"""Bytes before and after a change in which line ends are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class _Region:
 
 
 def describe(stop: Stop, diff: Diff, fd: int, index: LineIndex, replacements: Sequence[Replacement]) -> None:
-    """Add the hunks of all replacements, which are in order and do not overlap."""
+    """Add the hunks of all replacements, which are sorted and do not overlap."""
     read = partial(os.pread, fd)
     shift = shown = 0
     for region in _regions(fd, index, replacements):
@@ -51,7 +51,7 @@ def describe(stop: Stop, diff: Diff, fd: int, index: LineIndex, replacements: Se
 
 
 def apply(content: bytes, offset: int, replacements: Sequence[Replacement]) -> bytes:
-    """`content`, which begins at `offset` of the file, with the replacements made."""
+    """Return `content`, which starts at `offset` of the file, with the replacements made."""
     pieces: list[bytes] = []
     position = 0
     for replacement in replacements:
@@ -98,7 +98,7 @@ def _around(fd: int, index: LineIndex, replacement: Replacement) -> _Region:
 
 
 def _back(data: bytes, newlines: int, encoding: Encoding) -> int | None:
-    """The offset behind the newline with this number, counted from the end."""
+    """Return the offset after the newline with this number, counted from the end."""
     newline, position = encoding.encode("\n"), len(data)
     while newlines:
         position = data.rfind(newline, 0, position)
@@ -109,7 +109,7 @@ def _back(data: bytes, newlines: int, encoding: Encoding) -> int | None:
 
 
 def _forward(data: bytes, newlines: int, encoding: Encoding) -> int | None:
-    """The offset behind the newline with this number."""
+    """Return the offset after the newline with this number."""
     newline, position = encoding.encode("\n"), -1
     while newlines:
         position = data.find(newline, position + 1)

@@ -1,4 +1,4 @@
-"""`Workspace`: the project root, opened once, and everything that is opened beneath it."""
+"""`Workspace`: the project root, opened once. All files are opened beneath it."""
 
 import errno
 import os
@@ -43,16 +43,16 @@ class OpenedFile:
         self.close()
 
     def read(self, length: int, offset: int) -> bytes:
-        """So many bytes at an offset."""
+        """Read bytes at an offset."""
         return os.pread(self.fd, length, offset)
 
     def read_cached(self, length: int, offset: int) -> bytes:
-        """The same without waiting for a disk: `BlockingIOError` where not all of it is in memory."""
+        """Read bytes at an offset without waiting for the disk. Raises `BlockingIOError` if some are not in memory."""
         length = max(0, min(length, self.stat.st_size - offset))
         buffer = bytearray(length)
         try:
             count = os.preadv(self.fd, [buffer], offset, os.RWF_NOWAIT)
-        except OSError as error:  # also from file systems that cannot tell
+        except OSError as error:  # also from file systems that do not support it
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
         if count < length:
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
@@ -68,12 +68,12 @@ class OpenedFile:
 class Workspace:
     """The confined project root.
 
-    The directory is opened once: a link to it that is re-pointed later changes nothing. Every path is relative to it or
-    an absolute path inside it; errors are `ToolError`s that quote the path as it was typed.
+    The directory is opened once: changing a link to it later has no effect. Every path is relative to it or an absolute
+    path inside it. Errors are `ToolError`s that quote the path as it was typed.
     """
 
     own_outputs: "OwnOutputs | None" = None
-    """Where the outputs of the session are whose view this is; None: this is the root as everybody sees it."""
+    """Where the session's output files are; None if this is not the view of a session."""
 
     def __init__(self, root: str | os.PathLike[str], *, confinement: Confinement = "auto") -> None:
         given = os.path.abspath(os.fspath(root))
@@ -81,22 +81,22 @@ class Workspace:
         self._close: Callable[[], object] = weakref.finalize(self, os.close, fd)
         self._fd = fd
         self.closed = False
-        """Whether nothing can be opened any more."""
+        """Whether it is closed."""
         self.confinement, self._open = choose_opener(confinement, fd)
         real = os.path.realpath(given)
         self.root = Path(real)
-        """For the operator; never part of a result."""
+        """For the operator. Never part of a result."""
         self._names = (real, given) if given != real else (real,)
         self._mounted_at = presence.mount_point(real)
         self.line_indexes = LineIndexes()
-        """Where lines begin in the files that were read."""
+        """Line indexes of the files that were read."""
         self.swept: set[tuple[int, int]] = set()
         """Directories in which the leftovers of killed writers were removed."""
         self.generation = 0
-        """How often the root was deleted and picked up again."""
+        """How often the root was deleted and opened again."""
 
     def require_present(self) -> None:
-        """Raise `ToolError` if the root is gone; pick it up if it has come back at the same place."""
+        """Raise `ToolError` if the root is gone. Open it again if it has come back at the same path."""
         if presence.pick_up(self.fd, self._names[0], self._mounted_at, self._open):
             self.generation += 1
             self.line_indexes = LineIndexes()
@@ -105,28 +105,28 @@ class Workspace:
 
     @cached_property
     def journal(self) -> "Journal":
-        """The record of what was written beneath this root."""
+        """The journal of writes beneath this root."""
         from toolgate.workspace.journal import Journal
 
         return Journal(self)
 
     def close(self) -> None:
-        """Close the root; nothing can be opened afterwards."""
+        """Close the root. Nothing can be opened afterwards."""
         self.closed = True
         self._fd = -1  # the number may be reused for another directory
         self._close()
 
     @property
     def fd(self) -> int:
-        """The root's descriptor (`O_PATH`), for this room only."""
+        """The root's descriptor (`O_PATH`), only for this room."""
         if self._fd < 0:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         return self._fd
 
     def relative(self, path: str, cwd: str = ".") -> str:
-        """The normal POSIX path relative to the root (`.` is the root); its last component may be a link.
+        """Return the normal POSIX path relative to the root (`.` is the root). Its last component may be a link.
 
-        The text decides, but for a `..` behind something that exists: that is the parent of what is really there.
+        Only the text decides, except for `..` after an existing path: that is the real parent.
         """
         base = cwd if cwd == "." else paths.normal(cwd, self._names)
         if ".." in path and (climbed := self._climb(path, base)):
@@ -141,18 +141,18 @@ class Workspace:
         try:
             with Walk(self.fd) as walk:
                 place = walk.to(names[:behind])
-        except (FileNotFoundError, NotADirectoryError):  # nothing is there to have a parent: the text decides
+        except (FileNotFoundError, NotADirectoryError):  # it does not exist: the text decides
             return ""
         except OSError as error:
             raise from_os_error(error, path) from None
         return "/".join([*place.parts, *names[behind:]]) or "."
 
     def physical(self, relative: str) -> str:
-        """Where a path really is beneath the root; the same, unless this is a session's view."""
+        """Return the real location of a path beneath the root. It only differs in a session's view."""
         return relative
 
     def for_session(self, directory: str, owner: str) -> "Workspace":
-        """The view of a session and its sub-agents: in `directory` are the outputs of this session only."""
+        """Return the view of a session and its sub-agents: `directory` shows only the output files of this session."""
         from toolgate.workspace.session_view import SessionWorkspace
 
         return SessionWorkspace(self, directory, owner)
@@ -166,7 +166,7 @@ class Workspace:
         return info is not None and not stat.S_ISDIR(info.st_mode)
 
     def open_dir(self, path: str = ".", cwd: str = ".") -> int:
-        """A readable descriptor of a directory beneath the root; the caller closes it."""
+        """Open a directory beneath the root for reading. The caller closes it."""
         relative = self.relative(path, cwd)
         try:
             return self._open(self.fd, relative, _DIRECTORY)
@@ -182,9 +182,9 @@ class Workspace:
             raise from_os_error(error, path) from None
 
     def open_file(self, path: str, cwd: str = ".", *, wait: bool = True) -> OpenedFile:
-        """Open a regular file for reading, without ever waiting for a FIFO or touching a device.
+        """Open a regular file for reading, without waiting for a FIFO or touching a device.
 
-        With `wait=False` it is not waited for a disk either: `BlockingIOError` where that would be necessary.
+        With `wait=False` it does not wait for the disk either: it raises `BlockingIOError` if that is necessary.
         """
         relative = self.relative(path, cwd)
         try:
@@ -207,7 +207,7 @@ class Workspace:
         return OpenedFile(fd, relative, info)
 
     def stat(self, path: str) -> os.stat_result | None:
-        """The status of what `path` leads to beneath the root, or None where nothing is."""
+        """Return the status of the file that `path` leads to; None if it does not exist."""
         try:
             fd = self._open(self.fd, self.relative(path), os.O_PATH)
         except (FileNotFoundError, NotADirectoryError):
@@ -220,7 +220,7 @@ class Workspace:
             os.close(fd)
 
     def state(self, path: str) -> str:
-        """`absent`, or text that changes whenever the file's content does; for `Plan.preconditions`."""
+        """Return `absent`, or text that changes whenever the file's content does; for `Plan.preconditions`."""
         info = self.stat(path)
         if info is None:
             return ABSENT
@@ -229,7 +229,7 @@ class Workspace:
         try:
             with self.open_file(path) as opened:
                 return state_of_file(opened.fd, opened.stat)
-        except ToolError:  # it cannot be read, or not any more: no plan was made for that
+        except ToolError:  # it is not readable, or no longer: no plan was made for that
             return stamp(info)
 
     def is_protected(self, relative: str) -> bool:
@@ -237,7 +237,7 @@ class Workspace:
         return protect.is_protected([] if relative == "." else relative.split("/"))
 
     def locate(self, path: str, cwd: str = ".") -> Place:
-        """Where `path` really is, links resolved, existing or not."""
+        """Return the real location of `path`, with links resolved, existing or not."""
         try:
             with Walk(self.fd) as walk:
                 return walk.to(self.relative(path, cwd).split("/"))

@@ -1,4 +1,4 @@
-"""What a session has seen of the files: an edit of something that changed since is a conflict."""
+"""Remembers which file contents a session has seen. Editing a file that changed since is a conflict."""
 
 import os
 from collections import OrderedDict
@@ -17,25 +17,25 @@ class _Seen(NamedTuple):
     stamp: str
     digest: str | None
     settled: bool
-    """The file was at rest when it was seen: an equal identity means an equal content."""
+    """Whether the file was settled when it was seen: then an equal identity means an equal content."""
 
 
 class SeenFiles:
-    """The files that one session has read or written, by their real place."""
+    """The files that one session has read or written, by real path."""
 
     def __init__(self) -> None:
         self._seen: OrderedDict[tuple[str, ...], _Seen] = OrderedDict()
         self.changes = 0
-        """Counts what was remembered: equal numbers mean equal knowledge."""
+        """Counter of changes: equal numbers mean that nothing was added."""
 
     @classmethod
     def of(cls, shared: MutableMapping[str, Any]) -> "SeenFiles":
-        """The one of a session, kept in the state that its contexts share."""
+        """Return the session's instance from the state that its contexts share."""
         known: SeenFiles = shared.setdefault("known_files", cls())
         return known
 
     def remember(self, parts: tuple[str, ...], info: os.stat_result, digest: str | None) -> None:
-        """This is what the session saw at this place."""
+        """Record what the session saw at this path."""
         self.changes += 1
         self._seen.pop(parts, None)
         self._seen[parts] = _Seen(identity=identity(info), stamp=stamp(info), digest=digest, settled=is_settled(info))
@@ -43,23 +43,23 @@ class SeenFiles:
             self._seen.popitem(last=False)
 
     def has(self, parts: tuple[str, ...]) -> bool:
-        """Whether the session has seen a file at this place."""
+        """Whether the session has seen a file at this path."""
         return parts in self._seen
 
     def export_state(self) -> dict[str, str]:
-        """What is known by content, for another process to go on from: the latest files."""
+        """Return the hashes of the latest files, for another process."""
         known = [(parts, seen.digest) for parts, seen in self._seen.items() if seen.digest is not None]
         return {"/".join(parts): digest for parts, digest in known[-_MOST_CARRIED:]}
 
     def import_state(self, found: Mapping[str, str]) -> None:
-        """Go on from what another process has carried: a file may have another identity here, but not another hash."""
+        """Continue from what another process has exported. Files are compared by their hashes, not identities."""
         for path, digest in found.items():
             self._seen[tuple(path.split("/"))] = _Seen(identity="", stamp="", digest=digest, settled=False)
 
     def changed(self, parts: tuple[str, ...], opened: OpenedFile | None) -> bool:
         """Whether the file is no longer what the session saw.
 
-        A file that was never seen has not changed, and where there is none any more, nothing can be destroyed.
+        A file that was never seen has not changed. If it no longer exists, nothing can be destroyed.
         """
         seen = self._seen.get(parts)
         if seen is None or opened is None:

@@ -1,8 +1,7 @@
-"""A session's view of a project root: in it the directory for outputs holds the session's own outputs only.
+"""A session's view of a project root: its output directory shows only the session's own output files.
 
-The outputs of every session lie in a directory of their own inside the runtime's directory, which sandboxes hide and
-file tools do not write. The directory for outputs has a link to each of them, so that the paths that answers name work
-for the person and for commands.
+Each session's output files are in a directory inside the runtime's directory, which sandboxes hide and file tools do
+not write. The output directory has a link to each file, so that the paths in answers work for users and for commands.
 """
 
 import errno
@@ -34,7 +33,7 @@ class SessionWorkspace(Workspace):
         self._open = self._open_allowed
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever belongs to the root is the origin's: it may be deleted and picked up again."""
+        """Everything else is the origin's, because the root may be deleted and opened again."""
         if name == "_origin":  # a copy that was not initialised
             raise AttributeError(name)
         return getattr(self._origin, name)
@@ -53,11 +52,11 @@ class SessionWorkspace(Workspace):
         self._origin.close()
 
     def for_session(self, directory: str, owner: str) -> Workspace:
-        """It is a session's already: sub-agents share the outputs of the session that started them."""
+        """Return this view: sub-agents share the output files of the session that started them."""
         return self
 
     def physical(self, relative: str) -> str:
-        """Where a path really is beneath the root."""
+        """Return the real location of a path beneath the root."""
         shown, stored = self.own_outputs.shown, self.own_outputs.stored
         if relative == shown:
             return stored
@@ -66,10 +65,10 @@ class SessionWorkspace(Workspace):
         return relative
 
     def _open_allowed(self, root_fd: int, path: str, flags: int, *, links: bool = True, wait: bool = True) -> int:
-        """Open what this session may see; decided by where the descriptor leads, whatever links led there."""
+        """Open what this session may see. The descriptor's real location decides, whatever links led there."""
         opener = self._origin._open  # noqa: SLF001 - the same class
         if not path.casefold().startswith(self._plain):
-            try:  # without a link on the way the text says where a path leads
+            try:  # without a link, the text says where a path leads
                 return opener(root_fd, path, flags, links=False, wait=wait)
             except OSError as error:
                 if not links or error.errno != errno.ELOOP:

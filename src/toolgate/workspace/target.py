@@ -1,4 +1,4 @@
-"""Where a write goes: the real place behind a path, checked against everything that must not be written."""
+"""The target of a write: the real location behind a path, checked against everything that must not be written."""
 
 import os
 from dataclasses import dataclass
@@ -21,22 +21,22 @@ class Target:
     typed: str
     """The path as it was typed."""
     parts: tuple[str, ...]
-    """The components of its real place; a link to a file stands for that file."""
+    """The components of its real location. A link to a file stands for that file."""
     missing: int
     """How many of them do not exist yet."""
 
     @property
     def path(self) -> str:
-        """The real place, relative to the root."""
+        """The real location, relative to the root."""
         return "/".join(self.parts)
 
     def open(self, workspace: Workspace) -> OpenedFile | None:
-        """The file as it is now, or None if there is none."""
+        """The status of the file, or None if it does not exist."""
         return None if self.missing else workspace.open_file(self.path)
 
 
 def target_of(workspace: Workspace, path: str, cwd: str = ".") -> Target:
-    """Find the place that writing `path` would change; `ToolError` where that is not allowed or not a file."""
+    """Resolve the file that writing `path` would change. Raises `ToolError` if it is protected or not a file."""
     relative = workspace.relative(path, cwd)
     if relative == ".":
         raise _directory(path)
@@ -83,14 +83,14 @@ def _directory(path: str) -> ToolError:
 
 
 def _is_alias(workspace: Workspace, place: Place) -> bool:
-    """Whether the place is or lies in something protected under another name: a link's target, a bind mount."""
+    """Whether the location is protected under another name: through a link or a bind mount."""
     absent: str | None = None
     for protected in _PROTECTED:
         if absent is not None and protected.startswith(absent):
             continue
         try:
             info = workspace.stat(protected)
-        except ToolError:  # it leads out of the root or is closed to us: it cannot be what was opened
+        except ToolError:  # it leads out of the root or is not accessible: it cannot be what was opened
             continue
         if info is None:
             absent = f"{protected}/"

@@ -1,4 +1,4 @@
-"""A new file that appears under its name complete or not at all."""
+"""A new file that appears under its name either complete or not at all."""
 
 import errno
 import fcntl
@@ -8,24 +8,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 TEMPORARY = ".toolgate-tmp-"
-"""How the names of unfinished files begin; listings leave them out."""
+"""Prefix of the names of unfinished files. Listings omit them."""
 _DESCRIPTORS = "/proc/self/fd"
 _UNSUPPORTED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.EPERM)
 
 
 class Temporary:
-    """An unfinished file in the directory that it is meant for. It holds a lock for as long as its writer lives."""
+    """An unfinished file in its final directory. It is locked while its writer lives."""
 
     def __init__(self, directory: int, mode: int) -> None:
         self._directory = directory
         self._name: str | None = None
         self.fd = self._open(mode)
-        with suppress(OSError):  # a file system without locks: nothing there will be taken for abandoned either
+        with suppress(OSError):  # a file system without locks: nothing there is treated as abandoned
             fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _open(self, mode: int) -> int:
         try:
-            if os.path.isdir(_DESCRIPTORS):  # without it an unnamed file could not be given a name
+            if os.path.isdir(_DESCRIPTORS):  # without /proc, an unnamed file could not be given a name
                 return os.open(".", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, mode, dir_fd=self._directory)
         except OSError as error:
             if error.errno not in _UNSUPPORTED:
@@ -35,7 +35,7 @@ class Temporary:
         return os.open(self._name, flags, mode, dir_fd=self._directory)
 
     def replace(self, name: str) -> None:
-        """Put the file in the place of what is there."""
+        """Replace the existing file."""
         temporary = self._name or _new_name()
         if self._name is None:
             self._link(temporary)
@@ -44,7 +44,7 @@ class Temporary:
         self._name = None
 
     def create(self, name: str) -> None:
-        """Give the file its name; `FileExistsError` if something has it already."""
+        """Give the file its name. Raises `FileExistsError` if the name is taken."""
         if self._name is None:
             self._link(name)
         else:
@@ -56,7 +56,7 @@ class Temporary:
         os.link(f"{_DESCRIPTORS}/{self.fd}", name, dst_dir_fd=self._directory, follow_symlinks=True)
 
     def close(self) -> None:
-        """Drop the file unless it has got its name."""
+        """Remove the file unless it has its name."""
         if self._name is not None:
             with suppress(FileNotFoundError):
                 os.unlink(self._name, dir_fd=self._directory)
@@ -69,7 +69,7 @@ def _new_name() -> str:
 
 @contextmanager
 def temporary_in(directory: int, mode: int) -> Iterator[Temporary]:
-    """An unfinished file, dropped unless it was given its name."""
+    """Yield an unfinished file. It is removed unless it was given its name."""
     temporary = Temporary(directory, mode)
     try:
         yield temporary
@@ -78,7 +78,7 @@ def temporary_in(directory: int, mode: int) -> Iterator[Temporary]:
 
 
 def sweep(directory: int) -> int:
-    """Remove what writers left behind that were killed; returns how many files that were."""
+    """Remove files that killed writers left behind; return how many."""
     removed = 0
     for name in os.listdir(directory):
         if name.startswith(TEMPORARY) and _is_abandoned(directory, name):
@@ -92,7 +92,7 @@ def _is_abandoned(directory: int, name: str) -> bool:
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         fd = os.open(name, flags, dir_fd=directory)
-    except OSError:  # gone, or not ours to look at
+    except OSError:  # gone, or not accessible
         return False
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

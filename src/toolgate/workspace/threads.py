@@ -11,15 +11,15 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MOST_THREADS = 32
-"""How many threads one event loop runs at a time; further work waits for its turn."""
+"""Most threads that one event loop runs at the same time. Further work waits."""
 
 
 class Stopped(BaseException):
-    """The call was cancelled; not an `Exception`, so that no handler of ordinary failures swallows it."""
+    """The call was cancelled. It is not an `Exception`, so that no handler of ordinary failures catches it."""
 
 
 class Stop:
-    """Tells a working thread that nobody waits for it any more."""
+    """Tells a working thread that its call was cancelled."""
 
     __slots__ = ("is_set",)
 
@@ -41,10 +41,10 @@ _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKe
 
 
 async def in_thread(fn: Callable[Concatenate[Stop, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run `fn(stop, *args)` in a thread of its own and wait for it.
+    """Run `fn(stop, *args)` in a thread and wait for it.
 
-    When the waiting task is cancelled, the token is set and the thread has ended before `CancelledError` is raised:
-    nothing goes on behind the back of a call that is over.
+    When the waiting task is cancelled, the token is set, and the thread ends before `CancelledError` is raised. So no
+    work continues after the call is over.
     """
     loop = asyncio.get_running_loop()
     turns = _turns.get(loop)
@@ -80,7 +80,7 @@ def _work(loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", job: C
         failure = error
     try:
         loop.call_soon_threadsafe(_settle, future, outcome, failure)
-    except RuntimeError:  # the loop was closed while the thread worked: there is nobody left to tell
+    except RuntimeError:  # the loop was closed while the thread worked: nobody is waiting
         return
 
 
@@ -89,7 +89,7 @@ def _settle(future: "asyncio.Future[Any]", outcome: Any, failure: BaseException 
         return
     if failure is None:
         future.set_result(outcome)
-    elif isinstance(failure, StopIteration | GeneratorExit):  # these would not reach whoever waits as they are
+    elif isinstance(failure, StopIteration | GeneratorExit):  # these would not reach the waiting task unchanged
         future.set_exception(RuntimeError(f"a worker raised {type(failure).__name__}"))
     else:
         future.set_exception(failure)

@@ -1,4 +1,4 @@
-"""Taking back what the journal recorded: the last call, turn or session."""
+"""Undoes what the journal recorded: the last call, turn or session."""
 
 import os
 import stat
@@ -16,24 +16,24 @@ from toolgate.workspace.temporary import TEMPORARY
 from toolgate.workspace.threads import Stop
 
 Last = Literal["call", "turn", "session"]
-"""How much is taken back."""
+"""How much is undone."""
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
-    """One write that was taken back."""
+    """One write that was undone."""
 
     path: str
     action: Literal["restored", "removed", "unchanged"]
-    """`unchanged`: the write had been recorded, and its writer was killed before it took place."""
+    """`unchanged`: the write was recorded, but its writer was killed before it happened."""
 
 
 def undo(workspace: Workspace, last: Last = "call", *, session_id: str | None = None) -> list[Undone]:
-    """Take back the last call, turn or session that wrote, newest write first.
+    """Undo the last call, turn or session that wrote, newest write first.
 
-    All files are checked before the first one is touched: where somebody else has changed one since, `UndoRefused`
-    names it and nothing happens. Each file is restored atomically; `[]` means that there was nothing to take back.
+    All files are checked before the first one is changed. If somebody else has changed one since, `UndoRefused` names
+    it and nothing happens. Each file is restored atomically; `[]` means that there was nothing to undo.
     """
     workspace.require_present()
     if workspace.stat(DIRECTORY) is None:
@@ -79,7 +79,7 @@ def _choose(entries: list[JournalEntry], last: Last, session_id: str | None) -> 
 def _check(
     workspace: Workspace, journal: OpenJournal, chosen: list[JournalEntry], aliases: dict[Key, Key]
 ) -> list[tuple[JournalEntry, bool]]:
-    """The entries, newest first, with whether each took place; `UndoRefused` if one cannot be taken back safely."""
+    """Return the entries, newest first, and whether each was made. Raises `UndoRefused` if one cannot be undone."""
     expected: dict[str, Key | None] = {}
     steps: list[tuple[JournalEntry, bool]] = []
     changed: list[str] = []
@@ -101,7 +101,7 @@ def _check(
 
 
 def _current(workspace: Workspace, entry: JournalEntry, aliases: dict[Key, Key]) -> Key | None:
-    """What the file is now; a state that no entry has if its content is not what was recorded."""
+    """Return the file's state now, or one that no entry has if its content is not what was recorded."""
     parts = tuple(entry.path.split("/"))
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
@@ -124,7 +124,7 @@ def _current(workspace: Workspace, entry: JournalEntry, aliases: dict[Key, Key])
 
 
 def _is_back_already(workspace: Workspace, journal: OpenJournal, entry: JournalEntry) -> bool:
-    """Whether the file is a copy of its earlier content: an undo restored it and could not record that."""
+    """Whether the file is a copy of its earlier content: an undo restored it but could not record that."""
     if entry.before is None:
         return False
     parts = tuple(entry.path.split("/"))
@@ -188,7 +188,7 @@ def _restore(journal: OpenJournal, entry: JournalEntry, directory: int, name: st
         os.unlink(temporary, dir_fd=directory)
     try:
         os.link(image, temporary, src_dir_fd=images, dst_dir_fd=directory, follow_symlinks=False)
-    except OSError:  # another device, or a file system or a rule that knows no hard links here
+    except OSError:  # another device, or hard links are not supported or not allowed here
         copy_file(images, image, directory, temporary)
     assert entry.before is not None
     _own(directory, temporary, name, stat.S_IMODE(entry.before.mode))
@@ -198,7 +198,7 @@ def _restore(journal: OpenJournal, entry: JournalEntry, directory: int, name: st
 
 
 def _own(directory: int, restored: str, name: str, mode: int) -> None:
-    """Give an image that is a copy the mode that it had and the owner that the file has."""
+    """Give a copied image its earlier mode and the file's owner."""
     info = os.stat(restored, dir_fd=directory, follow_symlinks=False)
     now = os.stat(name, dir_fd=directory, follow_symlinks=False)
     if (info.st_uid, info.st_gid) != (now.st_uid, now.st_gid):
@@ -211,5 +211,5 @@ def _own(directory: int, restored: str, name: str, mode: int) -> None:
 def _remove_made(workspace: Workspace, entry: JournalEntry) -> None:
     for path in reversed(entry.made):
         parts = tuple(path.split("/"))
-        with suppress(OSError), workspace.directory(parts[:-1]) as directory:  # in use by others: it stays
+        with suppress(OSError), workspace.directory(parts[:-1]) as directory:  # in use by others: leave it
             os.rmdir(parts[-1], dir_fd=directory)

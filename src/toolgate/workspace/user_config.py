@@ -1,4 +1,4 @@
-"""Reading and keeping files of the user's own, which lie outside every project root."""
+"""Reads and writes the user's own files, which are outside every project root."""
 
 import fcntl
 import os
@@ -9,11 +9,11 @@ from pathlib import Path
 from toolgate.workspace.temporary import Temporary
 
 LARGEST_CONFIG = 1 << 20
-"""Bytes that a configuration file may have."""
+"""Largest configuration file, in bytes."""
 
 
 def read_config(path: Path, *, largest: int = LARGEST_CONFIG) -> str | None:
-    """The text of a regular UTF-8 file, or None where there is none; `OSError` or `ValueError` say what is wrong."""
+    """Return the text of a regular UTF-8 file, or None if it does not exist. Raises `OSError` or `ValueError`."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -34,10 +34,9 @@ def read_config(path: Path, *, largest: int = LARGEST_CONFIG) -> str | None:
 
 
 def update_config(path: Path, change: Callable[[str | None], str], *, largest: int = LARGEST_CONFIG) -> None:
-    """Replace a file of the user's by what `change` makes of it: whole, for nobody else to read, one at a time.
+    """Replace a user's file with what `change` returns: atomically, readable only by the user, one writer at a time.
 
-    Whoever else changes it through here waits. Missing directories are made; `OSError` and `ValueError` say what is
-    wrong.
+    Other writers wait. Missing directories are created. Raises `OSError` or `ValueError`.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -25,7 +25,7 @@ from toolgate.workspace.temporary import Temporary, sweep, temporary_in
 from toolgate.workspace.threads import Stop
 
 _DIGESTED = 1 << 18
-"""Bytes up to which a new content is remembered by its hash."""
+"""Largest new content that is remembered by its hash, in bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A change that took place."""
+    """A change that was made."""
 
     parts: tuple[str, ...]
     stat: os.stat_result
@@ -50,7 +50,7 @@ class Written:
 
 
 def conflict(path: str) -> ToolError:
-    """The refusal to overwrite what somebody else has changed."""
+    """Return the error for a file that somebody else has changed."""
     return ToolError(
         ErrorCode.CONFLICT,
         f"{quote(path)} has changed since it was read; nothing was written and the other change is kept.",
@@ -110,19 +110,19 @@ class _Commit:
                 os.close(source)
 
     def _open_old(self) -> int | None:
-        """The file as it is now, open for reading; None if there is none."""
+        """Open the file as it is now; None if it does not exist."""
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             return os.open(self._name, flags, dir_fd=self._directory)
         except FileNotFoundError:
             return None
         except OSError as error:
-            if error.errno == errno.ELOOP:  # a link took its place
+            if error.errno == errno.ELOOP:  # it was replaced with a link
                 raise conflict(self._change.target.typed) from None
             raise
 
     def _require_as_planned(self, source: int | None) -> None:
-        """Judge by the content whether somebody else has changed the file since the change was planned."""
+        """Decide by the content whether somebody else has changed the file since the change was planned."""
         now = ABSENT if source is None else state_of_file(source, os.fstat(source))
         if now != self._change.before:
             raise conflict(self._change.target.typed)
@@ -212,7 +212,7 @@ def _copy_attributes(fd: int, source: int) -> None:
     """Copy what users set; `security.*` belongs to the content or to the system's own rules."""
     try:
         names = os.listxattr(source)
-    except OSError:  # the file system has none
+    except OSError:  # the file system does not support them
         return
     for name in names:
         if name.startswith(("user.", "system.posix_acl_access")):
@@ -221,7 +221,7 @@ def _copy_attributes(fd: int, source: int) -> None:
 
 
 def _make_parents(workspace: Workspace, target: Target) -> tuple[str, ...]:
-    """Make the directories that are missing, each beneath the descriptor of the one before."""
+    """Create the missing directories, each beneath the descriptor of its parent."""
     if target.missing < 2:
         return ()
     depth = len(target.parts) - target.missing
@@ -244,7 +244,7 @@ def _make_parents(workspace: Workspace, target: Target) -> tuple[str, ...]:
 
 
 def _remove_empty(workspace: Workspace, made: Sequence[str]) -> None:
-    """Take back directories that were made for nothing; one that is in use stays."""
+    """Remove directories that were created in vain. One that is in use stays."""
     for path in reversed(made):
         parts = tuple(path.split("/"))
         with suppress(OSError), workspace.directory(parts[:-1]) as directory:
