@@ -1,4 +1,4 @@
-"""Sets of characters, as the translated patterns of `grep` need them."""
+"""Character sets for the translated patterns of `grep`."""
 
 from collections.abc import Iterable
 
@@ -6,14 +6,14 @@ Range = tuple[int, int]
 
 LAST = 0x10FFFF
 UNMATCHABLE = r"\r\n\udc80-\udcff"
-"""What no class may match: line ends, and bytes that are not UTF-8 (they are decoded to lone surrogates)."""
+"""Characters that no class matches: line ends, and bytes that are not UTF-8 (decoded to lone surrogates)."""
 ANY = f"[^{UNMATCHABLE}]"
 """Any character of a line."""
 SPACE: tuple[Range, ...] = (
     *((0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),
     *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)),
 )
-"""Unicode's white space; Python's own `\\s` has four control characters more."""
+r"""Unicode's white space. Python's `\s` has four more control characters."""
 
 _UPPER, _LOWER, _DIGIT = (0x41, 0x5A), (0x61, 0x7A), (0x30, 0x39)
 _POSIX: dict[str, tuple[Range, ...]] = {
@@ -35,7 +35,7 @@ _POSIX: dict[str, tuple[Range, ...]] = {
 
 
 def posix(name: str) -> list[Range] | None:
-    """The ranges of a POSIX class such as `alpha` or `^alpha`; None if there is none of that name."""
+    """Return the ranges of a POSIX class such as `alpha` or `^alpha`; None if it does not exist."""
     ranges = _POSIX.get(name.removeprefix("^"))
     if ranges is None:
         return None
@@ -43,7 +43,7 @@ def posix(name: str) -> list[Range] | None:
 
 
 def complement(ranges: Iterable[Range]) -> list[Range]:
-    """All other characters."""
+    """Return all other characters."""
     out: list[Range] = []
     following = 0
     for low, high in sorted(ranges):
@@ -63,13 +63,13 @@ class CharSet:
     def __init__(self) -> None:
         self.ranges: list[Range] = []
         self.perl: list[str] = []
-        """`\\d` and `\\w`, which are no short list of ranges."""
+        r"""`\d` and `\w`, which have too many ranges to list."""
         self.opposites: list[str] = []
-        """Whole sets, in Python's language, that are part of this one but cannot be written inside its brackets."""
+        """Further sets, in Python's syntax, that cannot be written inside its brackets."""
         self.negated = False
 
     def merge(self, other: "CharSet") -> None:
-        """Take in all that a nested set matches."""
+        """Add everything that a nested set matches."""
         if other.negated and not other.perl and not other.opposites:
             self.ranges += complement(other.ranges)
         elif other.negated:
@@ -80,7 +80,7 @@ class CharSet:
             self.opposites += other.opposites
 
     def regex(self) -> str:
-        """The set in Python's language."""
+        """Return the set in Python's syntax."""
         inside = "".join(_written(low, high) for low, high in _matchable(self.ranges)) + "".join(self.perl)
         plain = f"[{inside}]" if inside else "(?!)"
         either = f"(?:{'|'.join([plain, *self.opposites])})" if self.opposites else plain
@@ -90,7 +90,7 @@ class CharSet:
 
 
 def _matchable(ranges: list[Range]) -> list[Range]:
-    """The ranges without what no class may match."""
+    """Return the ranges without the characters that no class matches."""
     for hole in ((0x0A, 0x0A), (0x0D, 0x0D), (0xDC80, 0xDCFF)):
         parts: list[Range] = []
         for low, high in ranges:

@@ -1,4 +1,4 @@
-"""The file types that `grep` can be narrowed to: a name, and the globs of the file names that belong to it.
+"""The file types that `grep` accepts: a name, and the globs of its file names.
 
 Both search engines use this table, so that a type means the same with and without ripgrep.
 """
@@ -117,11 +117,11 @@ def _read() -> dict[str, list[str]]:
 
 
 FILE_TYPES = _read()
-"""Name of a type → globs of the names of its files."""
+"""Name of a type → globs of its file names."""
 
 
 def similar(name: str) -> list[str]:
-    """The types that someone who wrote `name` may have meant."""
+    """Return types with a similar name."""
     wanted = name.lower().lstrip("*.")
     by_extension = [known for known, globs in FILE_TYPES.items() if f"*.{wanted}" in globs]
     return list(dict.fromkeys([*by_extension, *difflib.get_close_matches(wanted, FILE_TYPES, n=5, cutoff=0.5)]))

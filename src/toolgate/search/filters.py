@@ -10,7 +10,7 @@ from toolgate.search.file_types import FILE_TYPES, similar
 from toolgate.search.python_scan import Wanted
 
 PLAIN_GLOB = re.compile(r"[\w.*?,{}-]+", re.ASCII)
-"""Globs that mean the same to ripgrep."""
+"""Globs that mean the same in ripgrep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +18,14 @@ class Filter:
     """A filter that both engines apply."""
 
     expressions: tuple[str | None, str | None, bool]
-    """Regular expressions for a file's name and for its path, and whether those that match the path are left out."""
+    """Regular expressions for a file's name and path, and whether matching paths are excluded."""
     name_globs: tuple[str, ...]
-    """Globs that the names of all wanted files match, for ripgrep; empty if that cannot be said."""
+    """Globs that the names of all wanted files match, for ripgrep; empty if there are none."""
     _wanted: Wanted
 
     @classmethod
     def of(cls, include: str | None, file_type: str | None) -> "Filter":
-        """Build it from the arguments of a call; raises `ToolError`."""
+        """Build it from the arguments of a call. Raises `ToolError`."""
         names = None if file_type is None else _type_globs(file_type)
         pattern = None if include is None else include.removeprefix("!")
         negated = include is not None and include.startswith("!")
@@ -37,7 +37,7 @@ class Filter:
         return cls(expressions, tuple(names or ()), Wanted(*expressions))
 
     def __call__(self, name: str, path: str) -> bool:
-        """Whether a file is searched; `path` is relative to the start of the search."""
+        """Whether a file is searched. `path` is relative to the start of the search."""
         return self._wanted(name, path)
 
 
@@ -54,7 +54,7 @@ def _type_globs(name: str) -> list[str]:
 
 
 def _paths(pattern: str) -> list[str]:
-    """The expressions of an `include`; one without a slash is about names, wherever they are."""
+    """Return the expressions of an `include`. One without a slash matches names in every directory."""
     try:
         choices = [globs.split(choice) for choice in globs.expand(pattern)]
         return [

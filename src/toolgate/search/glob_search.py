@@ -1,4 +1,4 @@
-"""Finding files by glob with ripgrep, which walks on all cores; without it, with a walk of our own."""
+"""Finds files by glob with ripgrep, which uses all cores, or else with a walk in Python."""
 
 from toolgate.process.streaming import Bounds, StreamEnd
 from toolgate.search import ripgrep
@@ -9,11 +9,11 @@ from toolgate.search.walk import is_own
 from toolgate.workspace.root import Workspace
 
 _NEVER_SHOWN = (".toolgate", ".git/", ".git\0")
-"""Text that only paths have which no search shows; ripgrep is not told to leave out every `.git`."""
+"""Text that occurs only in paths that no search shows. ripgrep is not told to exclude every `.git`."""
 
 
 class _Paths:
-    """Takes in paths with a NUL behind each."""
+    """Receives paths, each followed by a NUL."""
 
     def __init__(self, prefix: str, pattern: Pattern, first: First) -> None:
         self._prefix = prefix
@@ -25,11 +25,11 @@ class _Paths:
         """Globs for names that save ripgrep work."""
 
     def feed(self, chunk: bytes) -> None:
-        """Take in the next piece."""
+        """Add the next piece."""
         whole, nul, self._rest = (self._rest + chunk).rpartition(b"\0")
         if not nul:
             return
-        # every path begins with './' and has a NUL behind it: as one text they are taken apart twice as fast
+        # every path starts with './' and ends with NUL: splitting them as one text is twice as fast
         text = f"\0{whole.decode('utf-8', 'surrogateescape')}\0".replace("\0./", f"\0{self._prefix}")
         paths = text[1:-1].split("\0")
         if any(name in text for name in _NEVER_SHOWN):
@@ -40,7 +40,7 @@ class _Paths:
         self._first.add(self._pattern.matching(paths))
 
     def finish(self) -> None:
-        """What is left is no whole path."""
+        """End of the stream: the rest is not a complete path."""
 
 
 def find(
@@ -54,7 +54,7 @@ def find(
     setting: str | None,
     bounds: Bounds,
 ) -> GlobResult:
-    """Find what matches below `path`; `setting` says which ripgrep, as in the settings."""
+    """Find what matches below `path`. `setting` selects the ripgrep, as in the settings."""
 
     def open_at(where: str) -> SearchRoot:
         return open_search_root(workspace, where, output_dir=output_dir, include_ignored=include_ignored, files=False)

@@ -10,17 +10,17 @@ earlier end of a piece leaves more for what follows, and it makes a pattern such
 import re
 
 MOST_ALTERNATIVES = 256
-"""How many patterns the braces of one pattern may expand to."""
+"""Most patterns that the braces of one pattern may expand to."""
 
 _ANY_FOLDERS = "(?:[^/]+/)*"
 
 
 class GlobError(ValueError):
-    """The pattern cannot be understood; the message says why."""
+    """The pattern is invalid; the message says why."""
 
 
 def expand(pattern: str) -> list[str]:
-    """The patterns without braces that a pattern with braces stands for."""
+    """Expand a pattern with braces into patterns without."""
     done: list[str] = []
     todo = [pattern]
     while todo:
@@ -37,7 +37,7 @@ def expand(pattern: str) -> list[str]:
 
 
 def split(pattern: str) -> list[str]:
-    """The segments of a pattern without braces; empty ones and `.` are dropped, repeated `**` are one."""
+    """Split a pattern without braces into segments. Empty ones and `.` are dropped, repeated `**` are merged."""
     segments: list[str] = []
     for segment in pattern.split("/"):
         if segment in ("", ".") or (segment == "**" and segments[-1:] == ["**"]):
@@ -47,12 +47,12 @@ def split(pattern: str) -> list[str]:
 
 
 def is_literal(segment: str) -> bool:
-    """Whether a segment stands for exactly one name, spelled as it is."""
+    """Whether a segment matches exactly one name, spelled as it is."""
     return not any(character in "*?[\\" for character in segment)
 
 
 def segment_regex(segment: str) -> str:
-    """The regular expression of one segment that is not `**`."""
+    """Return the regular expression of one segment that is not `**`."""
     pieces = _pieces(segment)
     if len(pieces) == 1:
         return pieces[0]
@@ -61,7 +61,7 @@ def segment_regex(segment: str) -> str:
 
 
 def path_regex(segments: list[str]) -> str:
-    """The regular expression of a whole relative path."""
+    """Return the regular expression of a whole relative path."""
     runs: list[list[str]] = [[]]
     for segment in segments:
         if segment == "**":
@@ -77,17 +77,17 @@ def path_regex(segments: list[str]) -> str:
 
 
 def compile_paths(alternatives: list[list[str]]) -> re.Pattern[str]:
-    """One pattern for several lists of segments; use `fullmatch`."""
+    """Return one pattern for several lists of segments. Use `fullmatch`."""
     return compile_any([path_regex(segments) for segments in alternatives])
 
 
 def compile_any(expressions: list[str]) -> re.Pattern[str]:
-    """One pattern for several regular expressions; use `fullmatch`."""
+    """Return one pattern for several regular expressions. Use `fullmatch`."""
     return re.compile("|".join(f"(?:{expression})" for expression in expressions) or r"(?!)", re.DOTALL)
 
 
 def _first_group(pattern: str) -> tuple[str, list[str], str] | None:
-    """The text before the first brace group, its options, and the text after it."""
+    """Return the text before the first brace group, its options, and the text after it."""
     depth, start, option_start = 0, 0, 0
     options: list[str] = []
     position = 0
@@ -115,7 +115,7 @@ def _first_group(pattern: str) -> tuple[str, list[str], str] | None:
 
 
 def _class_end(text: str, start: int) -> int:
-    """Where the `]` of the class that starts at `start` is."""
+    """Return the index of the `]` that ends the class at `start`."""
     first = start + 2 if text[start + 1 : start + 2] in ("!", "^") else start + 1
     end = text.find("]", first + 1)
     if end < 0:
@@ -124,7 +124,7 @@ def _class_end(text: str, start: int) -> int:
 
 
 def _pieces(segment: str) -> list[str]:
-    """What stands between the stars, each as a regular expression."""
+    """Return the parts between the stars, each as a regular expression."""
     pieces = [""]
     position = 0
     while position < len(segment):
@@ -149,7 +149,7 @@ def _pieces(segment: str) -> list[str]:
 
 
 def _class(body: str) -> str:
-    """A bracket expression, without its brackets, as a regular expression that never matches a slash."""
+    """Convert the inside of a bracket expression to a regular expression that never matches a slash."""
     negated = body[0] in "!^"
     members = body[1:] if negated else body
     out, position = "", 0

@@ -1,4 +1,4 @@
-"""One search from its arguments to its outcome: which engine, which files, what was passed over."""
+"""One search from its arguments to its result: which engine, which files, what was skipped."""
 
 import threading
 import time
@@ -55,19 +55,19 @@ class GrepOutcome:
     files: int = 0
     clipped: int = 0
     skipped: list[tuple[str, str]] = field(default_factory=list)
-    """Path and reason, sorted; not all of them if there are very many."""
+    """Path and reason, sorted. The list is incomplete if there are very many."""
     total_skipped: int = 0
     complete: bool = True
     fallback: str = ""
     """Why ripgrep was not used; empty if it was."""
     ignores: bool = False
-    """Whether ignored files were left out."""
+    """Whether ignored files were skipped."""
     ignored: list[str] = field(default_factory=list)
-    """Directories that were left out."""
+    """Directories that were skipped."""
 
 
 def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
-    """Search; blocks until it is over. Raises `ToolError`."""
+    """Run the search and block until it ends. Raises `ToolError`."""
     for character, name in (("\0", "a NUL character"), ("\n", "a line end"), ("\r", "a carriage return")):
         if character in job.pattern:
             raise bad_pattern(f"it contains {name}, and every line is looked at by itself")
@@ -86,7 +86,7 @@ def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
 
 
 def bad_pattern(reason: str) -> ToolError:
-    """The failure of a pattern that cannot be searched for."""
+    """Return the error for a pattern that cannot be searched for."""
     return ToolError(ErrorCode.INVALID_PARAM, f"'pattern' is not a valid regular expression: {reason}.", _DIALECT)
 
 
@@ -112,7 +112,7 @@ class _Search:
         )
 
     def _counts(self, name: str, path: str) -> bool:
-        """Whether matches in a file count; a file that was named itself always does."""
+        """Whether matches in a file count. A file that was named itself always counts."""
         return self._start.file is not None or (self._wanted(name, path) and not is_own(path))
 
     def run(self, program: str | None) -> GrepOutcome:
@@ -144,7 +144,7 @@ class _Search:
 
     @contextmanager
     def _survey(self) -> Iterator[SkippedFiles | None]:
-        """A survey of the same tree beside the search; complete when the block ends, unless the block failed."""
+        """Survey the same tree during the search. It is complete when the block ends, unless the block failed."""
         if self._start.directory is None:
             yield None
             return
@@ -171,7 +171,7 @@ class _Search:
             thread.join()
 
     def _explained(self, reason: str) -> ToolError:
-        """ripgrep's reason, or a better one with a position where the translator sees a mistake too."""
+        """Return ripgrep's reason, or a better one with a position if the translator finds a mistake too."""
         with suppress(NeedsRipgrep):
             try:
                 translate(self._job.pattern)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from toolgate.search import globs
 
 LARGEST = 1 << 20
-"""Bytes of an ignore file that are read; what is behind them is not looked at."""
+"""Bytes of an ignore file that are read. The rest is ignored."""
 
 
 class Rule:
@@ -24,17 +24,17 @@ class Rule:
 
     def __init__(self, segments: tuple[str, ...], negated: bool, only_dirs: bool) -> None:
         self.segments = segments
-        """Relative to the file's directory; `**` in front where the line has no slash."""
+        """Relative to the file's directory, with `**` in front if the line has no slash."""
         self.negated = negated
         self.only_dirs = only_dirs
 
     def line(self) -> str:
-        """The rule as a line again."""
+        """Return the rule as a line."""
         return f"{'!' * self.negated}/{'/'.join(self.segments)}{'/' * self.only_dirs}"
 
 
 def parse(text: str) -> list[Rule]:
-    """The rules of an ignore file; lines that cannot be understood are no rules."""
+    """Parse an ignore file. Invalid lines are skipped."""
     rules: list[Rule] = []
     for line in text.removeprefix("\ufeff").split("\n"):
         try:
@@ -67,7 +67,7 @@ def _parse_line(line: str) -> list[Rule]:
 
 
 def below(rules: list[Rule], folders: Sequence[str]) -> list[Rule]:
-    """The rules as they read from a directory further down: what is left of each after `folders` have been matched."""
+    """Convert the rules for a directory further down: what remains of each after `folders` have been matched."""
     for folder in folders:
         rules = [
             Rule(rest, rule.negated, rule.only_dirs)
@@ -87,7 +87,7 @@ def _step(segments: tuple[str, ...], folder: str) -> list[tuple[str, ...]]:
 
 
 class _Matcher:
-    """The rules of one file for one kind of entry, so arranged that most names are decided by two look-ups."""
+    """The rules of one file for one kind of entry, indexed so that two look-ups decide most names."""
 
     def __init__(self) -> None:
         self.literals: dict[str, int] = {}
@@ -98,7 +98,7 @@ class _Matcher:
         self._paths: re.Pattern[str] | None = None
 
     def add(self, index: int, rule: Rule) -> None:
-        """Take a rule in; later ones win."""
+        """Add a rule. Later rules win."""
         segments = list(rule.segments)
         if len(segments) != 2 or segments[0] != "**" or segments[1] == "**":
             self.paths.insert(0, (globs.path_regex(segments), index))
@@ -110,12 +110,12 @@ class _Matcher:
             self.names.insert(0, (globs.segment_regex(segments[1]), index))
 
     def compile(self) -> None:
-        """Make the expressions ready."""
+        """Compile the expressions."""
         self._names = _alternation(self.names)
         self._paths = _alternation(self.paths)
 
     def last(self, name: str, path: str) -> int:
-        """The index of the last rule that matches, or -1."""
+        """Return the index of the last rule that matches, or -1."""
         best = self.literals.get(name, -1)
         if self.suffixes and (dot := name.rfind(".")) >= 0:
             best = max(best, self.suffixes.get(name[dot:], -1))
@@ -133,7 +133,7 @@ def _alternation(expressions: list[tuple[str, int]]) -> re.Pattern[str] | None:
 
 
 class IgnoreFile:
-    """The rules of one file, ready to be asked."""
+    """The compiled rules of one file."""
 
     def __init__(self, rules: list[Rule], base: str = "") -> None:
         self._skip = len(base)
@@ -147,33 +147,33 @@ class IgnoreFile:
         self._dirs.compile()
 
     def verdict(self, name: str, folder: str, is_dir: bool) -> bool | None:
-        """Whether `folder` + `name` is ignored; None if no rule speaks about it. `folder` is empty or ends with `/`."""
+        """Whether `folder` + `name` is ignored; None if no rule matches. `folder` is empty or ends with `/`."""
         matcher = self._dirs if is_dir else self.for_files
         index = matcher.last(name, (folder + name)[self._skip :] if matcher.paths else "")
         return None if index < 0 else not self._negated[index]
 
 
 class Ignores:
-    """Every rule that holds in one directory."""
+    """Every rule that applies in one directory."""
 
     __slots__ = ("_quick", "files", "inherited")
 
     def __init__(self, files: tuple[IgnoreFile, ...] = (), inherited: tuple[IgnoreFile, ...] = ()) -> None:
         self.files = files
-        """The `.gitignore` files, the deepest first."""
+        """The `.gitignore` files, deepest first."""
         self.inherited = inherited
-        """What goes after them: the rules from above the search, and `info/exclude`."""
+        """What follows them: the rules from above the search, and `info/exclude`."""
         self._quick: tuple[frozenset[str] | None, frozenset[str]] | None = None
 
     @classmethod
     def inheriting(cls, lines: list[str] | None) -> "Ignores | None":
-        """The rules at the start of a walk, given those from above; None: nothing is ignored."""
+        """Return the rules at the start of a walk, given those from above; None if nothing is ignored."""
         if lines is None:
             return None
         return cls(inherited=(IgnoreFile(parse("\n".join(lines))),) if lines else ())
 
     def keep(self, names: list[str], folder: str) -> list[str]:
-        """The files of `folder` that are not ignored."""
+        """Return the files of `folder` that are not ignored."""
         if self._quick is None:
             self._quick = self._suspects()
         literals, suffixes = self._quick
@@ -185,7 +185,7 @@ class Ignores:
         return [name for name in names if name not in doubtful or not self.ignored(name, folder, False)]
 
     def _suspects(self) -> tuple[frozenset[str] | None, frozenset[str]]:
-        """Names and suffixes outside of which no file is ignored; None where that cannot be said so simply."""
+        """Names and suffixes such that all other files are not ignored; None if there is no such simple rule."""
         matchers = [source.for_files for source in (*self.files, *self.inherited)]
         if any(matcher.names or matcher.paths for matcher in matchers):
             return None, frozenset()
@@ -203,5 +203,5 @@ class Ignores:
         return False
 
     def enter(self, folder: str, gitignore: str) -> "Ignores":
-        """The rules inside `folder`, given the text of its ignore file."""
+        """Return the rules inside `folder`, given the text of its ignore file."""
         return Ignores((IgnoreFile(parse(gitignore), folder), *self.files), self.inherited)

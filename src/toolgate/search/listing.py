@@ -1,4 +1,4 @@
-"""Listing one directory: sorted, a window at a time, with memory for the window only."""
+"""Lists one directory, sorted, one window at a time. Only the window is held in memory."""
 
 import os
 import time
@@ -17,21 +17,21 @@ class Listing:
     """A window of a directory's entries."""
 
     entries: list[tuple[str, str]] = field(default_factory=list)
-    """Name as it is shown, and `file`, `dir` or `link`; sorted by path, where a directory's ends with `/`."""
+    """Name as shown, and `file`, `dir` or `link`. Sorted by path; a directory's path ends with `/`."""
     total: int = 0
-    """Entries there are, hidden ones counted only if they were asked for."""
+    """Number of entries, hidden ones only if requested."""
     hidden: int = 0
-    """Entries that were left out because their names begin with a dot."""
+    """Number of entries that were skipped because their names start with a dot."""
     unreadable_names: int = 0
     """Names that are not UTF-8."""
     complete: bool = True
-    """False: the directory was not read to its end."""
+    """False if the directory was not read completely."""
 
 
 def list_directory(
     fd: int, *, offset: int, limit: int, include_hidden: bool, deadline: float, check: Callable[[], None]
 ) -> Listing:
-    """List an open directory; half-written files of the runtime are left out."""
+    """List an open directory. Unfinished files of the runtime are skipped."""
     listing = Listing()
     wanted = offset + limit
     kept: list[tuple[str, str]] = []
@@ -62,7 +62,7 @@ def list_directory(
 
 
 def shown_name(name: str) -> str:
-    """A name as results show it: bytes that are not UTF-8 become U+FFFD."""
+    """Return a name as results show it: bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(name).decode("utf-8", "replace")
 
 

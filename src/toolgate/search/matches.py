@@ -1,7 +1,7 @@
-"""From the stream of a search to its result: parsed as it comes, sorted by path, no more in memory than is shown.
+"""Parses the stream of a search into its result, sorted by path. Only what is shown is held in memory.
 
-Records are `path NUL line NUL kind text LF`; see `toolgate.search.python_scan`, and the options in `ripgrep` that
-make rg write the same. Those of one file stand together; files come in any order.
+Records are `path NUL line NUL kind text LF`; see `toolgate.search.python_scan`, and the options in `ripgrep` that make
+rg write the same. Those of one file stand together; files come in any order.
 """
 
 import re
@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 LONGEST_LINE = 2000
-"""Characters of a line that are shown."""
+"""Longest line that is shown, in characters."""
 MOST_SKIPPED = 10_000
-"""Files that were passed over and are remembered by name."""
+"""Most skipped files that are remembered by name."""
 CLIPPED = " … [line clipped]"
-"""What stands behind a line that was longer."""
+"""What follows a clipped line."""
 
 _RECORD = re.compile(rb"([^\0]+)\0(\d+)\0([MCS])([^\n]*)\n")
 _WARNING = re.compile(
@@ -34,28 +34,28 @@ class Matches:
     limit: int
     after: int = 0
     wanted: Callable[[str, str], bool] | None = None
-    """Asked with name and path (relative to the start of the search) before a file counts."""
+    """Called with name and path (relative to the start of the search) to decide whether a file counts."""
     total: int = 0
     """Matching lines in all files."""
     files: int = 0
     """Files that contain them."""
     skipped: dict[str, str] = field(default_factory=dict)
-    """Path and reason of files that were passed over; only so many are kept."""
+    """Path and reason of skipped files, up to a limit."""
     total_skipped: int = 0
     _kept: dict[str, list[Line]] = field(default_factory=dict)
     _matches: int = 0
     _last: str | None = None
-    """Files that sort behind this one cannot be among the first `limit` matches any more."""
+    """Files that sort after this one cannot be among the first `limit` matches."""
 
     def skip(self, path: str, reason: str) -> None:
-        """Note a file that was passed over."""
+        """Record a skipped file."""
         if path not in self.skipped:
             self.total_skipped += 1
             if len(self.skipped) < MOST_SKIPPED:
                 self.skipped[path] = reason
 
     def add(self, path: str, lines: list[Line], matches: int) -> None:
-        """Take in one file."""
+        """Add one file."""
         if path in self._kept:
             return
         self.total += matches
@@ -68,7 +68,7 @@ class Matches:
             self._forget()
 
     def _forget(self) -> None:
-        """Keep only the files that the first `limit` matches come from."""
+        """Keep only the files of the first `limit` matches."""
         kept, count = {}, 0
         for path in sorted(self._kept):
             kept[path] = self._kept[path]
@@ -79,7 +79,7 @@ class Matches:
         self._kept, self._matches = kept, count
 
     def first(self, before: int, after: int, prefix: str) -> tuple[list[dict[str, Any]], int]:
-        """The first `limit` matches by path and line, as the envelope shows them, and how many lines were clipped."""
+        """Return the first `limit` matches by path and line, as the envelope shows them, and how many were clipped."""
         out: list[dict[str, Any]] = []
         clipped = 0
         for path in sorted(self._kept):
@@ -110,7 +110,7 @@ def _shown(raw: bytes) -> str:
 
 
 def shown_path(raw: bytes) -> str:
-    """A path as results show it: bytes that are not UTF-8 become U+FFFD."""
+    """Return a path as results show it: bytes that are not UTF-8 become U+FFFD."""
     return raw.removeprefix(b"./").decode("utf-8", "replace")
 
 
@@ -126,9 +126,9 @@ class MatchStream:
         self._tail = 0
 
     def feed(self, chunk: bytes) -> None:
-        """Take in the next piece."""
+        """Add the next piece."""
         if b"\n" not in chunk:
-            if len(self._rest) <= _MOST_REST:  # else it is the end of a monstrous line, which would be clipped anyway
+            if len(self._rest) <= _MOST_REST:  # otherwise it is the end of a huge line, which would be clipped anyway
                 self._rest += chunk
             return
         data, end = self._rest + chunk, 0
@@ -144,7 +144,7 @@ class MatchStream:
         self._rest = data[end:]
 
     def finish(self) -> None:
-        """The stream has ended."""
+        """End of the stream."""
         self._next_file(self._rest)
         self._rest = b""
 
@@ -158,7 +158,7 @@ class MatchStream:
         self._lines.append((number, matching and self._matches <= self._found.limit, text[: 8 * LONGEST_LINE]))
 
     def _next_file(self, raw: bytes) -> bytes:
-        """Hand over the file that is complete; returns the next one's path without a warning in front of it."""
+        """Pass on the completed file; return the next one's path without a preceding warning."""
         warning = _WARNING.match(raw, len(self._raw)) if self._raw and raw.startswith(self._raw) else None
         path = shown_path(self._raw)
         if self._matches and self._is_wanted(path):

@@ -1,4 +1,4 @@
-"""Finding files by glob: one walk by descriptors, results sorted by path."""
+"""Finds files by glob in Python: one walk by descriptors, results sorted by path."""
 
 import re
 import stat
@@ -27,15 +27,15 @@ class GlobResult:
     paths: list[str] = field(default_factory=list)
     total: int = 0
     complete: bool = True
-    """False: the deadline came before the end of the tree."""
+    """False if the deadline was reached before the end of the tree."""
     unreadable: list[str] = field(default_factory=list)
     """Directories that could not be read."""
     too_deep: bool = False
-    """Whether the tree went on below the deepest level that is walked."""
+    """Whether the tree is deeper than the deepest level that is walked."""
 
 
 def alternatives(workspace: Workspace, path: str, pattern: str) -> list[list[str]]:
-    """The patterns that `pattern`, typed relative to `path`, stands for, as segments relative to the root.
+    """Expand `pattern`, typed relative to `path`, into segments relative to the root.
 
     Raises `GlobError`, and `ToolError` for patterns that lead out of the root.
     """
@@ -60,18 +60,18 @@ def _from_root(workspace: Workspace, path: str, alternative: str, typed: str) ->
 
 
 class Pattern:
-    """Glob patterns relative to one directory, taken apart for a quick walk."""
+    """Glob patterns relative to one directory, prepared for a quick walk."""
 
     def __init__(self, choices: Sequence[list[str]]) -> None:
         self.only = _common(choices)
-        """Names of the directories that every match lies in."""
+        """Names of the parent directories that all matches have in common."""
         rest = [choice[len(self.only) :] for choice in choices]
         self.recursive = any("**" in choice for choice in rest)
         self.depth = None if self.recursive else max(map(len, choices), default=1) - 1
-        """Levels below the directory at which a match may lie; None: at any."""
+        """Depth below the directory at which a match may be; None for any depth."""
         self._choices = [_folders(choice) for choice in choices]
         self.tails = [choice[-1] for choice in rest if choice]
-        """What the names of all matches look like, alternatives; `**` is any name."""
+        """Alternative patterns of the names of all matches. `**` is any name."""
         self._paths = globs.compile_paths(list(choices)).fullmatch
         self._suffixes = tuple(tail[1:] for tail in self.tails if re.fullmatch(r"\*\.[^*?\[\\]+", tail))
         self._by_suffix = len(self._suffixes) == len(self.tails)
@@ -79,7 +79,7 @@ class Pattern:
         self._tail_decides = all(len(choice) == 2 and choice[0] == "**" for choice in rest) and self._by_suffix
 
     def matching(self, paths: list[str]) -> list[str]:
-        """Those paths, relative to the same directory, that match."""
+        """Return those paths, relative to the same directory, that match."""
         if self._by_suffix:
             paths = [path for path in paths if path.endswith(self._suffixes)]
         if paths and self._tail_decides and paths[0].startswith(self._prefix):
@@ -87,24 +87,24 @@ class Pattern:
         return [path for path in paths if self._paths(path)]
 
     def reaches(self, directory: str) -> bool:
-        """Whether a match may lie below this directory, given relative to the same one."""
+        """Whether there may be a match below this directory, given relative to the same one."""
         names = directory.rstrip("/").split("/")
         return any(_leads_to(choice, names) for choice in self._choices)
 
     def covers(self, text: str, count: int) -> bool:
-        """Whether it is sure that so many paths, each with a NUL before and behind it in `text`, all match."""
+        """Whether so many paths, each enclosed in NULs in `text`, certainly all match."""
         if not self._tail_decides or len(self._suffixes) != 1:
             return False
         return text.startswith(self._prefix, 1) and text.count(f"{self._suffixes[0]}\0") == count
 
 
 def _folders(choice: Sequence[str]) -> "list[Callable[[str], object] | None]":
-    """What the names of the directories on the way to a match look like."""
+    """Patterns for the names of the directories on the way to a match."""
     return [_segment(segment) for segment in (choice if choice[-1:] == ["**"] else choice[:-1])]
 
 
 def _segment(segment: str) -> Callable[[str], object] | None:
-    """What tells whether a name matches one segment; None: `**`, which any number of names matches."""
+    """Return a function that matches one segment; None for `**`, which matches any number of names."""
     return None if segment == "**" else globs.compile_paths([[segment]]).fullmatch
 
 
@@ -118,7 +118,7 @@ def _leads_to(segments: Sequence[Callable[[str], object] | None], names: Sequenc
 
 
 def _common(choices: Sequence[list[str]]) -> tuple[str, ...]:
-    """The literal directories at the start of every choice."""
+    """Return the literal directories that all choices start with."""
     common: list[str] = []
     for level in zip(*(choice[:-1] for choice in choices), strict=False):
         if len(set(level)) > 1 or level[0] == "**" or not globs.is_literal(level[0]):
@@ -136,14 +136,14 @@ class First:
         self._kept: list[str] = []
 
     def add(self, paths: list[str]) -> None:
-        """Take in paths in any order."""
+        """Add paths in any order."""
         self.total += len(paths)
         self._kept += paths
         if len(self._kept) > 4 * self._limit + _SLACK:
             self._kept = nsmallest(self._limit, self._kept)
 
     def paths(self, prefix: str) -> list[str]:
-        """The first ones as they are shown."""
+        """Return the first ones as they are shown."""
         return sorted(shown_name(prefix + path) for path in sorted(self._kept)[: self._limit])
 
 
@@ -156,7 +156,7 @@ def find_files(
     deadline: float,
     check: Callable[[], None],
 ) -> GlobResult:
-    """Every regular file below the start that matches, and the links to one that are not found by `**`."""
+    """Yield every regular file below the start that matches, and matching links to files, except through `**`."""
     files, first = GlobResult(), First(limit)
     walk = _walk(start, pattern, check)
     for folder in walk:
@@ -172,7 +172,7 @@ def find_files(
 
 
 def descend(start: SearchRoot, pattern: Pattern, check: Callable[[], None]) -> Iterator[Folder]:
-    """The folder that the fixed part of the pattern leads to, if it is there and no rule ignores it on the way."""
+    """Return the directory that the fixed part of the pattern leads to, if it exists and is not ignored."""
     for folder in _walk(start, pattern, check):
         if folder.path.count("/") == len(pattern.only):
             yield folder
@@ -201,9 +201,9 @@ def _matching_files(folder: Folder, pattern: Pattern) -> list[str]:
 
 
 def matching_links(workspace: Workspace, start: SearchRoot, folder: Folder, pattern: Pattern) -> list[str]:
-    """The links of a folder that match and lead to a file inside the root.
+    """Yield the links of a folder that match and lead to a file inside the root.
 
-    ripgrep does not list links, so those that only `**` reaches are not looked for: with and without it alike.
+    ripgrep does not list links. Therefore links that only `**` reaches are not looked for, with and without ripgrep.
     """
     if not folder.links or (pattern.recursive and folder.path.count("/") > len(pattern.only)):
         return []

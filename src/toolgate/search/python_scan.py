@@ -23,15 +23,15 @@ if TYPE_CHECKING:  # importing `typing` would cost the worker a tenth of its sta
     from typing import Any
 
 LARGEST = 1 << 30
-"""Bytes of a file that is searched at the most."""
+"""Largest file that is searched, in bytes."""
 LONGEST_LINE = 8192
-"""Characters of a line that are passed on at the most."""
+"""Longest line that is passed on, in characters."""
 
 _FIRST_READ = 1 << 16
 
 
 class Skip(Exception):
-    """This file is not searched; the reason is the argument."""
+    """This file is skipped. The argument is the reason."""
 
 
 class Finder:
@@ -43,11 +43,11 @@ class Finder:
         self.needle = self.literal.encode()
 
     def lines(self, text: str) -> list[tuple[int, int]]:
-        """Where the matching lines begin and end, in order."""
+        """Yield the start and end of each matching line, in order."""
         return self._by_literal(text) if self.literal else self._by_pattern(text)
 
     def _by_literal(self, text: str) -> list[tuple[int, int]]:
-        """Look at the lines that contain the literal only."""
+        """Examine only the lines that contain the literal."""
         found, literal, search = [], self.literal, self._search
         position = text.find(literal)
         while position >= 0:
@@ -75,7 +75,7 @@ def _line_around(text: str, position: int) -> tuple[int, int]:
 
 
 def text_to_search(fd: int, needle: bytes) -> str | None:
-    """The text of an open file; None if it cannot contain `needle`. Raises `Skip`."""
+    """Return the text of an open file; None if it cannot contain `needle`. Raises `Skip`."""
     data: bytes | mmap.mmap = os.read(fd, _FIRST_READ)
     if b"\0" in data and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         raise Skip("binary")
@@ -88,7 +88,7 @@ def text_to_search(fd: int, needle: bytes) -> str | None:
 
 
 def decode(data: bytes | mmap.mmap, needle: bytes) -> str | None:
-    """Bytes as ripgrep sees them: a byte order mark decides, everything else is taken for UTF-8."""
+    """Decode bytes as ripgrep does: by the byte order mark, else as UTF-8."""
     start = data[:3]
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         text = str(memoryview(data)[2:], "utf-16-le" if start[:2] == b"\xff\xfe" else "utf-16-be", "replace")
@@ -171,7 +171,7 @@ class Scanner:
         self.skipped(path, f"unreadable: {os.strerror(number or 0)}")
 
     def skipped(self, path: str, reason: str) -> None:
-        """Say that a file or directory was passed over."""
+        """Report a skipped file or directory."""
         self._write(path, [f"0\0S{reason}\n"])
 
     def _write(self, path: str, records: list[str]) -> None:
@@ -190,14 +190,14 @@ class Wanted:
         self._negated = negated
 
     def __call__(self, name: str, path: str) -> bool:
-        """Whether the file `name`, whose path from the start of the search is `path`, is one of them."""
+        """Whether the file `name` is searched. `path` is relative to the start of the search."""
         if self._names is not None and not self._names(name):
             return False
         return self._paths is None or bool(self._paths(path)) != self._negated
 
 
 def search(plan: dict[str, Any], out: int) -> None:
-    """Carry out a plan: search one open file, or this worker's share of the tree below the current directory."""
+    """Execute a plan: search one open file, or this worker's share of the tree below the current directory."""
     scanner = Scanner(plan, out)
     if plan["fd"] is not None:
         scanner.opened(plan["fd"], "<stdin>")

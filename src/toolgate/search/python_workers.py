@@ -21,7 +21,7 @@ from toolgate.search.regex_dialect import Translation
 from toolgate.search.ripgrep import Query
 
 MOST_WORKERS = 4
-"""Processes that search one tree."""
+"""Number of processes that search one tree."""
 
 _BOOT = """
 import sys
@@ -38,7 +38,7 @@ _OPTIONS = ("-I", "-S", "-X", "utf8")
 def search(
     translation: Translation, wanted: tuple[str | None, str | None, bool], query: Query, found: Matches, bounds: Bounds
 ) -> StreamEnd:
-    """Search as `ripgrep.search` does; `wanted` are the expressions for names and paths, and whether to turn them."""
+    """Search like `ripgrep.search`. `wanted` has the expressions for names and paths, and whether to negate them."""
     names, paths, negated = wanted
     plan: dict[str, object] = {
         "pattern": translation.pattern,

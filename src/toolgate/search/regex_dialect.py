@@ -10,9 +10,9 @@ import re
 from toolgate.search.charset import ANY, SPACE, CharSet, posix
 
 DEEPEST = 200
-"""How deeply groups may be nested."""
+"""Deepest nesting of groups."""
 MOST_REPEATS = 1000
-"""How often a counted repetition may repeat."""
+"""Largest count of a repetition."""
 
 _START = r"(?:^|(?<=\r)(?!\n))"
 _END = r"(?:(?=\r)|(?!\r)\Z|(?<!\r)(?=\n))"
@@ -21,34 +21,34 @@ _HEX = {"x": 2, "u": 4, "U": 8}
 
 
 class PatternError(ValueError):
-    """The pattern is not a regular expression of this dialect."""
+    """The pattern is not valid in this dialect."""
 
     def __init__(self, reason: str, position: int) -> None:
         super().__init__(f"{reason} at character {position + 1}")
 
 
 class NeedsRipgrep(ValueError):
-    """The pattern is valid, and only ripgrep can search for it."""
+    """The pattern is valid, but only ripgrep can search for it."""
 
 
 def by_line(pattern: str) -> str:
-    """The pattern for ripgrep: `\\A` and `\\z` are the ends of a line, which ripgrep itself is not consistent about."""
+    r"""Return the pattern for ripgrep. `\A` and `\z` become the ends of a line, for which ripgrep is not consistent."""
     return re.sub(r"\\(.)", lambda pair: {"A": "^", "z": "$"}.get(pair[1], pair[0]), pattern, flags=re.DOTALL)
 
 
 class Translation:
-    """A pattern in Python's language."""
+    """A pattern in Python's syntax."""
 
     __slots__ = ("literal", "pattern")
 
     def __init__(self, pattern: str, literal: str) -> None:
         self.pattern = pattern
         self.literal = literal
-        """The longest text that every matching line contains; empty if there is none or case does not matter."""
+        """The longest text that every matching line contains; empty if there is none or case is ignored."""
 
 
 def translate(pattern: str) -> Translation:
-    """Translate a whole pattern; raises `PatternError` or `NeedsRipgrep`."""
+    """Translate a whole pattern. Raises `PatternError` or `NeedsRipgrep`."""
     parser = _Parser(pattern)
     translated = parser.alternation(0)
     if parser.position < len(pattern):
@@ -68,7 +68,7 @@ class _Parser:
         self._names: set[str] = set()
 
     def longest(self) -> str:
-        """The longest run of plain characters that stands outside of every group, choice and repetition."""
+        """The longest run of plain characters outside every group, choice and repetition."""
         return "" if self._no_literal else max(self._runs, key=len)
 
     def peek(self, length: int = 1) -> str:
@@ -134,7 +134,7 @@ class _Parser:
         return f"{{{least},{most if high else ''}}}" if comma else f"{{{least}}}"
 
     def atom(self, depth: int) -> tuple[str, str]:
-        """The next atom, and the character that it stands for if it stands for exactly one."""
+        """Return the next atom, and its character if it matches exactly one."""
         character = self.peek()
         start = self.position
         if character in "*+?{":
@@ -190,7 +190,7 @@ class _Parser:
         self.position = end + 1
 
     def _flags(self, start: int) -> bool:
-        """Read flags; True if they were the whole group and hold for the rest of the one around it."""
+        """Read flags; True if they form the whole group and apply to the rest of the enclosing one."""
         on = True
         while (flag := self.peek()) and flag not in ":)":
             self.position += 1
@@ -228,7 +228,7 @@ class _Parser:
         return self._literal(self.escaped_character(letter, start), start)
 
     def escaped_character(self, letter: str, start: int) -> str:
-        """The one character that an escape stands for; the position is behind its letter."""
+        """Return the character of an escape. The position is after its letter."""
         if letter in _CONTROL:
             return _CONTROL[letter]
         if letter in _HEX:
@@ -258,7 +258,7 @@ class _Parser:
         return character
 
     def bracket(self, depth: int = 0) -> CharSet:
-        """A bracket expression; the position is at its `[`."""
+        """Translate a bracket expression. The position is at its `[`."""
         start = self.position
         if depth > DEEPEST:
             raise PatternError(f"classes are nested more than {DEEPEST} deep", start)
@@ -301,7 +301,7 @@ class _Parser:
         found.ranges.append((ord(low), ord(high)))
 
     def _one(self, found: CharSet | None, start: int) -> str | None:
-        """One character of a class; None after a whole perl class, which goes to `found`."""
+        """Return one character of a class; None after a Perl class, which is added to `found`."""
         character = self.peek()
         self.position += 1
         if character != "\\":
@@ -321,7 +321,7 @@ class _Parser:
 
 
 def perl(letter: str) -> CharSet:
-    """The class behind `\\d`, `\\w`, `\\s` and their opposites."""
+    r"""Return the class of `\d`, `\w`, `\s` and their opposites."""
     found = CharSet()
     if letter in "sS":
         found.ranges = list(SPACE)

@@ -1,7 +1,7 @@
-"""Searching text with ripgrep.
+"""Searches text with ripgrep.
 
-It is started in the directory that was opened for the search, reads nothing outside the project, follows no link, takes
-no configuration, and ends with the call: when it is cancelled, at its deadline, or when it has written too much.
+It is started in the directory that was opened for the search, reads nothing outside the project, follows no links and
+reads no configuration. It ends with the call: on cancellation, at its deadline, or after too much output.
 """
 
 import os
@@ -29,11 +29,11 @@ _COMPLAINT = re.compile(r"^rg: (?:\./)?(.*): ([^:\n]+) \(os error \d+\)$", re.MU
 
 
 class RipgrepUnusable(Exception):
-    """This ripgrep cannot be run, or does not know an option that is needed."""
+    """This ripgrep cannot be run, or lacks a required option."""
 
 
 class BadPattern(Exception):
-    """ripgrep does not accept the pattern; the message is its reason."""
+    """ripgrep does not accept the pattern. The message is its reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,27 +41,27 @@ class Query:
     """What to search for, and where."""
 
     pattern: str | None
-    """None: only list the files, NUL behind each."""
+    """None to only list the files, each followed by a NUL."""
     case_sensitive: bool = True
     before: int = 0
     after: int = 0
     directory: int | None = None
-    """Descriptor of the directory to search below; None: search `file`."""
+    """Descriptor of the directory to search below; None to search `file`."""
     file: int | None = None
     root: int | None = None
-    """Descriptor of the project root, beneath which alone anything may be read."""
+    """Descriptor of the project root. Nothing outside it may be read."""
     inherited: Sequence[str] | None = ()
-    """Ignore rules from above the directory; None: nothing is ignored."""
+    """Ignore rules from above the directory; None if nothing is ignored."""
     hidden: Sequence[str] = ()
     """Directories below the start that are not searched."""
     git: bool = True
-    """Whether `.git` is to be looked out for; see `Start`."""
+    """Whether to check for `.git`; see `Start`."""
     name_globs: Sequence[str] = ()
-    """Only files whose names match one of them; a hint that saves time, `Matches.wanted` decides."""
+    """Only files whose names match one of these. This only saves time: `Matches.wanted` decides."""
 
 
 def find(setting: str | None, root: str) -> str | None:
-    """The ripgrep to run, or None for the search in Python; see `ShellSettings.ripgrep`. Looked up once per root."""
+    """Return the ripgrep to run (once per root), or None for the search in Python; see `ShellSettings.ripgrep`."""
     return _found(setting, root, os.environ.get("PATH", os.defpath), os.geteuid())
 
 
@@ -71,7 +71,7 @@ def _found(setting: str | None, root: str, _path: str, _user: int) -> str | None
 
 
 def arguments(query: Query, ignore_file: int | None) -> list[str]:
-    """The options of one search, without the program."""
+    """Return the options of one search, without the program."""
     out = [*_COMMON, *(("--files",) if query.pattern is None else _OPTIONS)]
     if not query.case_sensitive:
         out.append("--ignore-case")
@@ -109,7 +109,7 @@ def search(program: str, query: Query, found: Matches, bounds: Bounds) -> Stream
 
 
 def run(program: str, query: Query, sink: Sink, bounds: Bounds) -> tuple[int, StreamEnd]:
-    """Start ripgrep, confined, and follow it; its exit code. Raises `RipgrepUnusable`."""
+    """Start ripgrep, confined, and read its output; return its exit code. Raises `RipgrepUnusable`."""
     rules = memory_file("\n".join(query.inherited).encode("utf-8", "surrogateescape")) if query.inherited else None
     command = ReadOnlyCommand(
         argv=[program, *arguments(query, rules)],
@@ -129,12 +129,12 @@ def run(program: str, query: Query, sink: Sink, bounds: Bounds) -> tuple[int, St
 
 
 def complaints(messages: str) -> list[tuple[str, str]]:
-    """Paths that ripgrep could not read, and why; those that are not the caller's business are left out."""
+    """Yield paths that ripgrep could not read, and why, except those that the caller may not know about."""
     return [(path, reason) for path, reason in _COMPLAINT.findall(messages) if not path.startswith("/")]
 
 
 def _explain(messages: str) -> None:
-    """Raise what a failed ripgrep complained about, unless it was only about some files."""
+    """Raise what a failed ripgrep reported, unless it was only about some files."""
     reason = messages.removeprefix("rg: ")
     if reason.startswith("regex parse error:"):
         raise BadPattern(reason.partition("\nerror: ")[2].partition("\n")[0] or reason)

@@ -1,4 +1,4 @@
-"""Where a search starts: the opened directory or file, and what holds there."""
+"""The start of a search: the opened directory or file, and the rules that apply there."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ _MOST_LOOKED_AT = 300
 
 @dataclass(slots=True, kw_only=True)
 class SearchRoot:
-    """An opened starting point. A context manager that closes it."""
+    """An open starting point, and a context manager that closes it."""
 
     path: str
     """Relative to the root, as it was typed; `.` is the root."""
@@ -24,16 +24,18 @@ class SearchRoot:
     directory: int | None = None
     file: OpenedFile | None = None
     rules: list[str] | None = None
-    """Ignore rules from above, relative to the start; None: nothing is ignored."""
+    """Ignore rules from above, relative to the start; None if nothing is ignored."""
     hidden: tuple[str, ...] = ()
-    """The runtime's own directories that are below the start, relative to it; they are not searched."""
+    """The runtime's own directories below the start, relative to it. They are not searched."""
     git: bool = True
-    """Whether repositories are to be expected below the start. Their `.git` is never searched, but to look out for
-    it at every entry costs ripgrep a tenth of its time."""
+    """Whether there may be repositories below the start.
+
+    Their `.git` is never searched, but checking for it at every entry costs ripgrep a tenth of its time.
+    """
 
     @property
     def prefix(self) -> str:
-        """What goes in front of a path that is relative to the start."""
+        """The prefix of paths that are relative to the start."""
         return "" if self.path == "." else f"{self.path}/"
 
     def __enter__(self) -> "SearchRoot":
@@ -81,7 +83,7 @@ def _exists(directory: int, path: str) -> bool:
 
 
 def _has_git(directory: int) -> bool:
-    """Whether there is a `.git` here or one level down; True also where there is too much to look at."""
+    """Whether there is a `.git` here or one level down; True if there is too much to check."""
     if _exists(directory, ".git"):
         return True
     with scan_directory(directory) as entries:
@@ -97,6 +99,6 @@ def _rules_above(workspace: Workspace, root: int, parts: list[str]) -> list[str]
     with ExitStack() as stack:
         try:
             below = [stack.enter_context(workspace.directory(tuple(parts[:level]))) for level in range(1, len(parts))]
-        except OSError:  # moved away meanwhile: then nothing is inherited
+        except OSError:  # it was moved: then nothing is inherited
             return []
         return inherited([root, *below], parts)

@@ -1,7 +1,7 @@
-"""What a search passes over: ripgrep does not say which files it took for binary, nor what was ignored.
+"""Finds what a search skips: ripgrep does not report binary or ignored files.
 
-This walk runs beside ripgrep and answers both, within bounds that keep it cheap: it opens files whose names do not tell
-that they are text, and a few of the others.
+This walk runs beside ripgrep. To stay cheap, it opens only files whose names do not show that they are text, and a few
+others.
 """
 
 import os
@@ -13,11 +13,11 @@ from toolgate.workspace.beneath import open_file
 from toolgate.workspace.threads import Stopped
 
 MOST_FILES = 2000
-"""Files that are looked at by name; in a larger tree the list of binary files is not complete."""
+"""Most files that are checked by name. In a larger tree, the list of binary files is incomplete."""
 MOST_OPENED = 400
-"""Files that are opened."""
+"""Most files that are opened."""
 MOST_TEXT_OPENED = 64
-"""Files that are opened although their names say that they are text."""
+"""Most files that are opened although their names say that they are text."""
 SNIFF = 1 << 16
 """Bytes at the start of a file in which a NUL makes it binary."""
 
@@ -35,7 +35,7 @@ def is_binary(fd: int) -> bool:
 
 
 class SkippedFiles:
-    """One walk over what a search looks at."""
+    """One walk over the tree of a search."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class SkippedFiles:
         self._walk = Walk(fd, ignores=Ignores.inheriting(inherited), hidden=hidden)
 
     def run(self, give_up: Callable[[], bool]) -> None:
-        """Walk until the end, a bound, or until `give_up` says so."""
+        """Walk until the end, a limit, or until `give_up` returns True."""
         try:
             for folder in self._walk:
                 self.ignored.extend(f"{folder.path}{name}/" for name in folder.ignored)

@@ -1,4 +1,4 @@
-"""Walking a directory tree by descriptors: links are reported and never followed, whatever changes meanwhile."""
+"""Walks a directory tree by descriptors. Links are reported and never followed, whatever changes meanwhile."""
 
 import errno
 import os
@@ -10,19 +10,19 @@ from toolgate.search.ignore import LARGEST, Ignores, below, parse
 from toolgate.workspace.beneath import open_directory, open_file, scan_directory
 
 TEMP_PREFIX = ".toolgate-tmp-"
-"""How the names of half-written files begin; no tool shows them."""
+"""Prefix of the names of unfinished files, which no tool shows."""
 STATE = ".toolgate"
 """The directory of the runtime's own files."""
 NEVER = frozenset({".git", STATE})
-"""Names that a walk passes over wherever they are."""
+"""Names that a walk skips everywhere."""
 DEEPEST = 250
-"""Levels below its start that a walk descends; one descriptor is open for each."""
+"""Deepest level below its start that a walk enters. One descriptor is open per level."""
 CHUNK = 8192
-"""Entries of one directory that are in memory at a time."""
+"""Most entries of one directory that are in memory at a time."""
 
 
 class Folder:
-    """One directory, or the next part of a very large one, as it was listed; open while it is looked at."""
+    """One directory, or the next part of a very large one. It is open while it is used."""
 
     __slots__ = ("dirs", "fd", "files", "ignored", "ignores", "links", "path")
 
@@ -33,7 +33,7 @@ class Folder:
         self.ignores = ignores
         """None: nothing is ignored."""
         self.files: list[str] = []
-        """Regular files, ignored ones among them: ask `keep` about those that matter."""
+        """Regular files, including ignored ones: use `keep` for those that matter."""
         self.links: list[str] = []
         self.dirs: list[str] = []
         """Directories that the walk will enter."""
@@ -41,7 +41,7 @@ class Folder:
         """Directories that it will not enter because a rule ignores them."""
 
     def keep(self, names: list[str]) -> list[str]:
-        """Those files or links of this folder that are to be shown."""
+        """Return those files or links of this folder that are to be shown."""
         if self.ignores is not None:
             names = self.ignores.keep(names, self.path)
         return [name for name in names if name[0] != "." or not (name in NEVER or name.startswith(TEMP_PREFIX))]
@@ -63,7 +63,7 @@ class Walk:
         only: tuple[str, ...] = (),
         depth: int | None = None,
     ) -> None:
-        """With `depth`, the walk ends so many levels below its start, and what lies below them is not missed."""
+        """With `depth`, the walk ends that many levels below its start. Deeper levels are not reported."""
         self._fd = fd
         self._start = ignores
         self._check = check
@@ -72,10 +72,10 @@ class Walk:
         self._depth = depth
         self.unreadable: list[tuple[str, int]] = []
         self.too_deep = ""
-        """A directory that lies below the deepest level that a walk descends to; empty if there is none."""
+        """A directory below the deepest level that the walk enters; empty if there is none."""
 
     def __iter__(self) -> Iterator[Folder]:
-        """Every folder, parents before their children; each is open only until the next one is asked for."""
+        """Yield every folder, parents before their children. Each is open only until the next one is requested."""
         stack: list[tuple[int, str, Ignores | None, list[str]]] = []
         fd = os.dup(self._fd)
         path, ignores = "", self._start
@@ -158,7 +158,7 @@ class Walk:
 
 
 def _take(entries: Iterator[os.DirEntry[str]], folder: Folder) -> tuple[list[str], bool]:
-    """Sort the next entries into files, links and directories; the latter, and whether there may be more."""
+    """Sort the next entries into files, links and directories; return the directories and whether there may be more."""
     dirs: list[str] = []
     others = 0
     add_file = folder.files.append
@@ -175,7 +175,7 @@ def _take(entries: Iterator[os.DirEntry[str]], folder: Folder) -> tuple[list[str
 
 
 def _is_missing(name: str, parent: int) -> bool:
-    """Whether no directory, nor a link that may lead to one, has this name."""
+    """Whether no directory, and no link that may lead to one, has this name."""
     try:
         mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
     except OSError as error:
@@ -184,7 +184,7 @@ def _is_missing(name: str, parent: int) -> bool:
 
 
 def is_own(path: str) -> bool:
-    """Whether a path is one that no search shows: version control, the runtime's files, half-written ones."""
+    """Whether no search shows a path: version control, the runtime's files, unfinished files."""
     if ".git" not in path and ".toolgate" not in path:
         return False
     parts = path.split("/")
@@ -192,7 +192,7 @@ def is_own(path: str) -> bool:
 
 
 def read_small(fd: int, *names: str) -> str | None:
-    """The text of a small file below an open directory, no component of which may be a link; None if there is none."""
+    """Return the text of a small file below an open directory; None if it does not exist or a component is a link."""
     folder = fd
     try:
         for name in names[:-1]:

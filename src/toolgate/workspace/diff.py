@@ -85,7 +85,7 @@ class Diff:
 
 
 def split_lines(text: str) -> list[str]:
-    """Split into lines that keep their newline. Only `\n` ends a line."""
+    r"""Split into lines that keep their newline. Only `\n` ends a line."""
     lines = text.split("\n")
     last = lines.pop()
     return [f"{line}\n" for line in lines] + ([last] if last else [])
