@@ -10,7 +10,7 @@ from toolgate.protocol.record import CallRecord
 from toolgate.sessions import calls, transcript, turns
 from toolgate.sessions import handoff as past
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.event_log import INSERT, TAKE, Pen, said_as_json
+from toolgate.sessions.event_log import INSERT, TAKE, VERSION, Pen, publish, said_as_json
 from toolgate.sessions.schema import SPAN
 from toolgate.sessions.types import Lease, Message, Usage
 
@@ -98,6 +98,8 @@ def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:
     transaction.many(TAKE, [(state.number, state.next_seq, now) for state in states.values()])
     transaction.many(INSERT, events)
     transaction.many(transcript.INSERT, messages)
+    for _, session, seq, turn, kind, payload, fence, at, _ in events:
+        publish(transaction, (session, seq, turn, kind, VERSION, payload, fence, at))
     for session, state in states.items():
         transaction.touched(session, state.next_seq - 1)
     return numbers

@@ -83,11 +83,13 @@ class SqliteTransaction:
 
     dialect: Dialect = "sqlite"
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, publishes: bool = False) -> None:
         self._connection_execute = connection.execute
         self._executemany = connection.executemany
         self.sessions: dict[str, int] = {}
         """Those with new events, and the last one's number."""
+        self.published: list[Row] | None = [] if publishes else None
+        """The events that were written, for followers in this process; None if there are no followers."""
 
     def _execute(self, sql: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
         try:

@@ -85,7 +85,19 @@ class Pen:
             self._fence,
             self.now,
         )
+        row = (self.session_id, seq, self.turn_id, kind, VERSION, payload, self._fence, self.now)
+        publish(self.transaction, row)
         return identifier, seq
+
+
+def publish(transaction: Transaction, row: Row) -> None:
+    """Hand an event to the followers in this process after the commit, if the driver does that.
+
+    A driver that does not has no `published`; its followers read the log.
+    """
+    published: list[Row] | None = getattr(transaction, "published", None)
+    if published is not None:
+        published.append(row)
 
 
 def _look(transaction: Transaction, session_id: str, lease: Lease | object | None) -> Row | None:

@@ -1,25 +1,71 @@
-"""Telling those who follow a session that its log has grown."""
+"""Telling followers of a session that its log has grown, and handing them the new events."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from toolgate.sessions.driver import Row
+
+_MOST_ROWS = 1000
+"""Rows that wait for one follower; a follower that is further behind reads the log instead."""
+
+
+class News(asyncio.Event):
+    """Set when a session may have new events.
+
+    Events that were committed in this process come with it as rows. Of all others only the number is known, or not
+    even that: then the follower reads the log.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: list[Row] = []
+        self._latest = 0
+        """The highest number that was announced."""
+        self._uncertain = True
+        """Whether there may be events whose number was not announced."""
+
+    def deliver(self, seq: int | None, rows: Sequence[Row] = ()) -> None:
+        """Announce events up to `seq`; None means that any number of events may have been added."""
+        if seq is None:
+            self._uncertain = True
+        else:
+            self._latest = max(self._latest, seq)
+        if len(self._rows) + len(rows) <= _MOST_ROWS:
+            self._rows += rows
+        else:
+            self._rows.clear()
+        self.set()
+
+    def look_again(self) -> None:
+        """Let the follower read the log, even if nothing was announced."""
+        self._uncertain = True
+
+    def take(self, after_seq: int) -> list[Row] | None:
+        """The rows directly after a number, without a gap; None if the log has to be read."""
+        rows, self._rows = [row for row in self._rows if row[1] > after_seq], []
+        if self._uncertain:
+            self._uncertain = False
+            return None
+        complete = [row[1] for row in rows] == list(range(after_seq + 1, after_seq + 1 + len(rows)))
+        return rows if complete and self._latest <= after_seq + len(rows) else None
 
 
 class Feed:
-    """Wakes the followers of sessions, from any thread. It carries no events: who is woken reads them by `seq`."""
+    """Wakes the followers of sessions, from any thread."""
 
     def __init__(self) -> None:
-        self._followers: dict[str, list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]] = {}
+        self._followers: dict[str, list[tuple[asyncio.AbstractEventLoop, News]]] = {}
         self._tracked: dict[str, list[int]] = {}
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def follow(self, session_id: str) -> Iterator[asyncio.Event]:
+    def follow(self, session_id: str) -> Iterator[News]:
         """An event that is set whenever there may be something new."""
-        follower = asyncio.get_running_loop(), asyncio.Event()
+        follower = asyncio.get_running_loop(), News()
         with self._lock:
             self._followers.setdefault(session_id, []).append(follower)
         try:
@@ -33,12 +79,15 @@ class Feed:
 
     @property
     def followed(self) -> bool:
-        """Whether anybody follows anything."""
+        """Whether anybody follows any session."""
         return bool(self._followers)
 
     @contextlib.contextmanager
     def track(self, session_id: str) -> Iterator[Callable[[], int]]:
-        """Tells the number of the last event that was written here; by when a write returns, it includes that."""
+        """Yields a function that returns the number of the last event that this process has written.
+
+        When a write returns, the number includes that write.
+        """
         last = self._tracked.setdefault(session_id, [0, 0])
         last[1] += 1
         try:
@@ -48,25 +97,33 @@ class Feed:
             if not last[1]:
                 self._tracked.pop(session_id, None)
 
-    def wake(self, sessions: Iterable[str]) -> None:
-        """Say that these sessions have new events."""
-        if self._tracked and isinstance(sessions, Mapping):
+    def committed(self, sessions: Mapping[str, int], rows: Iterable[Row] = ()) -> None:
+        """Announce a commit of this process: the last number of each session, and the events that were written."""
+        if self._tracked:
             for session_id, seq in sessions.items():
                 last = self._tracked.get(session_id)
                 if last is not None:
                     last[0] = max(last[0], seq)
         if self._followers:
-            with self._lock:
-                woken = [follower for session_id in sessions for follower in self._followers.get(session_id, ())]
-            self._wake(woken)
+            by_session: dict[str, list[Row]] = {}
+            for row in rows:
+                by_session.setdefault(row[0], []).append(row)
+            for session_id, seq in sessions.items():
+                self._deliver(session_id, seq, by_session.get(session_id, ()))
+
+    def announced(self, sessions: Mapping[str, int]) -> None:
+        """Announce events up to these numbers that any process may have written."""
+        for session_id, seq in sessions.items():
+            self._deliver(session_id, seq)
 
     def wake_all(self) -> None:
         """Say that any session may have new events."""
-        with self._lock:
-            woken = [follower for followers in self._followers.values() for follower in followers]
-        self._wake(woken)
+        for session_id in list(self._followers):
+            self._deliver(session_id, None)
 
-    def _wake(self, followers: Iterable[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
-        for loop, event in followers:
-            with contextlib.suppress(RuntimeError):  # its loop has ended, and so has who waited in it
-                loop.call_soon_threadsafe(event.set)
+    def _deliver(self, session_id: str, seq: int | None, rows: Sequence[Row] = ()) -> None:
+        with self._lock:
+            followers = list(self._followers.get(session_id, ()))
+        for loop, news in followers:
+            with contextlib.suppress(RuntimeError):  # the follower's event loop has ended
+                loop.call_soon_threadsafe(news.deliver, seq, rows)

@@ -15,7 +15,7 @@ _LOOK = 0.25
 """Seconds between two looks."""
 _MOST = 10_000
 
-Read = Callable[[Callable[[], list[str]]], Awaitable[list[str]]]
+Read = Callable[[Callable[[], dict[str, int]]], Awaitable[dict[str, int]]]
 """Runs a function in a thread that may wait for the disk."""
 
 
@@ -44,27 +44,27 @@ class Neighbours:
         while self._feed.followed:
             await asyncio.sleep(_LOOK)
             try:
-                self._feed.wake(await self._in_thread(self._new))
+                self._feed.announced(await self._in_thread(self._new))
             except StoreError as error:
                 logger("sessions").warning("log_not_read", error=type(error).__name__)
 
-    def _new(self) -> list[str]:
-        """The sessions that have new events since the last time."""
+    def _new(self) -> dict[str, int]:
+        """The sessions that have new events since the last look, and the number of the last event of each."""
         if self._connection is None:
             self._connection = self._connect()
             row = self._connection.execute("SELECT MAX(id) FROM events").fetchone()
             self._last = row[0] or 0
         version = self._connection.execute("PRAGMA data_version").fetchone()[0]
         if version == self._version:
-            return []
+            return {}
         self._version = version
-        sql = f"SELECT id, session_id FROM events WHERE id > ? ORDER BY id LIMIT {_MOST}"
+        sql = f"SELECT id, session_id, seq FROM events WHERE id > ? ORDER BY id LIMIT {_MOST}"
         rows = self._connection.execute(sql, (self._last,)).fetchall()
         if len(rows) == _MOST:
             self._version = None  # there may be more
         if rows:
             self._last = rows[-1][0]
-        return list({session_id for _, session_id in rows})
+        return {session_id: seq for _, session_id, seq in rows}
 
     async def close(self) -> None:
         """Look no more."""

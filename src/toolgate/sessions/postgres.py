@@ -72,9 +72,11 @@ class PostgresTransaction:
 
     dialect: Dialect = "postgresql"
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, publishes: bool = False) -> None:
         self._connection = connection
         self.sessions: dict[str, int] = {}
+        self.published: list[Row] | None = [] if publishes else None
+        """The events that were written, for followers in this process; None if there are no followers."""
 
     @property
     def connection(self) -> Connection:
@@ -140,17 +142,19 @@ class Postgres:
     async def write(self, unit: Unit[T]) -> T:
         """Run a unit in a transaction."""
         sessions: dict[str, int] = {}
+        published: list[Row] = []
 
         def run(connection: Connection) -> T:
-            transaction = PostgresTransaction(connection)
+            transaction = PostgresTransaction(connection, publishes=self._feed.followed)
             result = unit(transaction)
             sessions.update(transaction.sessions)
+            published.extend(transaction.published or ())
             for session_id, seq in sessions.items():
                 transaction.rows("SELECT pg_notify(?1, ?2)", _CHANNEL, f"{session_id}:{seq}")
             return result
 
         result = await self._run(run, PATIENCE)
-        self._feed.wake(sessions)
+        self._feed.committed(sessions, published)
         return result
 
     async def read(self, unit: Unit[T]) -> T:
@@ -199,7 +203,11 @@ class Postgres:
             await listening.close()
 
     def _heard(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
-        self._feed.wake([str(payload).rpartition(":")[0]])
+        session_id, _, seq = str(payload).rpartition(":")
+        if seq.isdecimal():
+            self._feed.announced({session_id: int(seq)})
+        else:
+            self._feed.wake_all()
 
     async def migrate(self) -> None:
         """Bring the schema to this version's; of several who try, one does it and the others wait."""

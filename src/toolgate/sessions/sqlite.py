@@ -80,8 +80,8 @@ class SqliteFile:
         """A file tells nobody: while anybody follows, its end is looked at."""
         await self._neighbours.listen()
 
-    async def _looked(self, look: Callable[[], list[str]]) -> list[str]:
-        def guarded() -> list[str]:
+    async def _looked(self, look: Callable[[], dict[str, int]]) -> dict[str, int]:
+        def guarded() -> dict[str, int]:
             try:
                 return look()
             except sqlite3.Error as error:
@@ -157,7 +157,7 @@ class SqliteMemory:
         with self._lock:
             if self._closed:
                 raise faults.closed()
-            transaction = SqliteTransaction(self._connection)
+            transaction = SqliteTransaction(self._connection, publishes=self._feed.followed)
             self._connection.execute("BEGIN")
             try:
                 result = unit(transaction)
@@ -167,7 +167,7 @@ class SqliteMemory:
                 if isinstance(error, sqlite3.Error):
                     raise faults.from_sqlite(error, "in memory") from error
                 raise
-        self._feed.wake(transaction.sessions)
+        self._feed.committed(transaction.sessions, transaction.published or ())
         return result
 
     async def read(self, unit: Unit[T]) -> T:

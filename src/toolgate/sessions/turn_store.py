@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from toolgate.sessions.resume import Standing
 
 
+_MOST_EVENTS = 1000
+"""Events that are read at once."""
+
+
 class Work:
     """The half of the manager that a turn uses; all of it is described in `SessionStore`."""
 
@@ -153,7 +157,7 @@ class Work:
         text = as_json(payload)
         return await self._db.write(lambda tx: Pen(tx, lease.session_id, lease, turn_id=turn_id).event(kind, text)[1])
 
-    async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> list[Event]:
+    async def events(self, session_id: str, after_seq: int = 0, *, limit: int = _MOST_EVENTS) -> list[Event]:
         """The log from after a number on."""
         sql = (
             "SELECT session_id, seq, turn_id, kind, version, payload, fence, created_at FROM events "
@@ -174,12 +178,15 @@ class Work:
             while True:
                 await self._db.driver.listen()  # again, if the server has ended the connection
                 news.clear()
-                batch = await self.events(session_id, after_seq)
+                rows = news.take(after_seq)
+                batch = await self.events(session_id, after_seq) if rows is None else [_event(row) for row in rows]
+                if len(batch) == _MOST_EVENTS:
+                    news.look_again()
                 for event in batch:
                     after_seq = event.seq
                     yield event
-                if not batch:
-                    await _wait(news, self._db.driver.polls)
+                if len(batch) < _MOST_EVENTS and not await _wait(news, self._db.driver.polls):
+                    news.look_again()
 
     async def ask(self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None) -> None:
         """Write a question to a person down."""
@@ -214,12 +221,13 @@ class Work:
         return await _todo_items(self._db, session_id)
 
 
-async def _wait(news: asyncio.Event, seconds: float | None) -> None:
+async def _wait(news: asyncio.Event, seconds: float | None) -> bool:
+    """Wait for news; False if none came in time."""
     try:
         async with asyncio.timeout(seconds):
-            await news.wait()
+            return await news.wait()
     except TimeoutError:
-        pass  # then it is time to look
+        return False
 
 
 def _event(row: Row) -> Event:
