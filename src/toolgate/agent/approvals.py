@@ -1,62 +1,111 @@
-"""Asking a person in a turn: the question and its answer are in the store before they are shown or count."""
+"""Approval requests of a turn: each one is stored before it is shown, and so is its answer before it counts."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from toolgate.agent.events import AgentEvent, ApprovalRequested, ApprovalResolved
+from toolgate.errors import SessionBusy, StoreError, ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.ports import Approver, Unattended
-from toolgate.sessions import Lease, SessionStore
+from toolgate.sessions import ApprovalRow, Lease, SessionStore
+
+T = TypeVar("T")
+
+_RETRY_SECONDS = 0.5
+"""Pause before an unavailable database is tried again."""
 
 
-class TurnApprover:
-    """The approver of a turn and of the sub-agents that it starts: all questions rise to the same person."""
+class RemoteApprover:
+    """The approver of a process without a person: clients answer through the store, with `SessionStore.decide`."""
+
+    async def decide(self, request: ApprovalRequest) -> Approval:
+        """Deny: outside of a turn there is no stored request that a client could answer."""
+        return Approval(allowed=False, message="nobody can be asked outside of a turn")
+
+
+class DurableApprover:
+    """The approver of a turn and of the sub-agents that it starts.
+
+    The answer comes from `approver`, or through the store if there is none. The first stored answer counts.
+    """
 
     def __init__(
         self,
-        approver: Approver,
         sessions: SessionStore,
         lease: Lease,
         turn_id: str,
-        emit: Callable[[AgentEvent], None],
+        *,
+        approver: Approver | None = None,
+        emit: Callable[[AgentEvent], None] | None = None,
         timeout: float | None,
+        asked_in: tuple[str, str] | None = None,
+        resumable: bool = False,
+        park_after: float | None = None,
+        park: Callable[[], None] | None = None,
     ) -> None:
-        self._approver = approver
+        """`asked_in` is the session and the turn that show the request; for a sub-agent these are its parent's.
+
+        With `resumable` another process may continue the turn: the same call asks only once, and an unavailable
+        database is waited for. After `park_after` seconds without an answer, `park` is called; the request stays open.
+        """
         self._sessions = sessions
         self._lease = lease
         self._turn_id = turn_id
+        self._approver = None if isinstance(approver, RemoteApprover) else approver
         self._emit = emit
         self._timeout = timeout
+        self._asked_in = asked_in or (lease.session_id, turn_id)
+        self._resumable = resumable
+        self._park_after = park_after
+        self._park = park
+        self.parked = False
+        """Whether the turn was put aside: being cancelled is then not an answer."""
 
     async def decide(self, request: ApprovalRequest) -> Approval:
-        """Write the question down, show it, wait, and let the first answer count."""
-        deadline = None if self._timeout is None else time.time() + self._timeout
-        request = request.model_copy(update={"session_id": self._lease.session_id, "deadline": deadline})
-        await self._sessions.ask(self._lease, request, turn_id=self._turn_id)
-        self._emit(ApprovalRequested(request=request))
+        """Store the request, show it, and wait for the first answer."""
+        asked = await self._available(
+            lambda: self._sessions.ask(
+                self._lease,
+                request,
+                turn_id=self._turn_id,
+                asked_in=self._asked_in,
+                timeout=self._timeout,
+                once=self._resumable,
+            )
+        )
+        self._tell(ApprovalRequested(request=asked.request))
+        request_id = asked.request.id
         try:
-            answer = await self._answer(request)
+            if self._approver is not None:
+                answer = await self._store(request_id, await self._answer_of(self._approver, asked.request))
+            else:
+                answer = await self._stored_answer(asked.row, asked.waited, asked.seq)
         except asyncio.CancelledError:
-            await self._resolved(request, Approval(allowed=False, message="withdrawn: the call was cancelled"))
+            if not self.parked:
+                withdrawn = Approval(allowed=False, message="withdrawn: the call was cancelled")
+                self._tell_answer(request_id, await self._store(request_id, withdrawn))
             raise
-        return await self._resolved(request, answer)
+        self._tell_answer(request_id, answer)
+        return answer
 
     def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> None:
-        """Tell the one behind, if nobody is behind that one."""
+        """Pass advice on to an unattended approver."""
         if isinstance(self._approver, Unattended):
             self._approver.advise(request, rules)
 
-    async def _answer(self, request: ApprovalRequest) -> Approval:
+    async def _answer_of(self, approver: Approver, request: ApprovalRequest) -> Approval:
+        """The approver's answer; a failure and a wrong type are denials."""
         try:
             async with asyncio.timeout(self._timeout):
-                answer: object = await self._approver.decide(request)
+                answer: object = await approver.decide(request)
         except TimeoutError:
             return Approval(allowed=False, message="nobody answered in time")
-        except Exception as error:  # noqa: BLE001 - a question that breaks is answered with no
+        except Exception as error:  # noqa: BLE001 - an approver that fails has not allowed anything
             logger("agent").error("approver_failed", error=type(error).__name__)
             return Approval(allowed=False, message="the question could not be asked")
         if not isinstance(answer, Approval):
@@ -64,15 +113,82 @@ class TurnApprover:
             return Approval(allowed=False, message="the question was not answered")
         return answer
 
-    async def _resolved(self, request: ApprovalRequest, answer: Approval) -> Approval:
-        if not await self._sessions.decide(request.id, answer):
-            answer = await self._stored(request.id)
-        self._emit(ApprovalResolved(request_id=request.id, allowed=answer.allowed, message=answer.message))
-        return answer
+    async def _stored_answer(self, row: ApprovalRow, waited: float, after_seq: int) -> Approval:
+        """Wait until the request is answered in the store, is overdue, or the turn is put aside."""
+        if row.state == "pending":
+            left = None if self._timeout is None else self._timeout - waited
+            try:
+                async with asyncio.timeout(_shorter(left, self._park_after)) as limit:
+                    await self._until_resolved(row.id, after_seq)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                if self._park_after is not None and (left is None or self._park_after < left):
+                    return await self._parked()
+                return await self._store(row.id, Approval(allowed=False, message="nobody answered in time"))
+            found = await self._available(lambda: self._sessions.approval_state(row.id))
+            if found is None:
+                return Approval(allowed=False, message="the question was withdrawn")
+            row, waited = found
+        if row.state == "allowed" and self._timeout is not None and waited >= self._timeout:
+            return Approval(allowed=False, message="the answer came after its time")
+        return _answer(row)
 
-    async def _stored(self, request_id: str) -> Approval:
-        """What was answered before us; anything but a clear yes is no."""
-        row = await self._sessions.approval(request_id)
-        if row is None:
-            return Approval(allowed=False, message="the question was withdrawn")
-        return Approval(allowed=row.state == "allowed", message=row.message, remember=row.remember)
+    async def _until_resolved(self, request_id: str, after_seq: int) -> None:
+        async def follow() -> None:
+            nonlocal after_seq
+            async with contextlib.aclosing(self._sessions.follow(self._asked_in[0], after_seq)) as events:
+                async for event in events:
+                    if event.kind == "approval_resolved" and event.payload.get("id") == request_id:
+                        return
+                    after_seq = event.seq
+
+        await self._available(follow)
+
+    async def _parked(self) -> Approval:
+        """Put the turn aside, and wait to be cancelled."""
+        self.parked = True
+        if self._park is not None:
+            self._park()
+        waiting: asyncio.Future[Approval] = asyncio.get_running_loop().create_future()
+        return await waiting
+
+    async def _store(self, request_id: str, answer: Approval) -> Approval:
+        """Store an answer and return the one that counts."""
+        try:
+            if await self._sessions.decide(request_id, answer):
+                return answer
+            row = await self._sessions.approval(request_id)
+        except ToolgateError as error:
+            if not self._resumable:
+                raise
+            logger("agent").warning("answer_not_stored", error=type(error).__name__)
+            return answer
+        return Approval(allowed=False, message="the question was withdrawn") if row is None else _answer(row)
+
+    async def _available(self, operation: Callable[[], Awaitable[T]]) -> T:
+        """The result of an operation that may be repeated; of a resumable turn, once the database is available."""
+        while True:
+            try:
+                return await operation()
+            except (StoreError, SessionBusy) as error:
+                if not self._resumable:
+                    raise
+                logger("agent").info("database_waited_for", error=str(error))
+                await asyncio.sleep(_RETRY_SECONDS)
+
+    def _tell(self, event: AgentEvent) -> None:
+        if self._emit is not None:
+            self._emit(event)
+
+    def _tell_answer(self, request_id: str, answer: Approval) -> None:
+        self._tell(ApprovalResolved(request_id=request_id, allowed=answer.allowed, message=answer.message))
+
+
+def _answer(row: ApprovalRow) -> Approval:
+    """A stored answer; anything but a clear yes is a no."""
+    return Approval(allowed=row.state == "allowed", message=row.message, remember=row.remember)
+
+
+def _shorter(*limits: float | None) -> float | None:
+    return min((limit for limit in limits if limit is not None), default=None)

@@ -7,7 +7,7 @@ import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolgate.agent.approvals import TurnApprover
+from toolgate.agent.approvals import DurableApprover
 from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.calls import as_dict
 from toolgate.agent.compaction import Compactor
@@ -23,14 +23,13 @@ from toolgate.agent.subagents import Family, SubAgents
 from toolgate.agent.turn import Turn
 from toolgate.agent.turn_result import STORE_ERROR, close, last_event, play
 from toolgate.agent.unstored import UnstoredEnd, UnstoredEnds
-from toolgate.errors import RequestRepeated, SessionBusy
 from toolgate.models.base import ModelClient
 from toolgate.models.masked import masked
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.jsontext import encode
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Approver, MemoryStore
-from toolgate.runtime.policy_source import policy_of
+from toolgate.runtime.policy_source import check_policy, policy_of
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.sessions import Lease, SessionStore
 from toolgate.sessions.ancestors import top_session
@@ -117,6 +116,11 @@ class AgentLoop:
         return True
 
     @property
+    def sessions(self) -> SessionStore:
+        """The store of this loop's sessions."""
+        return self._means.sessions
+
+    @property
     def unstored_sessions(self) -> Sequence[str]:
         """The sessions whose last turn has ended here, but whose end the store has not taken yet."""
         return self._ends.session_ids
@@ -137,56 +141,50 @@ class AgentLoop:
         """The task of a turn."""
         sessions = self._means.sessions
         await self._ends.store(session_id)
-        lease = await sessions.try_claim(session_id, self._settings.agent.lease_seconds)
-        seat = None
+        seconds = self._settings.agent.lease_seconds
+        self._seats.check_policy(session_id)
+        said = mask(content, self._secrets) if self._secrets else content
+        started = await sessions.claim_and_start(
+            session_id, said, ttl=seconds, request_id=request_id, project=self._project
+        )
+        lease, turn_id = started.lease, started.turn.id
         try:
-            if request_id is not None:  # whoever holds the lease is the only one who starts turns
-                await self._check_new(session_id, request_id)
-            if lease is None:
-                raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
             mode = await sessions.get_mode(session_id)
             seat = await self._seats.take(session_id)
-            await seat.recall(self._means.sessions, session_id, self._project)
-            said = mask(content, self._secrets) if self._secrets else content
-            started = await sessions.start_turn(lease, said, request_id=request_id)
+            seat.recall(started.past)
+            turn = self._assemble(seat, lease, turn_id, mode, stream)
         except BaseException:
-            if seat is not None:
-                seat.taken = False
-            if lease is not None:
-                await sessions.release(lease)
+            await sessions.finish_turn(lease, turn_id, "cancelled", code="CANCELLED", release=True)
             raise
-        turn = self._assemble(seat, lease, started.id, mode, stream)
         self._running[session_id] = stream
         stream.run(turn.stop)
         try:
-            async with watched(sessions, lease, turn, started.id, self._settings.agent.lease_seconds):
+            async with watched(sessions, lease, turn, turn_id, seconds):
                 ending = await play(turn)
-            ending = await close(sessions, lease, started.id, ending, seat.luggage)
+            ending = await close(sessions, lease, turn_id, ending, seat.luggage)
             if ending.code == STORE_ERROR:
                 entries, luggage = turn.unstored, seat.luggage
                 self._ends.keep(
-                    UnstoredEnd(lease=lease, turn_id=started.id, ending=ending, entries=entries, luggage=luggage)
+                    UnstoredEnd(lease=lease, turn_id=turn_id, ending=ending, entries=entries, luggage=luggage)
                 )
         finally:
             seat.taken = False
             del self._running[session_id]
-        stream.emit(last_event(ending, turn, started.id))
+        stream.emit(last_event(ending, turn, turn_id))
         if ending.cause is not None:
             raise ending.cause
-
-    async def _check_new(self, session_id: str, request_id: str) -> None:
-        known = await self._means.sessions.turn_of_request(session_id, request_id)
-        if known is not None:
-            raise RequestRepeated(
-                f"This request has started a turn before ({known.status}); the session has what became of it.", known.id
-            )
 
     def _assemble(self, seat: Seat, lease: Lease, turn_id: str, mode: ToolMode, stream: TurnStream) -> Turn:
         approver: Approver | None = None
         if self._approver is not None:
-            timeout = self._settings.agent.approval_timeout
-            sessions = self._means.sessions
-            approver = TurnApprover(self._approver, sessions, lease, turn_id, stream.emit, timeout)
+            approver = DurableApprover(
+                self._means.sessions,
+                lease,
+                turn_id,
+                approver=self._approver,
+                emit=stream.emit,
+                timeout=self._settings.agent.approval_timeout,
+            )
         family = self._family(lease.session_id)
         return assemble(
             self._means,
@@ -234,7 +232,9 @@ class AgentLoop:
             return
         seat = await self._seats.take_up(lease.session_id, lease.fence)
         try:
-            await seat.recall(self._means.sessions, lease.session_id, self._project)
+            check_policy(seat.context)
+            if seat.luggage is None:
+                seat.recall(await self._means.sessions.past(lease.session_id, self._project))
             yield assemble(
                 self._means,
                 seat.context,

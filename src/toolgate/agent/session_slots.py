@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.handoff import Luggage, unpack
 from toolgate.runtime.policy_source import check_policy, policy_of
-from toolgate.sessions import SessionStore
+from toolgate.sessions import Past
 from toolgate.tools.context import ToolContext
 
 MOST = 64
@@ -27,11 +27,9 @@ class Seat:
     fence: int = 0
     """That of the last turn which was begun elsewhere and played here."""
 
-    async def recall(self, sessions: SessionStore, session_id: str, project: str | None) -> None:
-        """Check the policy, and go on from what the session was allowed and had before it was taken up here."""
-        check_policy(self.context)
+    def recall(self, past: Past) -> None:
+        """Restore what the session was allowed and had before it was resumed here; once is enough."""
         if self.luggage is None:
-            past = await sessions.past(session_id, project)
             if past.allowed:
                 policy_of(self.context).recall(past.allowed)
             unpack(self.context, past.carried)
@@ -44,6 +42,10 @@ class Seats:
     def __init__(self, make: Callable[[str], Seat]) -> None:
         self._make = make
         self._seats: dict[str, Seat] = {}
+
+    def check_policy(self, session_id: str) -> None:
+        """Raise `PolicyError` if the session's policy is not valid; nothing is kept or changed for it."""
+        check_policy((self._seats.get(session_id) or self._make(session_id)).context)
 
     async def take(self, session_id: str) -> Seat:
         """The seat of a session, for one turn."""

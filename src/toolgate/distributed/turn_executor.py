@@ -7,11 +7,12 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from toolgate.agent.approvals import DurableApprover
 from toolgate.agent.turn import Turn
 from toolgate.agent.turn_result import Ending, play
 from toolgate.distributed import dispatches
 from toolgate.distributed.agents import family_of
-from toolgate.distributed.approvals import DurableApprover, allowed_before
+from toolgate.distributed.approvals import allowed_before
 from toolgate.distributed.live import LiveWriter
 from toolgate.distributed.revocable_lease import TurnLease
 from toolgate.errors import PolicyError, SessionFenced, ToolError, ToolgateError
@@ -176,13 +177,14 @@ class Player:
         if taken.parent_session is not None and taken.turn.parent_id is not None:
             person = (taken.parent_session, taken.turn.parent_id)
         return DurableApprover(
-            means.db,
+            means.loop.sessions,
             taken.lease,
             taken.turn.id,
-            person=person,
-            park=None if person else means.options.park,
             timeout=means.approval_timeout,
-            put_aside=lambda: self.give_up(Outcome.parked),
+            asked_in=person,
+            resumable=True,
+            park_after=None if person else means.options.park,
+            park=lambda: self.give_up(Outcome.parked),
         )
 
     async def _let_go(self, outcome: Outcome) -> None:

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
+from toolgate.agent.approvals import RemoteApprover
 from toolgate.compose import assemble
 from toolgate.errors import ToolgateError
 from toolgate.gateway.access import Access
@@ -26,7 +27,6 @@ from toolgate.gateway.outputs import serve_output
 from toolgate.gateway.remote import cluster_metrics, create_service, status_page, workers_model
 from toolgate.gateway.service import Service
 from toolgate.gateway.tokens import tokens_of
-from toolgate.gateway.turns import StoredAnswers
 from toolgate.text.redaction import secrets_of
 
 if TYPE_CHECKING:
@@ -76,10 +76,11 @@ def _with_defaults(settings: Settings) -> Settings:
 async def _running(
     app: Starlette, settings: Settings, model: ModelClient | None, registry: ToolRegistry | None
 ) -> AsyncIterator[None]:
-    approver = StoredAnswers()
     project = None if settings.distributed.role == "local" else settings.distributed.workspace
     model = model if model is not None else workers_model(settings)
-    assembled = assemble(settings, model=model, registry=registry, approver=approver, live_output=True, project=project)
+    assembled = assemble(
+        settings, model=model, registry=registry, approver=RemoteApprover(), live_output=True, project=project
+    )
     async with contextlib.AsyncExitStack() as closing:
         try:
             stack = await closing.enter_async_context(assembled)
@@ -89,7 +90,6 @@ async def _running(
         except Exception as error:
             app.state.failure = error
             raise
-        approver.sessions = stack.sessions
         app.state.service, app.state.database = service, stack.database
         service.secrets = secrets_of(stack.settings)
         app.state.authenticator = Authenticator(service)

@@ -216,19 +216,10 @@ class Methods:
         return {"session_id": params.session_id, "subscribed": False}
 
     async def _respond(self, _request: Request, params: requests.ApprovalRespond) -> dict[str, Any]:
-        sessions = self._service.sessions
-        row = await sessions.approval(params.id)
-        unknown = RequestRefused("INVALID_PARAMS", "There is no such approval request, or it was already answered.")
-        if row is None:
-            raise unknown
-        try:
-            await self._owned(row.session_id)
-        except RequestRefused:
-            raise unknown from None
         message = mask(params.message, self._service.secrets)
         answer = Approval(allowed=params.allowed, message=message, remember=params.remember and params.allowed)
-        if not await sessions.decide(params.id, answer):
-            raise unknown
+        if not await self._service.sessions.decide(params.id, answer, user=self._user):
+            raise RequestRefused("INVALID_PARAMS", "There is no such approval request, or it was already answered.")
         return {"id": params.id, "allowed": params.allowed}
 
     async def _tools(self, _request: Request, _params: requests.ToolsList) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 from toolgate.agent import TextChunk, ToolOutput, TurnFailed
 from toolgate.agent.turn_result import STORE_ERROR
 from toolgate.errors import SessionBusy
-from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.jsontext import is_unicode, scrub
 
 if TYPE_CHECKING:
@@ -155,31 +153,3 @@ class LocalFeed:
     def follow(self, session_id: str, after_seq: int = 0) -> AsyncGenerator[Event, None]:
         """Yield events of the log after a sequence number, and new ones as they are added."""
         return self._sessions.follow(session_id, after_seq)
-
-
-class StoredAnswers:
-    """The approver of the gateway: a question is in the store, and so is its answer, whoever gives it and wherever."""
-
-    def __init__(self) -> None:
-        self.sessions: SessionStore | None = None
-
-    async def decide(self, request: ApprovalRequest) -> Approval:
-        """Wait until the question is answered in the store."""
-        assert self.sessions is not None
-        assert request.session_id is not None
-        after = await self.sessions.last_seq(request.session_id)
-        answer = await self._answer(request.id)
-        if answer is not None:
-            return answer
-        async with contextlib.aclosing(self.sessions.follow(request.session_id, after)) as events:
-            async for event in events:
-                if event.kind == "approval_resolved" and event.payload.get("id") == request.id:
-                    break
-        return await self._answer(request.id) or Approval(allowed=False, message="the question was withdrawn")
-
-    async def _answer(self, request_id: str) -> Approval | None:
-        assert self.sessions is not None
-        row = await self.sessions.approval(request_id)
-        if row is None or row.state == "pending":
-            return None
-        return Approval(allowed=row.state == "allowed", message=row.message, remember=row.remember)

@@ -16,6 +16,7 @@ from toolgate.sessions.notes import Memory
 from toolgate.sessions.store import SessionStore
 from toolgate.sessions.types import (
     ApprovalRow,
+    AskedApproval,
     Call,
     Event,
     Lease,
@@ -23,6 +24,7 @@ from toolgate.sessions.types import (
     Past,
     Recovery,
     Session,
+    StartedTurn,
     Turn,
     TurnTotals,
     Usage,
@@ -30,6 +32,7 @@ from toolgate.sessions.types import (
 
 __all__ = [
     "ApprovalRow",
+    "AskedApproval",
     "Call",
     "Database",
     "Event",
@@ -48,6 +51,7 @@ __all__ = [
     "SessionManager",
     "SessionNotFound",
     "SessionStore",
+    "StartedTurn",
     "StoreError",
     "Turn",
     "TurnTotals",

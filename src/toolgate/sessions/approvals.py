@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import ANYONE, Pen, as_json, clean, time_of
-from toolgate.sessions.types import ApprovalRow
+from toolgate.sessions.types import ApprovalRow, AskedApproval, Lease
 
 _NAMES = (
     "id", "session_id", "turn_id", "call_id", "tool_name", "agent", "summary", "detail", "fingerprint", "state",
@@ -16,11 +17,65 @@ _NAMES = (
 _COLUMNS = f"SELECT {', '.join(_NAMES)} FROM approvals"
 
 
-def ask(pen: Pen, request: ApprovalRequest) -> None:
-    """Write a question down."""
+def ask(
+    transaction: Transaction,
+    lease: Lease,
+    turn_id: str | None,
+    request: ApprovalRequest,
+    *,
+    asked_in: tuple[str, str] | None,
+    timeout: float | None,
+    once: bool,
+) -> AskedApproval:
+    """Store an approval request. With `once`, a request of the same call that was stored before is returned instead."""
+    session_id, shown_in = asked_in or (lease.session_id, turn_id)
+    identifier = _identifier(transaction, lease, turn_id or "", request) if once else request.id
+    row = get(transaction, identifier) if once else None
+    if row is not None:
+        known = {"id": identifier, "session_id": session_id}
+        return AskedApproval(
+            request=request.model_copy(update=known),
+            row=row,
+            waited=waited(transaction, identifier),
+            seq=_last_seq(transaction, session_id),
+        )
+    writer = Pen(transaction, session_id, lease if session_id == lease.session_id else ANYONE, turn_id=shown_in)
+    deadline = request.deadline if timeout is None else writer.now + timeout
+    request = request.model_copy(update={"id": identifier, "session_id": session_id, "deadline": deadline})
+    seq = _insert(writer, request)
+    stored = get(transaction, identifier)
+    assert stored is not None
+    return AskedApproval(request=request, row=stored, waited=0.0, seq=seq)
+
+
+def _last_seq(transaction: Transaction, session_id: str) -> int:
+    row = transaction.row("SELECT next_seq - 1 FROM sessions WHERE id = ?1", session_id)
+    return 0 if row is None else int(row[0])
+
+
+def _identifier(transaction: Transaction, lease: Lease, turn_id: str, request: ApprovalRequest) -> str:
+    """The same id for the same call in every process. Providers repeat call ids, so the ordinal is part of it."""
+    sql = (
+        "SELECT MIN(ordinal) FROM tool_calls WHERE session_id = ?1 AND turn_id = ?2 AND call_id = ?3 "
+        "AND state = 'proposed'"
+    )
+    row = transaction.row(sql, lease.session_id, turn_id, request.call_id)
+    ordinal = row[0] if row is not None else None
+    if ordinal is None:
+        return request.id
+    return repeatable_id(lease.session_id, turn_id, request.call_id, ordinal, request.fingerprint)
+
+
+def repeatable_id(session_id: str, turn_id: str, call_id: str, ordinal: int, fingerprint: str) -> str:
+    """The id of the request for one call, derived from what identifies the call."""
+    parts = (session_id, turn_id, call_id, str(ordinal), fingerprint)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _insert(pen: Pen, request: ApprovalRequest) -> int:
     texts = [clean(text) for text in (request.call_id, request.tool_name, request.agent, request.summary)]
     detail, fingerprint = clean(request.detail), clean(request.fingerprint)
-    pen.event("approval_request", as_json(request.model_dump()))
+    _, seq = pen.event("approval_request", as_json(request.model_dump()))
     pen.transaction.run(
         "INSERT INTO approvals (id, session_id, turn_id, call_id, tool_name, agent, summary, detail, fingerprint, "
         "state, asked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10)",
@@ -32,12 +87,16 @@ def ask(pen: Pen, request: ApprovalRequest) -> None:
         fingerprint,
         pen.now,
     )
+    return seq
 
 
-def decide(transaction: Transaction, approval_id: str, answer: Approval) -> bool:
-    """Answer a question; False if there is none, or if it has been answered or withdrawn: the first answer counts."""
+def decide(transaction: Transaction, approval_id: str, answer: Approval, user: str | None = None) -> bool:
+    """Answer a request; False if there is none, or if it has been answered or withdrawn: the first answer counts.
+
+    With `user`, a request in another user's session is treated as unknown.
+    """
     found = get(transaction, approval_id)
-    if found is None:
+    if found is None or (user is not None and _user(transaction, found.session_id) != user):
         return False
     changed = transaction.run(
         "UPDATE approvals SET state = ?2, message = ?3, remember = ?4, decided_at = ?5 "
@@ -52,6 +111,11 @@ def decide(transaction: Transaction, approval_id: str, answer: Approval) -> bool
         pen = Pen(transaction, found.session_id, ANYONE, turn_id=found.turn_id or None)
         _resolved(pen, approval_id, answer.allowed, clean(answer.message))
     return bool(changed)
+
+
+def _user(transaction: Transaction, session_id: str) -> str | None:
+    row = transaction.row("SELECT user_name FROM sessions WHERE id = ?1", session_id)
+    return None if row is None else str(row[0])
 
 
 def withdraw(pen: Pen, turn_id: str) -> None:

@@ -13,6 +13,7 @@ from toolgate.protocol.ports import Recorder, TodoStore
 from toolgate.protocol.record import CallRecord
 from toolgate.sessions.types import (
     ApprovalRow,
+    AskedApproval,
     Call,
     Event,
     Lease,
@@ -20,6 +21,7 @@ from toolgate.sessions.types import (
     Past,
     Recovery,
     Session,
+    StartedTurn,
     Turn,
     TurnStatus,
     TurnTotals,
@@ -147,6 +149,21 @@ class SessionStore(Protocol):
         """
         ...
 
+    async def claim_and_start(
+        self,
+        session_id: str,
+        content: str,
+        *,
+        ttl: float,
+        request_id: str | None = None,
+        project: str | None = None,
+    ) -> StartedTurn:
+        """`try_claim`, `start_turn` and `past` in one transaction: all of them or none.
+
+        `SessionBusy` if someone has the session; `RequestRepeated` if the request has started a turn before.
+        """
+        ...
+
     async def finish_turn(
         self,
         lease: Lease,
@@ -252,15 +269,33 @@ class SessionStore(Protocol):
         """
         ...
 
-    async def ask(self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None) -> None:
-        """Write a question to a person down, with an event `approval_request`."""
+    async def ask(
+        self,
+        lease: Lease,
+        request: ApprovalRequest,
+        *,
+        turn_id: str | None = None,
+        asked_in: tuple[str, str] | None = None,
+        timeout: float | None = None,
+        once: bool = False,
+    ) -> AskedApproval:
+        """Store an approval request, with an event `approval_request`.
+
+        `asked_in` is the session and the turn that show it, if they are not the lease's. `timeout` sets its deadline
+        by the database's clock. With `once`, a request of the same call that was stored before is returned instead.
+        """
         ...
 
-    async def decide(self, approval_id: str, answer: Approval) -> bool:
-        """Answer a question, with an event `approval_resolved`; needs no lease.
+    async def decide(self, approval_id: str, answer: Approval, *, user: str | None = None) -> bool:
+        """Answer an approval request, with an event `approval_resolved`; needs no lease.
 
-        The first answer counts: False if it was answered or withdrawn before, or if there is no such question.
+        The first answer counts: False if it was answered or withdrawn before, or if there is no such request. With
+        `user`, there is no such request in another user's session.
         """
+        ...
+
+    async def approval_state(self, approval_id: str) -> tuple[ApprovalRow, float] | None:
+        """One approval request, and the seconds that it has waited or had waited when it was answered."""
         ...
 
     async def approval(self, approval_id: str) -> ApprovalRow | None:

@@ -19,12 +19,14 @@ from toolgate.sessions.schema import SPAN
 from toolgate.sessions.transcript_cache import Known, TranscriptCache
 from toolgate.sessions.types import (
     ApprovalRow,
+    AskedApproval,
     Call,
     Event,
     Lease,
     Message,
     Past,
     Recovery,
+    StartedTurn,
     Turn,
     TurnStatus,
     TurnTotals,
@@ -66,6 +68,27 @@ class Work:
         said = transcript.message("user", content, None, None)
         options = {"request_id": request_id, "parent_id": parent_id}
         return await self._db.write(lambda tx: turns.start(tx, lease, said, deadline=deadline, **options))
+
+    async def claim_and_start(
+        self,
+        session_id: str,
+        content: str,
+        *,
+        ttl: float,
+        request_id: str | None = None,
+        project: str | None = None,
+    ) -> StartedTurn:
+        """Claim a session and start a turn in it."""
+        said = transcript.message("user", content, None, None)
+        starting = asyncio.ensure_future(
+            self._db.write(lambda tx: turns.claim_and_start(tx, session_id, said, ttl, request_id, project))
+        )
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            started = await starting  # nobody else knows of this turn
+            await self.finish_turn(started.lease, started.turn.id, "cancelled", code="CANCELLED", release=True)
+            raise
 
     async def finish_turn(
         self,
@@ -188,13 +211,32 @@ class Work:
                 if len(batch) < _MOST_EVENTS and not await _wait(news, self._db.driver.polls):
                     news.look_again()
 
-    async def ask(self, lease: Lease, request: ApprovalRequest, *, turn_id: str | None = None) -> None:
-        """Write a question to a person down."""
-        await self._db.write(lambda tx: approvals.ask(Pen(tx, lease.session_id, lease, turn_id=turn_id), request))
+    async def ask(
+        self,
+        lease: Lease,
+        request: ApprovalRequest,
+        *,
+        turn_id: str | None = None,
+        asked_in: tuple[str, str] | None = None,
+        timeout: float | None = None,
+        once: bool = False,
+    ) -> AskedApproval:
+        """Store an approval request."""
+        options: dict[str, Any] = {"asked_in": asked_in, "timeout": timeout, "once": once}
+        return await self._db.write(lambda tx: approvals.ask(tx, lease, turn_id, request, **options))
 
-    async def decide(self, approval_id: str, answer: Approval) -> bool:
-        """Answer a question; the first answer counts."""
-        return await self._db.write(lambda tx: approvals.decide(tx, approval_id, answer))
+    async def decide(self, approval_id: str, answer: Approval, *, user: str | None = None) -> bool:
+        """Answer an approval request; the first answer counts."""
+        return await self._db.write(lambda tx: approvals.decide(tx, approval_id, answer, user))
+
+    async def approval_state(self, approval_id: str) -> tuple[ApprovalRow, float] | None:
+        """One approval request, and the seconds that it has waited or had waited when it was answered."""
+
+        def unit(tx: Transaction) -> tuple[ApprovalRow, float] | None:
+            row = approvals.get(tx, approval_id)
+            return None if row is None else (row, approvals.waited(tx, approval_id))
+
+        return await self._db.read(unit)
 
     async def approval(self, approval_id: str) -> ApprovalRow | None:
         """One question."""

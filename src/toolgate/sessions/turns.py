@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from toolgate.errors import SessionBusy, SessionError
+from toolgate.errors import RequestRepeated, SessionBusy, SessionError
 from toolgate.protocol.ids import uuid7
-from toolgate.sessions import approvals, calls, leases, transcript
+from toolgate.sessions import approvals, calls, handoff, leases, transcript
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import ANYONE, Pen, as_json, clean
-from toolgate.sessions.types import ENDINGS, Lease, Message, Recovery, Turn, TurnTotals, Usage
+from toolgate.sessions.types import ENDINGS, Lease, Message, Recovery, StartedTurn, Turn, TurnTotals, Usage
 
 _COLUMNS = (
     "SELECT id, session_id, status, attempt, request_id, parent_id, deadline, cancel_requested_at, "
@@ -39,6 +39,22 @@ def start(
         return known
     recover(transaction, lease)
     return begin(transaction, session_id, lease, said, request_id=request_id, parent_id=parent_id, deadline=deadline)
+
+
+def claim_and_start(
+    transaction: Transaction, session_id: str, said: Message, ttl: float, request_id: str | None, project: str | None
+) -> StartedTurn:
+    """Claim a session and start a turn in it, both or neither."""
+    if request_id is not None and (known := by_request(transaction, session_id, request_id)) is not None:
+        raise RequestRepeated(
+            f"This request has started a turn before ({known.status}); the session has what became of it.", known.id
+        )
+    lease = leases.claim(transaction, session_id, ttl)
+    if lease is None:
+        raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
+    recover(transaction, lease)
+    turn = begin(transaction, session_id, lease, said, request_id=request_id, parent_id=None)
+    return StartedTurn(lease=lease, turn=turn, past=handoff.read(transaction, session_id, project))
 
 
 def begin(

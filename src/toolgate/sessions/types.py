@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from toolgate.protocol.approval import ApprovalRequest
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.modes import ToolMode
 
@@ -200,3 +201,26 @@ class ApprovalRow(BaseModel):
     state: ApprovalState
     message: str
     remember: bool
+
+
+class AskedApproval(BaseModel):
+    """An approval request that was just stored, or had been stored before."""
+
+    model_config = _FROZEN
+
+    request: ApprovalRequest
+    row: ApprovalRow
+    waited: float
+    """Seconds since it was first stored, or until it was answered, by the database's clock."""
+    seq: int
+    """The last event of the session at that time: an answer that comes later has a higher number."""
+
+
+class StartedTurn(BaseModel):
+    """A session that was claimed, and the turn that was started in it."""
+
+    model_config = _FROZEN
+
+    lease: Lease
+    turn: Turn
+    past: Past
