@@ -26,7 +26,7 @@ from toolgate.workspace import Workspace
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentLoop
-    from toolgate.distributed.worker import Bench, Worker
+    from toolgate.distributed.worker import Worker, WorkspaceRuntime
     from toolgate.models import ModelClient
     from toolgate.sessions import Database, Memory, SessionManager
 
@@ -211,13 +211,13 @@ def _models(settings: Settings) -> Callable[[str], ModelClient]:
     return find
 
 
-def bench_of(stack: Stack) -> Bench:
+def workspace_runtime(stack: Stack) -> WorkspaceRuntime:
     """What a worker plays the turns of this stack with: their whole outputs go to the database, for any gateway."""
     from toolgate.distributed.outputs import WorkerSessions
-    from toolgate.distributed.worker import Bench
+    from toolgate.distributed.worker import WorkspaceRuntime
 
     stack.sessions = WorkerSessions(stack.database, stack.settings, stack.workspace_of)
-    return Bench(db=stack.database, loop_of=stack.loop_of, place=str(stack.workspace.root))
+    return WorkspaceRuntime(db=stack.database, loop_of=stack.loop_of, place=str(stack.workspace.root))
 
 
 @contextlib.asynccontextmanager
@@ -233,17 +233,17 @@ async def working(
     from toolgate.distributed.worker import Worker
 
     async with contextlib.AsyncExitStack() as closing:
-        benches: dict[str, Bench] = {}
+        runtimes: dict[str, WorkspaceRuntime] = {}
         for name, root in workspaces.items():
             there = settings.model_copy(update={"workspace": settings.workspace.model_copy(update={"root": root})})
             stack = await closing.enter_async_context(
                 assemble(there, model=model, registry=registry, project=name, live_output=True)
             )
-            benches[name] = bench_of(stack)
+            runtimes[name] = workspace_runtime(stack)
         worker = Worker(
-            next(iter(benches.values())).db,
+            next(iter(runtimes.values())).db,
             settings.database.address,
-            benches,
+            runtimes,
             Options.of(settings),
             approval_timeout=settings.agent.approval_timeout,
         )

@@ -7,7 +7,7 @@ import pytest
 
 from tests.kit import code_of
 from toolgate import CallableToolset, ToolCall, ToolContext, ToolMode, ToolResult, Workspace, builtin_registry
-from toolgate.agent.handoff import Luggage, pack, unpack
+from toolgate.agent.handoff import SessionHandoff, pack, unpack
 from toolgate.testing import AutoApprover
 
 
@@ -33,7 +33,7 @@ async def test_nothing_is_nothing(root: Path) -> None:
     context = process(root)
     await run(context, "ls")
     assert pack(context) == ""
-    assert Luggage(context).all() is None
+    assert SessionHandoff(context).all() is None
     await context.aclose()
 
 
@@ -71,14 +71,14 @@ async def test_who_has_read_a_file_elsewhere_is_not_asked_as_if_it_had_not(root:
 
 async def test_a_shell_that_was_restarted_takes_nothing_along(root: Path) -> None:
     context = process(root)
-    luggage = Luggage(context)
+    handoff = SessionHandoff(context)
     await run(context, "Bash", command="cd sub")
-    stored = luggage.all()
+    stored = handoff.all()
     assert stored
-    luggage.kept(stored)
-    assert luggage.all() is None
+    handoff.kept(stored)
+    assert handoff.all() is None
     await run(context, "Bash", restart=True)
-    assert luggage.of_shell() == ""
+    assert handoff.of_shell() == ""
     await context.aclose()
 
 
@@ -86,16 +86,16 @@ async def test_what_a_command_leaves_is_new_only_if_it_changed_something(root: P
     context = process(root)
     for command in ("true", "ls"):  # bash sets a few variables of its own when it is first used
         await run(context, "Bash", command=command)
-    luggage = Luggage(context)
+    handoff = SessionHandoff(context)
     changed = []
     for command in ("cd sub", "ls", "true", "export A=1", "pwd"):
         await run(context, "Bash", command=command)
-        changed.append(bool(text := luggage.of_shell()))
-        luggage.kept(text)
+        changed.append(bool(text := handoff.of_shell()))
+        handoff.kept(text)
     assert changed == [True, False, False, True, False]
     await run(context, "read_file", path="a.txt")
-    assert luggage.of_shell() is None
-    assert luggage.all()
+    assert handoff.of_shell() is None
+    assert handoff.all()
     await context.aclose()
 
 

@@ -216,7 +216,7 @@ async def test_children_work_side_by_side_on_every_store() -> None:
         await together.wait()
         return "met"
 
-    class Family:
+    class SubAgentDependencies:
         """Parent and children, told apart by what they are told to be."""
 
         async def stream(self, request: ModelRequest) -> Any:
@@ -230,7 +230,7 @@ async def test_children_work_side_by_side_on_every_store() -> None:
                 yield "Thanks."
 
     helper = AgentDefinition(name="helper", description="Helps.", tools=("meet",), prompt="You help.")
-    stage = await Stage.set(Family(), meet, agents=[helper])
+    stage = await Stage.set(SubAgentDependencies(), meet, agents=[helper])
     events = await asyncio.wait_for(stage.say(), 30)
     assert type(events[-1]).__name__ == "TurnDone"
     log = await log_of(stage)

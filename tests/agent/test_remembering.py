@@ -172,7 +172,7 @@ async def test_what_a_sub_agent_was_allowed_is_not_its_parents(tmp_path: Path) -
     await stage.say()
     assert [request.agent for request in approver.requests] == ["general"]
     assert [row.remember for row in await stage.sessions.approvals(stage.id)] == [True]
-    assert (await stage.sessions.past(stage.id)).allowed == ()
+    assert (await stage.sessions.stored_handoff(stage.id)).allowed == ()
     await stage.close()
 
 
@@ -187,5 +187,5 @@ async def test_the_fingerprint_in_the_store_is_the_one_that_is_remembered(tmp_pa
     asks = Plan(summary="s")
     assert row.fingerprint == approver.requests[0].fingerprint
     assert policy.fingerprint("t", {"a": 1}, None) != policy.fingerprint("t", {"a": 1}, asks)
-    assert (await stage.sessions.past(stage.id)).allowed == (row.fingerprint,)
+    assert (await stage.sessions.stored_handoff(stage.id)).allowed == (row.fingerprint,)
     await stage.close()

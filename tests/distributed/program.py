@@ -206,7 +206,7 @@ def pretend() -> None:
         def broken(*_args: object, **_named: object) -> None:
             raise ZeroDivisionError
 
-        AgentLoop.taking_up = broken  # type: ignore[assignment, method-assign]
+        AgentLoop.resume = broken  # type: ignore[assignment, method-assign]
     if "TEST_FLAKY" in os.environ:
         _fail_once(os.environ["TEST_FLAKY"])
     if os.environ.get("TEST_WITHOUT"):

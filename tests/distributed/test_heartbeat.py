@@ -21,7 +21,7 @@ async def test_signs_of_life_do_not_wait_behind_the_turns_for_a_connection(machi
         await asyncio.sleep(0.1)
     async with asyncio.timeout(15):
         await worker._pulse.beat()
-    seen = await machines.db.read(workers.everyone)
+    seen = await machines.db.read(workers.all_workers)
     for turn in turns:
         turn.cancel()
     await asyncio.gather(*turns, return_exceptions=True)

@@ -16,7 +16,7 @@ from tests.distributed.cluster import OPTIONS, Cluster, Process, cluster, until
 from tests.distributed.faults import restart
 from tests.distributed.gateways import Client, client, gateway, port_of
 from toolgate.distributed.live import look
-from toolgate.distributed.live_output import MOST, Buffer, Piece, Printer
+from toolgate.distributed.live_output import MOST, OutputBuffer, OutputChunk, OutputWriter
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
@@ -146,33 +146,33 @@ async def test_who_has_lost_the_session_is_not_heard(machines: Cluster) -> None:
     session = await machines.session()
     sessions, db = machines.sessions, machines.db
 
-    async def seen(after: int | None = 0) -> list[Piece]:
+    async def seen(after: int | None = 0) -> list[OutputChunk]:
         return (await db.read(lambda tx: look(tx, session, after))).printed
 
     first = await sessions.try_claim(session, 60)
     assert first is not None
-    printer = Printer(first, "turn")
-    await db.write(lambda tx: printer.write(tx, [Piece("call0", "stdout", "one", 7)]))
-    assert await seen() == [Piece("call0", "stdout", "one", 7)]
+    printer = OutputWriter(first, "turn")
+    await db.write(lambda tx: printer.write(tx, [OutputChunk("call0", "stdout", "one", 7)]))
+    assert await seen() == [OutputChunk("call0", "stdout", "one", 7)]
     assert await seen(None) == []
     await sessions.release(first)
-    await db.write(lambda tx: printer.write(tx, [Piece("call0", "stdout", "too late")]))
-    assert await seen() == [Piece("call0", "stdout", "one", 7)]
+    await db.write(lambda tx: printer.write(tx, [OutputChunk("call0", "stdout", "too late")]))
+    assert await seen() == [OutputChunk("call0", "stdout", "one", 7)]
     second = await sessions.try_claim(session, 60)
     assert second is not None
     assert await seen() == []  # it was written before, but by somebody who has lost the session since
-    await db.write(lambda tx: Printer(second, "turn").write(tx, [Piece("call0", "stdout", "two")]))
-    await db.write(lambda tx: printer.write(tx, [Piece("call0", "stdout", "too late")]))
-    assert await seen() == [Piece("call0", "stdout", "two")]
+    await db.write(lambda tx: OutputWriter(second, "turn").write(tx, [OutputChunk("call0", "stdout", "two")]))
+    await db.write(lambda tx: printer.write(tx, [OutputChunk("call0", "stdout", "too late")]))
+    assert await seen() == [OutputChunk("call0", "stdout", "two")]
 
 
 async def test_a_turn_keeps_little_in_the_table(machines: Cluster) -> None:
     session = await machines.session()
     lease = await machines.sessions.try_claim(session, 60)
     assert lease is not None
-    printer = Printer(lease, "turn")
+    printer = OutputWriter(lease, "turn")
     for _ in range(20):
-        noted = await machines.db.write(lambda tx: printer.write(tx, [Piece("call0", "stdout", "x" * MOST)]))
+        noted = await machines.db.write(lambda tx: printer.write(tx, [OutputChunk("call0", "stdout", "x" * MOST)]))
         printer.note(noted)
     row = await machines.db.read(lambda tx: tx.row("SELECT COUNT(*), SUM(LENGTH(content)) FROM live_output"))
     assert row == (8, 8 * MOST)
@@ -213,19 +213,19 @@ async def test_who_joins_in_the_middle_sees_what_is_printed_from_then_on(machine
 
 
 def test_a_buffer_keeps_the_newest_and_counts_the_rest() -> None:
-    buffer = Buffer()
+    buffer = OutputBuffer()
     buffer.add("a", "stdout", "x" * MOST)
     buffer.add("a", "stdout", "y" * 10)
     buffer.add("a", "stderr", "z" * 5)
     assert buffer.take() == [
-        Piece("a", "stdout", "x" * (MOST - 15) + "y" * 10, 15),
-        Piece("a", "stderr", "z" * 5),
+        OutputChunk("a", "stdout", "x" * (MOST - 15) + "y" * 10, 15),
+        OutputChunk("a", "stderr", "z" * 5),
     ]
     assert buffer.take() == []
 
 
 def test_a_buffer_keeps_few_pieces() -> None:
-    buffer = Buffer()
+    buffer = OutputBuffer()
     for number in range(1000):
         buffer.add("a", ("stdout", "stderr")[number % 2], f"{number},")
     pieces = buffer.take()

@@ -16,10 +16,10 @@ from tests.distributed.cluster import OPTIONS, Cluster, Process, until
 from tests.distributed.gateways import client, port_of
 from tests.gateway import kit
 from toolgate import Workspace
-from toolgate.compose import Stack, assemble, bench_of
+from toolgate.compose import Stack, assemble, workspace_runtime
 from toolgate.distributed import outputs as module
 from toolgate.distributed.blobs import Blobs
-from toolgate.distributed.engine import Handout
+from toolgate.distributed.engine import TurnQueue
 from toolgate.distributed.outputs import Outputs
 from toolgate.distributed.reaper import Reaper
 from toolgate.errors import OutputMissing
@@ -116,10 +116,10 @@ async def test_a_gateway_elsewhere_serves_what_a_worker_made_and_only_to_the_ses
     links = [counted["full_output"], found["full_output"]]
     others = [(await fetch(port, link, token)).status_code for link in links for token in (BOB, "nobody")]
     whole = on_disk(machines.workspace(), found["data"]["truncation"]["full_output_path"])
-    kin = next(e.payload["session_id"] for e in await machines.events(session) if e.kind == "agent_started")
-    in_child = next(event for event in await machines.events(kin) if event.kind == "call_finished")
-    childs = await fetch(port, f"/sessions/{kin}/outputs/{in_child.seq}/stderr")
-    not_bobs = await fetch(port, f"/sessions/{kin}/outputs/{in_child.seq}/stderr", BOB)
+    child = next(e.payload["session_id"] for e in await machines.events(session) if e.kind == "agent_started")
+    in_child = next(event for event in await machines.events(child) if event.kind == "call_finished")
+    childs = await fetch(port, f"/sessions/{child}/outputs/{in_child.seq}/stderr")
+    not_bobs = await fetch(port, f"/sessions/{child}/outputs/{in_child.seq}/stderr", BOB)
 
     assert answers["stdout"].content == PRINTED
     assert answers["stdout"].headers["content-type"] == "text/plain; charset=utf-8"
@@ -184,7 +184,7 @@ async def test_much_that_is_old_is_removed_round_by_round(machines: Cluster, mon
     for number in range(3):
         await blobs.store("old", f"{number}.log", lambda: iter([b"the same"]))
     await machines.db.write(lambda tx: tx.run("UPDATE outputs SET stored_at = 0"))
-    reaper = Reaper(machines.db, Handout(machines.url), OPTIONS, None)
+    reaper = Reaper(machines.db, TurnQueue(machines.url), OPTIONS, None)
     for _ in range(5):
         await reaper.round()
         left.append(len(await machines.db.read(lambda tx: tx.rows("SELECT 1 FROM outputs"))))
@@ -201,7 +201,7 @@ async def bench(machines: Cluster, model: ScriptedModel, **distributed: Any) -> 
     """What a worker plays turns with, in this process."""
     settings = settings_for(machines, **distributed)
     async with assemble(settings, model=model, approver=AutoApprover(), project="main") as stack:
-        bench_of(stack)
+        workspace_runtime(stack)
         yield stack
 
 

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from tests.distributed.cluster import OPTIONS, Cluster, cluster, until
 from tests.distributed.conftest import new_database
-from toolgate.distributed.engine import Handout
+from toolgate.distributed.engine import TurnQueue
 from toolgate.distributed.limits import LimitReached
 from toolgate.distributed.options import Options
 from toolgate.distributed.reaper import Reaper
@@ -263,7 +263,7 @@ async def test_what_dbos_knows_of_old_turns_is_removed_and_what_is_open_stays(ru
     await until(lambda: _completed(running, over.id, asked.id), what="both workflows to be over", logs=running.logs)
     old = "UPDATE dbos.workflow_status SET completed_at = 1 WHERE workflow_uuid IN (?1, ?2)"
     await running.db.write(lambda tx: tx.run(old, over.id, asked.id))
-    handout = Handout(running.url)
+    handout = TurnQueue(running.url)
     await Reaper(running.db, handout, OPTIONS, None).round()
     handout.close()
     left = await running.db.read(lambda tx: tx.rows("SELECT workflow_uuid FROM dbos.workflow_status"))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from toolgate.sessions import Database, SessionManager, StoreError, faults, files
-from toolgate.sessions.file_watch import Neighbours
+from toolgate.sessions.file_watch import FileWatch
 from toolgate.sessions.migrate import upgrade_sqlite
 from toolgate.sessions.schema import HEAD
 from toolgate.sessions.sqlite import SqliteFile, SqliteMemory
@@ -252,9 +252,9 @@ def test_starting_with_sqlite_loads_neither_sqlalchemy_nor_alembic(tmp_path: Pat
 
 async def test_closing_waits_for_whoever_looks_at_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looking, go_on, seen = threading.Event(), threading.Event(), []
-    look = Neighbours._new
+    look = FileWatch._new
 
-    def slow(self: Neighbours) -> list[str]:
+    def slow(self: FileWatch) -> list[str]:
         look(self)
         looking.set()
         go_on.wait(10)
@@ -265,7 +265,7 @@ async def test_closing_waits_for_whoever_looks_at_the_file(tmp_path: Path, monke
     await db.migrate()
     with db.feed.follow("anything"):
         await db.driver.listen()
-        monkeypatch.setattr(Neighbours, "_new", slow)
+        monkeypatch.setattr(FileWatch, "_new", slow)
         await asyncio.to_thread(looking.wait, 10)
         closing = asyncio.create_task(db.close())
         await asyncio.sleep(0.2)

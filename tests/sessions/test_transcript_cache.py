@@ -16,7 +16,7 @@ from toolgate.errors import SessionFenced
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.sessions import Database, Message, SessionManager, TurnTotals, Usage
 from toolgate.sessions.connections import SqliteTransaction
-from toolgate.sessions.transcript_cache import Known, TranscriptCache
+from toolgate.sessions.transcript_cache import CachedTranscript, TranscriptCache
 from toolgate.settings import SessionSettings
 from toolgate.testing import AutoApprover
 
@@ -157,8 +157,8 @@ async def test_a_session_that_was_removed_has_no_transcript(store: SessionManage
     assert await store.messages(session.id) == []
 
 
-def known(size: int) -> Known:
-    return Known([Message(role="user", content="x")], [None], 1, size)
+def known(size: int) -> CachedTranscript:
+    return CachedTranscript([Message(role="user", content="x")], [None], 1, size)
 
 
 def test_transcripts_give_way_to_those_that_are_used() -> None:

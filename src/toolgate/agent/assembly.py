@@ -7,9 +7,9 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 
 from toolgate.agent.compaction import Compactor
-from toolgate.agent.dependencies import Means
+from toolgate.agent.dependencies import TurnDependencies
 from toolgate.agent.events import AgentEvent
-from toolgate.agent.handoff import Luggage
+from toolgate.agent.handoff import SessionHandoff
 from toolgate.agent.recording import TurnRecorder
 from toolgate.agent.turn import Turn
 from toolgate.errors import SessionFenced, ToolgateError
@@ -24,7 +24,7 @@ _LOOK = 1.0
 
 
 def assemble(
-    means: Means,
+    dependencies: TurnDependencies,
     context: ToolContext,
     lease: Lease,
     turn_id: str,
@@ -36,21 +36,21 @@ def assemble(
     agents: AgentRunner | None,
     live_output: bool = False,
     kind: type[Turn] = Turn,
-    luggage: Luggage | None = None,
+    handoff: SessionHandoff | None = None,
 ) -> Turn:
     """A turn whose calls go through the gates of `mode`, are recorded under the lease, and ask `approver`."""
-    recorder = TurnRecorder(means.sessions, lease, turn_id, luggage)
+    recorder = TurnRecorder(dependencies.sessions, lease, turn_id, handoff)
     own = context.derive(
         session_id=lease.session_id,
         turn_id=turn_id,
         recorder=recorder,
-        todos=means.sessions.todos(lease),
+        todos=dependencies.sessions.todos(lease),
         approver=approver,
         agents=agents,
     )
-    toolset = means.registry.toolset(mode, own)
-    turn = kind(means, lease, turn_id, mode, toolset, recorder, emit, compactor)
-    turn.luggage = luggage
+    toolset = dependencies.registry.toolset(mode, own)
+    turn = kind(dependencies, lease, turn_id, mode, toolset, recorder, emit, compactor)
+    turn.handoff = handoff
     if live_output:
         toolset.context.on_output = turn.show_output
     return turn

@@ -10,7 +10,7 @@ from toolgate.agent.reply import FIRST_WAIT
 
 if TYPE_CHECKING:
     from toolgate.agent.prompt import PromptBuilder
-    from toolgate.agent.unstored import UnstoredEnds
+    from toolgate.agent.unstored import UnstoredResults
     from toolgate.models.base import ModelClient
     from toolgate.runtime.registry import ToolRegistry
     from toolgate.sessions import SessionStore
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class TurnDependencies:
     """What a turn works with."""
 
     sessions: SessionStore
@@ -27,7 +27,7 @@ class Means:
     prompt: PromptBuilder
     settings: AgentSettings
     first_wait: float = FIRST_WAIT
-    ends: UnstoredEnds | None = None
+    ends: UnstoredResults | None = None
     """Stores the ends of turns later; None where somebody else goes on with such a turn."""
 
 

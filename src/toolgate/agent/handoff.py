@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolgate.tools.context import ToolContext
 
 
-class Luggage:
+class SessionHandoff:
     """What is stored of a session, and what is to be stored of it now."""
 
     def __init__(self, context: ToolContext, stored: str = "") -> None:

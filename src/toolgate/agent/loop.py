@@ -12,17 +12,17 @@ from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.calls import as_dict
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
-from toolgate.agent.dependencies import Means
+from toolgate.agent.dependencies import TurnDependencies
 from toolgate.agent.events import AgentEvent
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.reply import FIRST_WAIT
 from toolgate.agent.resume import ResumedTurn
-from toolgate.agent.session_slots import Seat, Seats
+from toolgate.agent.session_slots import SessionSlot, SessionSlots
 from toolgate.agent.stream import TurnStream
-from toolgate.agent.subagents import Family, SubAgents
+from toolgate.agent.subagents import SubAgentDependencies, SubAgents
 from toolgate.agent.turn import Turn
-from toolgate.agent.turn_result import STORE_ERROR, close, last_event, play
-from toolgate.agent.unstored import UnstoredEnd, UnstoredEnds
+from toolgate.agent.turn_result import STORE_ERROR, close, last_event, run_turn
+from toolgate.agent.unstored import UnstoredResult, UnstoredResults
 from toolgate.models.base import ModelClient
 from toolgate.models.masked import masked
 from toolgate.protocol.calls import ToolCall
@@ -78,8 +78,8 @@ class AgentLoop:
         self._project = project
         self._agents = Agents(workspace, agents)
         prompt = prompt or PromptBuilder(registry, settings, workspace=workspace, memory=memory, agents=self._agents)
-        self._ends = UnstoredEnds(sessions)
-        self._means = Means(
+        self._ends = UnstoredResults(sessions)
+        self._dependencies = TurnDependencies(
             sessions=sessions,
             model=masked(model, self._secrets),
             registry=registry,
@@ -89,7 +89,7 @@ class AgentLoop:
             ends=self._ends,
         )
         self._models = None if models is None else lambda name: masked(models(name), self._secrets)
-        self._seats = Seats(self._seat)
+        self._slots = SessionSlots(self._new_slot)
         self._running: dict[str, TurnStream] = {}
         self._outside: ToolContext | None = None
 
@@ -110,7 +110,7 @@ class AgentLoop:
         """
         stream = self._running.get(session_id)
         if stream is None:
-            return await self._means.sessions.request_cancel(session_id)
+            return await self._dependencies.sessions.request_cancel(session_id)
         stream.cancel()
         await stream.wait()
         return True
@@ -118,7 +118,7 @@ class AgentLoop:
     @property
     def sessions(self) -> SessionStore:
         """The store of this loop's sessions."""
-        return self._means.sessions
+        return self._dependencies.sessions
 
     @property
     def unstored_sessions(self) -> Sequence[str]:
@@ -133,16 +133,16 @@ class AgentLoop:
         for stream in streams:
             await stream.wait()
         await self._ends.aclose()
-        await self._seats.aclose()
+        await self._slots.aclose()
         if self._outside is not None:
             await self._outside.aclose()
 
     async def _take(self, stream: TurnStream, session_id: str, content: str, request_id: str | None) -> None:
         """The task of a turn."""
-        sessions = self._means.sessions
+        sessions = self._dependencies.sessions
         await self._ends.store(session_id)
         seconds = self._settings.agent.lease_seconds
-        self._seats.check_policy(session_id)
+        self._slots.check_policy(session_id)
         said = mask(content, self._secrets) if self._secrets else content
         started = await sessions.claim_and_start(
             session_id, said, ttl=seconds, request_id=request_id, project=self._project
@@ -150,9 +150,9 @@ class AgentLoop:
         lease, turn_id = started.lease, started.turn.id
         try:
             mode = await sessions.get_mode(session_id)
-            seat = await self._seats.take(session_id)
-            seat.recall(started.past)
-            turn = self._assemble(seat, lease, turn_id, mode, stream)
+            slot = await self._slots.take(session_id)
+            slot.recall(started.stored_handoff)
+            turn = self._assemble(slot, lease, turn_id, mode, stream)
         except BaseException:
             await sessions.finish_turn(lease, turn_id, "cancelled", code="CANCELLED", release=True)
             raise
@@ -160,97 +160,97 @@ class AgentLoop:
         stream.run(turn.stop)
         try:
             async with watched(sessions, lease, turn, turn_id, seconds):
-                ending = await play(turn)
-            ending = await close(sessions, lease, turn_id, ending, seat.luggage)
+                ending = await run_turn(turn)
+            ending = await close(sessions, lease, turn_id, ending, slot.handoff)
             if ending.code == STORE_ERROR:
-                entries, luggage = turn.unstored, seat.luggage
+                entries, handoff = turn.unstored, slot.handoff
                 self._ends.keep(
-                    UnstoredEnd(lease=lease, turn_id=turn_id, ending=ending, entries=entries, luggage=luggage)
+                    UnstoredResult(lease=lease, turn_id=turn_id, ending=ending, entries=entries, handoff=handoff)
                 )
         finally:
-            seat.taken = False
+            slot.taken = False
             del self._running[session_id]
         stream.emit(last_event(ending, turn, turn_id))
         if ending.cause is not None:
             raise ending.cause
 
-    def _assemble(self, seat: Seat, lease: Lease, turn_id: str, mode: ToolMode, stream: TurnStream) -> Turn:
+    def _assemble(self, slot: SessionSlot, lease: Lease, turn_id: str, mode: ToolMode, stream: TurnStream) -> Turn:
         approver: Approver | None = None
         if self._approver is not None:
             approver = DurableApprover(
-                self._means.sessions,
+                self._dependencies.sessions,
                 lease,
                 turn_id,
                 approver=self._approver,
                 emit=stream.emit,
                 timeout=self._settings.agent.approval_timeout,
             )
-        family = self._family(lease.session_id)
+        shared = self._shared(lease.session_id)
         return assemble(
-            self._means,
-            seat.context,
+            self._dependencies,
+            slot.context,
             lease,
             turn_id,
             mode,
             emit=stream.emit,
-            compactor=seat.compactor,
+            compactor=slot.compactor,
             approver=approver,
-            agents=SubAgents(family, lease, turn_id, mode, self._means.registry, approver),
+            agents=SubAgents(shared, lease, turn_id, mode, self._dependencies.registry, approver),
             live_output=self._live_output,
-            luggage=seat.luggage,
+            handoff=slot.handoff,
         )
 
     @contextlib.asynccontextmanager
-    async def taking_up(
+    async def resume(
         self,
         lease: Lease,
         turn_id: str,
         *,
         emit: Callable[[AgentEvent], None],
         approver: Approver | None,
-        kin: Callable[..., SubAgents] = SubAgents,
+        subagents: Callable[..., SubAgents] = SubAgents,
         agent: str = "",
         allowed: Iterable[str] = (),
     ) -> AsyncIterator[Turn]:
         """A turn that was begun elsewhere, to be played from where it stands; its end is the caller's to write.
 
         `kin` makes the runner of its sub-agents. With `agent` it is the turn of that sub-agent, and `allowed` is what
-        the person has allowed for the rest of it. The turn's `luggage` is to be stored with its end.
+        the person has allowed for the rest of it. The turn's `handoff` is to be stored with its end.
         """
         # not `get_mode`: a store that is away would make it `chat_safe`; here somebody tries again when it is back
-        mode = (await self._means.sessions.get(lease.session_id)).mode
-        owner = await top_session(self._means.sessions, lease.session_id) if agent else lease.session_id
-        family = self._family(owner)
-        children = kin(family, lease, turn_id, mode, self._means.registry, approver)
+        mode = (await self._dependencies.sessions.get(lease.session_id)).mode
+        owner = await top_session(self._dependencies.sessions, lease.session_id) if agent else lease.session_id
+        shared = self._shared(owner)
+        children = subagents(shared, lease, turn_id, mode, self._dependencies.registry, approver)
         if agent:
-            context = family.new_context(lease.session_id)
+            context = shared.new_context(lease.session_id)
             try:
                 policy_of(context).recall(allowed)
                 yield children.turn_of(agent, context, lease, turn_id, ResumedTurn)
             finally:
                 await context.aclose()
             return
-        seat = await self._seats.take_up(lease.session_id, lease.fence)
+        slot = await self._slots.resume(lease.session_id, lease.fence)
         try:
-            check_policy(seat.context)
-            if seat.luggage is None:
-                seat.recall(await self._means.sessions.past(lease.session_id, self._project))
+            check_policy(slot.context)
+            if slot.handoff is None:
+                slot.recall(await self._dependencies.sessions.stored_handoff(lease.session_id, self._project))
             yield assemble(
-                self._means,
-                seat.context,
+                self._dependencies,
+                slot.context,
                 lease,
                 turn_id,
                 mode,
                 emit=emit,
-                compactor=seat.compactor,
+                compactor=slot.compactor,
                 approver=approver,
                 agents=children,
                 live_output=self._live_output,
                 kind=ResumedTurn,
-                luggage=seat.luggage,
+                handoff=slot.handoff,
             )
         finally:
-            seat.taken = False
+            slot.taken = False
 
     async def _execute_tool(
         self, name: str, arguments: str | dict[str, Any], *, mode: ToolMode, call_id: str
@@ -259,16 +259,18 @@ class AgentLoop:
         if self._outside is None:
             self._outside = self._context(None)
         text = arguments if isinstance(arguments, str) else encode(arguments)
-        toolset = self._means.registry.toolset(mode, self._outside)
+        toolset = self._dependencies.registry.toolset(mode, self._outside)
         return as_dict(name, await toolset.handle(ToolCall(id=call_id, name=name, arguments=text)))
 
-    def _seat(self, session_id: str) -> Seat:
-        return Seat(context=self._context(session_id), compactor=Compactor(self._settings.agent.context_tokens))
+    def _new_slot(self, session_id: str) -> SessionSlot:
+        return SessionSlot(context=self._context(session_id), compactor=Compactor(self._settings.agent.context_tokens))
 
-    def _family(self, owner: str) -> Family:
+    def _shared(self, owner: str) -> SubAgentDependencies:
         """What a session shares with its sub-agents: they read each other's outputs."""
         new_context = functools.partial(self._context, owner=owner)
-        return Family(means=self._means, agents=self._agents, models=self._models, new_context=new_context)
+        return SubAgentDependencies(
+            dependencies=self._dependencies, agents=self._agents, models=self._models, new_context=new_context
+        )
 
     def _context(self, session_id: str | None, owner: str | None = None) -> ToolContext:
         """A context of a session; `owner` is the session that its outputs belong to, if that is another one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from toolgate.agent.handoff import Luggage
+from toolgate.agent.handoff import SessionHandoff
 from toolgate.errors import ToolgateError
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.codes import ErrorCode
@@ -22,10 +22,12 @@ class TurnRecorder:
     Nothing is lost by it: a call's start is durable before it runs, and its end is told to nobody before it is.
     """
 
-    def __init__(self, sessions: SessionStore, lease: Lease, turn_id: str, luggage: Luggage | None = None) -> None:
-        """With `luggage`, a shell that a call has changed is stored together with the call's end."""
+    def __init__(
+        self, sessions: SessionStore, lease: Lease, turn_id: str, handoff: SessionHandoff | None = None
+    ) -> None:
+        """With `handoff`, a shell that a call has changed is stored together with the call's end."""
         self._sessions = sessions
-        self._luggage = luggage
+        self._handoff = handoff
         self._lease = lease
         self._turn_id = turn_id
         self._held: dict[str, list[CallRecord]] = {}
@@ -56,13 +58,13 @@ class TurnRecorder:
         if self.unstored:  # these come after the ones that could not be written
             self.unstored += entries
             return
-        carried = None if self._luggage is None else self._luggage.of_shell()
+        carried = None if self._handoff is None else self._handoff.of_shell()
         try:
-            if self._luggage is None or carried is None:
+            if self._handoff is None or carried is None:
                 await self._write(entries)
             else:
                 await self._sessions.append(self._lease, entries, turn_id=self._turn_id, carried=carried)
-                self._luggage.kept(carried)
+                self._handoff.kept(carried)
         except ToolgateError:
             self.unstored += entries
             raise

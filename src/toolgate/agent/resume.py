@@ -17,7 +17,7 @@ class ResumedTurn(Turn):
 
     async def rounds(self) -> None:
         """Put the open calls in order, run those that may run, and go on."""
-        sessions = self._means.sessions
+        sessions = self._dependencies.sessions
         standing = await sessions.resume_turn(self._lease, self._turn_id, self._may_repeat)
         self._history = [message.to_dict() for message in standing.messages]
         if standing.said:
@@ -26,7 +26,7 @@ class ResumedTurn(Turn):
         if standing.calls:
             await self._run(standing.calls)
             self._check()
-        await self._go_on(self._means.settings.max_rounds - standing.rounds)
+        await self._go_on(self._dependencies.settings.max_rounds - standing.rounds)
 
     async def _answered(self, answers: Sequence[tuple[ToolCall, ToolResult]]) -> None:
         """Store results; but a call that could not be begun for want of a record is left to whoever goes on."""

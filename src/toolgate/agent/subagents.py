@@ -11,11 +11,11 @@ from typing import Any
 from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
-from toolgate.agent.dependencies import Means
+from toolgate.agent.dependencies import TurnDependencies
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.turn import Turn
-from toolgate.agent.turn_result import STORE_ERROR, Ending, close, play
-from toolgate.agent.unstored import UnstoredEnd
+from toolgate.agent.turn_result import STORE_ERROR, TurnResult, close, run_turn
+from toolgate.agent.unstored import UnstoredResult
 from toolgate.errors import ModelError, SessionError, StoreError, ToolError
 from toolgate.models.base import ModelClient
 from toolgate.protocol.codes import ErrorCode
@@ -30,10 +30,10 @@ _AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class SubAgentDependencies:
     """What parents and children share."""
 
-    means: Means
+    dependencies: TurnDependencies
     agents: Agents
     models: Callable[[str], ModelClient] | None
     new_context: Callable[[str | None], ToolContext]
@@ -45,7 +45,7 @@ class SubAgents:
 
     def __init__(
         self,
-        family: Family,
+        shared: SubAgentDependencies,
         lease: Lease,
         turn_id: str,
         mode: ToolMode,
@@ -53,7 +53,7 @@ class SubAgents:
         approver: Approver | None,
         depth: int = 0,
     ) -> None:
-        self._family = family
+        self._shared = shared
         self._lease = lease
         self._turn_id = turn_id
         self._mode = mode
@@ -71,7 +71,7 @@ class SubAgents:
         """The same for a call, so that whoever watches sees which one the child belongs to."""
         definition = self._admitted(agent)
         model = self._model(definition)
-        limit = self._family.means.settings.child_timeout
+        limit = self._shared.dependencies.settings.child_timeout
         async with self._slots:
             try:
                 async with asyncio.timeout(limit):
@@ -88,10 +88,10 @@ class SubAgents:
                 ) from error
 
     def _admitted(self, name: str) -> AgentDefinition:
-        settings = self._family.means.settings
-        definition = self._family.agents.get(name)
+        settings = self._shared.dependencies.settings
+        definition = self._shared.agents.get(name)
         if definition is None:
-            known = ", ".join(agent.name for agent in self._family.agents.all())
+            known = ", ".join(agent.name for agent in self._shared.agents.all())
             raise ToolError(
                 ErrorCode.INVALID_PARAM,
                 f"Unknown agent {name[:80]!r}; the known ones are: {known}.",
@@ -114,10 +114,10 @@ class SubAgents:
 
     def _model(self, definition: AgentDefinition) -> ModelClient:
         if definition.model is None:
-            return self._family.means.model
+            return self._shared.dependencies.model
         try:
-            if self._family.models is not None:
-                return self._family.models(definition.model)
+            if self._shared.models is not None:
+                return self._shared.models(definition.model)
             reason = "no other models are set up"
         except ModelError as error:
             reason = error.message
@@ -130,22 +130,22 @@ class SubAgents:
     async def _child(
         self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str, call_id: str
     ) -> dict[str, Any]:
-        sessions = self._family.means.sessions
-        seconds = self._family.means.settings.lease_seconds
+        sessions = self._shared.dependencies.sessions
+        seconds = self._shared.dependencies.settings.lease_seconds
         session = await self._session(definition, description, call_id)
         lease = await sessions.try_claim(session.id, seconds)
         assert lease is not None  # nobody else knows of it
         started = await sessions.start_turn(lease, prompt, parent_id=self._turn_id)
-        context = self._family.new_context(session.id)
+        context = self._shared.new_context(session.id)
         context.agent = definition.name
         turn = self._assemble(definition, model, context, lease, started.id)
         try:
             async with watched(sessions, lease, turn, started.id, seconds):
                 ending = await _to_its_end(turn)
             ending = await close(sessions, lease, started.id, ending)
-            if ending.code == STORE_ERROR and self._family.means.ends is not None:
-                self._family.means.ends.keep(
-                    UnstoredEnd(lease=lease, turn_id=started.id, ending=ending, entries=turn.unstored)
+            if ending.code == STORE_ERROR and self._shared.dependencies.ends is not None:
+                self._shared.dependencies.ends.keep(
+                    UnstoredResult(lease=lease, turn_id=started.id, ending=ending, entries=turn.unstored)
                 )
         finally:
             await context.aclose()
@@ -155,7 +155,7 @@ class SubAgents:
 
     async def _session(self, definition: AgentDefinition, description: str, call_id: str) -> Session:
         """The child's own session, of the same user and project; its parent's log says that there is one."""
-        sessions = self._family.means.sessions
+        sessions = self._shared.dependencies.sessions
         parent = await sessions.get(self._lease.session_id)
         session = await sessions.create(
             self._mode,
@@ -189,18 +189,18 @@ class SubAgents:
         kind: type[Turn] = Turn,
     ) -> Turn:
         """A turn with the parent's tools, as far as the definition names them."""
-        shared = self._family
+        shared = self._shared
         names = self._registry.names() if definition.tools is None else definition.tools
         view = self._registry.filter(names)
         prompt = PromptBuilder(
             view, context.settings, workspace=context.workspace, identity=definition.prompt, agents=shared.agents
         )
-        means = dataclasses.replace(shared.means, model=model, registry=view, prompt=prompt)
-        family = dataclasses.replace(shared, means=means)
-        children = SubAgents(family, lease, turn_id, self._mode, view, self._approver, self._depth + 1)
-        compactor = Compactor(means.settings.context_tokens)
+        dependencies = dataclasses.replace(shared.dependencies, model=model, registry=view, prompt=prompt)
+        shared = dataclasses.replace(shared, dependencies=dependencies)
+        children = SubAgents(shared, lease, turn_id, self._mode, view, self._approver, self._depth + 1)
+        compactor = Compactor(dependencies.settings.context_tokens)
         return assemble(
-            means,
+            dependencies,
             context,
             lease,
             turn_id,
@@ -213,9 +213,9 @@ class SubAgents:
         )
 
 
-async def _to_its_end(turn: Turn) -> Ending:
+async def _to_its_end(turn: Turn) -> TurnResult:
     """Play a child's turn in a task of its own: cancelling its parent ends it in good order first."""
-    task = asyncio.get_running_loop().create_task(play(turn))
+    task = asyncio.get_running_loop().create_task(run_turn(turn))
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError as error:
@@ -223,7 +223,7 @@ async def _to_its_end(turn: Turn) -> Ending:
         return dataclasses.replace(await task, cause=error)
 
 
-def _answer(name: str, turn: Turn, ending: Ending) -> dict[str, Any]:
+def _answer(name: str, turn: Turn, ending: TurnResult) -> dict[str, Any]:
     summary = [
         {"tool": tool, "calls": count, "errors": turn.tally.errors[tool]} for tool, count in turn.tally.calls.items()
     ]

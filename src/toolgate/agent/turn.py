@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from toolgate.agent.calls import announced, ended, groups, shortened
 from toolgate.agent.compaction import Compactor, tokens_of, tokens_of_tools
-from toolgate.agent.dependencies import Means, Tally
+from toolgate.agent.dependencies import Tally, TurnDependencies
 from toolgate.agent.events import AgentEvent, Compacted, TextChunk, ToolOutput
 from toolgate.agent.recording import TurnRecorder
 from toolgate.agent.reply import Reply, ask
@@ -23,14 +23,14 @@ from toolgate.sessions import Lease, Message, Usage
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:
-    from toolgate.agent.handoff import Luggage
+    from toolgate.agent.handoff import SessionHandoff
     from toolgate.protocol.record import CallRecord
 
 LARGEST = 1024 * 1024
 """Bytes of a message."""
 
 
-class Stopped(Exception):
+class TurnStopped(Exception):
     """The turn was asked to end."""
 
 
@@ -39,7 +39,7 @@ class Turn:
 
     def __init__(
         self,
-        means: Means,
+        dependencies: TurnDependencies,
         lease: Lease,
         turn_id: str,
         mode: ToolMode,
@@ -48,7 +48,7 @@ class Turn:
         emit: Callable[[AgentEvent], None],
         compactor: Compactor,
     ) -> None:
-        self._means = means
+        self._dependencies = dependencies
         self._lease = lease
         self._turn_id = turn_id
         self._mode = mode
@@ -68,7 +68,7 @@ class Turn:
         self.tally = Tally()
         self.unstored: list[Message | CallRecord] = []
         """What was said and done and could not be stored."""
-        self.luggage: Luggage | None = None
+        self.handoff: SessionHandoff | None = None
         """What the session takes along, where others may go on with it."""
 
     @property
@@ -93,16 +93,16 @@ class Turn:
 
     async def rounds(self) -> None:
         """Ask and run, until there is nothing to run; raises `Stopped`, `ModelError` and the store's errors."""
-        sessions = self._means.sessions
+        sessions = self._dependencies.sessions
         self._history = [message.to_dict() for message in await sessions.messages(self._lease.session_id)]
-        await self._go_on(self._means.settings.max_rounds)
+        await self._go_on(self._dependencies.settings.max_rounds)
 
     async def _go_on(self, rounds: int) -> None:
         for _ in range(rounds):
             reply = Reply()
             try:
                 await self._ask(reply)
-            except (ModelError, Stopped, asyncio.CancelledError):
+            except (ModelError, TurnStopped, asyncio.CancelledError):
                 if reply.text:  # it was shown, so it is kept; calls that were not announced never were
                     reply.calls.clear()
                     await self._said(reply)
@@ -116,11 +116,11 @@ class Turn:
 
     def _check(self) -> None:
         if self._stopping:
-            raise Stopped
+            raise TurnStopped
 
     async def _close(self) -> None:
         """The model would go on; say that it has to stop here."""
-        text = load_text(__file__).format(rounds=self._means.settings.max_rounds)
+        text = load_text(__file__).format(rounds=self._dependencies.settings.max_rounds)
         self._emit(TextChunk(content=text))
         await self._said(Reply(parts=[text]))
 
@@ -132,13 +132,13 @@ class Turn:
             asking = self._asking = asyncio.current_task()
             try:
                 await ask(
-                    self._means.model,
+                    self._dependencies.model,
                     request,
                     reply,
                     lambda text: self._emit(TextChunk(content=text)),
-                    retries=self._means.settings.retries,
-                    wait=self._means.first_wait,
-                    most=self._means.settings.max_answer_bytes,
+                    retries=self._dependencies.settings.retries,
+                    wait=self._dependencies.first_wait,
+                    most=self._dependencies.settings.max_answer_bytes,
                 )
                 return
             except ModelError as error:
@@ -156,10 +156,10 @@ class Turn:
 
     async def _request(self) -> tuple[ModelRequest, int]:
         """What the model is told: the prompt, as much of the conversation as fits, and the tools as they are now."""
-        names = [tool.name for tool in self._means.registry.list_declarations(self._mode)]
+        names = [tool.name for tool in self._dependencies.registry.list_declarations(self._mode)]
         if self._shown is None or self._shown[0] != names:
-            tools = self._means.registry.get_tools_schema(self._mode)
-            prompt = await self._means.prompt.build(self._lease.session_id, self._mode)
+            tools = self._dependencies.registry.get_tools_schema(self._mode)
+            prompt = await self._dependencies.prompt.build(self._lease.session_id, self._mode)
             spent = tokens_of({"content": prompt}) + tokens_of_tools(tools)
             self._shown = names, tools, prompt, spent
         _, tools, prompt, spent = self._shown
@@ -167,7 +167,7 @@ class Turn:
         self.tally.context_tokens = size
         if size < before:
             counts = {"before_tokens": before, "after_tokens": size}
-            await self._means.sessions.append_event(self._lease, "compacted", counts, turn_id=self._turn_id)
+            await self._dependencies.sessions.append_event(self._lease, "compacted", counts, turn_id=self._turn_id)
             self._emit(Compacted(before_tokens=before, after_tokens=size))
         return ModelRequest([{"role": "system", "content": prompt}, *kept], tools), size
 
@@ -192,7 +192,7 @@ class Turn:
         self._history.append(message)
 
     async def _append(self, role: str, content: str, **more: Any) -> None:
-        await self._means.sessions.append_message(
+        await self._dependencies.sessions.append_message(
             self._lease.session_id, role, content, lease=self._lease, turn_id=self._turn_id, **more
         )
 

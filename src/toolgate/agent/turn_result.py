@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolgate.agent.events import TurnDone, TurnFailed
-from toolgate.agent.handoff import Luggage
-from toolgate.agent.turn import Stopped, Turn
+from toolgate.agent.handoff import SessionHandoff
+from toolgate.agent.turn import Turn, TurnStopped
 from toolgate.errors import ModelError, SessionError, SessionFenced, StoreError, ToolgateError
 from toolgate.log import logger
 from toolgate.runtime.tracing import span
@@ -21,7 +21,7 @@ STORE_ERROR = "STORE_ERROR"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class TurnResult:
     """How a turn ended."""
 
     status: TurnStatus
@@ -31,40 +31,40 @@ class Ending:
     """What has to be raised on, once everything is in order."""
 
 
-async def play(turn: Turn) -> Ending:
+async def run_turn(turn: Turn) -> TurnResult:
     """Play a turn to its end, whatever that is; raises nothing."""
     with span(
         "invoke_agent", turn.agent, gen_ai__agent__name=turn.agent, gen_ai__conversation__id=turn.session_id
     ) as seen:
-        ending = await _play(turn)
+        ending = await _run_turn(turn)
         if ending.status != "done":
             seen.failed(ending.code)
         return ending
 
 
-async def _play(turn: Turn) -> Ending:
+async def _run_turn(turn: Turn) -> TurnResult:
     try:
         await turn.rounds()
-    except Stopped:
-        return Ending(status="cancelled", code=CANCELLED, message="The turn was cancelled.")
+    except TurnStopped:
+        return TurnResult(status="cancelled", code=CANCELLED, message="The turn was cancelled.")
     except asyncio.CancelledError as error:
         turn.stop()
-        return Ending(status="cancelled", code=CANCELLED, message="The turn was cancelled.", cause=error)
+        return TurnResult(status="cancelled", code=CANCELLED, message="The turn was cancelled.", cause=error)
     except ModelError as error:
-        return Ending(status="failed", code=error.code, message=error.message)
+        return TurnResult(status="failed", code=error.code, message=error.message)
     except SessionFenced as error:
-        return Ending(status="failed", code="SESSION_FENCED", message=str(error))
+        return TurnResult(status="failed", code="SESSION_FENCED", message=str(error))
     except (StoreError, SessionError) as error:
-        return Ending(status="failed", code=STORE_ERROR, message=str(error))
+        return TurnResult(status="failed", code=STORE_ERROR, message=str(error))
     except Exception as error:  # noqa: BLE001 - whatever breaks, the turn ends in the record and the session goes on
         logger("agent").error("turn_failed", error=type(error).__name__, exc_info=error)
-        return Ending(status="failed", code="INTERNAL_ERROR", message=f"The turn failed ({type(error).__name__}).")
-    return Ending(status="done")
+        return TurnResult(status="failed", code="INTERNAL_ERROR", message=f"The turn failed ({type(error).__name__}).")
+    return TurnResult(status="done")
 
 
 async def close(
-    sessions: SessionStore, lease: Lease, turn_id: str, ending: Ending, luggage: Luggage | None = None
-) -> Ending:
+    sessions: SessionStore, lease: Lease, turn_id: str, ending: TurnResult, handoff: SessionHandoff | None = None
+) -> TurnResult:
     """Write the end down and give the session back; raises nothing.
 
     `STORE_ERROR`: it is not written yet. One that failed for that reason is not tried here: whoever watches is told
@@ -73,22 +73,22 @@ async def close(
     if ending.code == STORE_ERROR:
         return ending
     said: dict[str, Any] = {"code": ending.code, "error": ending.message}
-    carried = None if luggage is None else luggage.all()
+    carried = None if handoff is None else handoff.all()
     if carried is not None:
         said["carried"] = carried
     try:
         # at once: whoever hears that the turn has ended may begin the next one
         await sessions.finish_turn(lease, turn_id, ending.status, release=True, **said)
-        if luggage is not None:
-            luggage.kept(carried)
+        if handoff is not None:
+            handoff.kept(carried)
         return ending
     except SessionFenced as error:
-        return Ending(status="failed", code="SESSION_FENCED", message=str(error), cause=ending.cause)
+        return TurnResult(status="failed", code="SESSION_FENCED", message=str(error), cause=ending.cause)
     except ToolgateError as error:
-        return Ending(status="failed", code=STORE_ERROR, message=str(error), cause=ending.cause)
+        return TurnResult(status="failed", code=STORE_ERROR, message=str(error), cause=ending.cause)
 
 
-def last_event(ending: Ending, turn: Turn, turn_id: str) -> TurnDone | TurnFailed:
+def last_event(ending: TurnResult, turn: Turn, turn_id: str) -> TurnDone | TurnFailed:
     """What whoever iterates over the turn hears last."""
     if ending.status != "done":
         return TurnFailed(code=ending.code, message=ending.message)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolgate.agent.handoff import Luggage
-from toolgate.agent.turn_result import Ending
+from toolgate.agent.handoff import SessionHandoff
+from toolgate.agent.turn_result import TurnResult
 from toolgate.errors import SessionBusy, SessionError, StoreError, ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.record import CallRecord
@@ -22,31 +22,31 @@ _LAST_TRY = 5.0
 
 
 @dataclass(slots=True, kw_only=True)
-class UnstoredEnd:
+class UnstoredResult:
     """The end of one turn, and what the turn said and did that is not in the store either."""
 
     lease: Lease
     turn_id: str
-    ending: Ending
+    ending: TurnResult
     entries: list[Message | CallRecord]
-    luggage: Luggage | None = None
+    handoff: SessionHandoff | None = None
     stored: bool = False
     trying: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-class UnstoredEnds:
+class UnstoredResults:
     """Tries again in the background. A session has at most one: its next turn begins only once this is stored."""
 
     def __init__(self, sessions: SessionStore) -> None:
         self._sessions = sessions
-        self._ends: dict[str, tuple[UnstoredEnd, asyncio.Task[None]]] = {}
+        self._ends: dict[str, tuple[UnstoredResult, asyncio.Task[None]]] = {}
 
     @property
     def session_ids(self) -> Sequence[str]:
         """The sessions whose last turn has ended without its end being stored."""
         return list(self._ends)
 
-    def keep(self, end: UnstoredEnd) -> None:
+    def keep(self, end: UnstoredResult) -> None:
         """Store the end as soon as the store takes it."""
         logger("agent").error("turn_end_not_stored", turn_id=end.turn_id, reason=end.ending.message)
         task = asyncio.get_running_loop().create_task(self._retry(end), name="toolgate-unstored-end")
@@ -68,7 +68,7 @@ class UnstoredEnds:
             if not end.stored:
                 logger("agent").error("turn_end_lost", turn_id=end.turn_id, reason=end.ending.message)
 
-    async def _retry(self, end: UnstoredEnd) -> None:
+    async def _retry(self, end: UnstoredResult) -> None:
         wait = 0.0
         while not end.stored:
             await asyncio.sleep(wait)
@@ -76,7 +76,7 @@ class UnstoredEnds:
             with contextlib.suppress(StoreError, SessionBusy):  # the store is full, locked or unavailable: later
                 await self._store(end)
 
-    async def _store(self, end: UnstoredEnd) -> None:
+    async def _store(self, end: UnstoredResult) -> None:
         async with end.trying:
             if end.stored:
                 return
@@ -90,14 +90,14 @@ class UnstoredEnds:
             end.stored = True
             self._ends.pop(end.lease.session_id, None)
 
-    async def _write(self, end: UnstoredEnd) -> None:
+    async def _write(self, end: UnstoredResult) -> None:
         if end.entries:
             await self._sessions.append(end.lease, end.entries, turn_id=end.turn_id)
             end.entries.clear()
-        carried = None if end.luggage is None else end.luggage.all()
+        carried = None if end.handoff is None else end.handoff.all()
         said: dict[str, Any] = {"code": end.ending.code, "error": end.ending.message}
         if carried is not None:
             said["carried"] = carried
         await self._sessions.finish_turn(end.lease, end.turn_id, end.ending.status, release=True, **said)
-        if end.luggage is not None:
-            end.luggage.kept(carried)
+        if end.handoff is not None:
+            end.handoff.kept(carried)

@@ -12,15 +12,15 @@ from toolgate.agent.definition import AgentDefinition
 from toolgate.agent.subagents import SubAgents
 from toolgate.distributed import dispatches
 from toolgate.distributed.names import agents_queue, version
-from toolgate.distributed.retry import patiently
+from toolgate.distributed.retry import retry_until_available
 from toolgate.errors import ToolError, ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.sessions import calls, transcript, turns
-from toolgate.sessions.event_log import Pen, as_json, clean
+from toolgate.sessions.event_log import EventWriter, as_json, clean
 
 if TYPE_CHECKING:
-    from toolgate.distributed.engine import Handout
+    from toolgate.distributed.engine import TurnQueue
     from toolgate.models.base import ModelClient
     from toolgate.sessions import Database, Turn
     from toolgate.sessions.driver import Transaction
@@ -31,20 +31,20 @@ _STOPPING = 10.0
 """Seconds that a child gets to end after it was asked to."""
 
 
-def family_of(
-    db: Database, handout: Handout, taken: dispatches.Taken, given_up: Callable[[], bool]
+def subagents_on_workers(
+    db: Database, turn_queue: TurnQueue, taken: dispatches.ClaimedTurn, given_up: Callable[[], bool]
 ) -> Callable[..., SubAgents]:
     """What makes the runner of a turn's sub-agents. `given_up` says whether someone else goes on with the turn."""
 
     def make(*args: Any) -> SubAgents:
         if taken.agent:  # children of children stay where they are: they would wait in the queue that they fill
             return SubAgents(*args)
-        return RemoteAgents(db, handout, taken, given_up, *args)
+        return WorkerSubAgents(db, turn_queue, taken, given_up, *args)
 
     return make
 
 
-class RemoteAgents(SubAgents):
+class WorkerSubAgents(SubAgents):
     """Runs children on whichever worker takes them. Asked for the same task again, it finds the child that it has."""
 
     durable = True
@@ -53,14 +53,14 @@ class RemoteAgents(SubAgents):
     def __init__(
         self,
         db: Database,
-        handout: Handout,
-        taken: dispatches.Taken,
+        turn_queue: TurnQueue,
+        taken: dispatches.ClaimedTurn,
         given_up: Callable[[], bool],
         *args: Any,
     ) -> None:
         super().__init__(*args)
         self._db = db
-        self._handout = handout
+        self._turn_queue = turn_queue
         self._taken = taken
         self._given_up = given_up
         self._found: set[tuple[str, int]] = set()
@@ -78,14 +78,14 @@ class RemoteAgents(SubAgents):
             "session_id": session_id,
             "description": description,
         }
-        turn = await patiently(lambda: self._db.write(lambda tx: self._begin(tx, said, about)))
+        turn = await retry_until_available(lambda: self._db.write(lambda tx: self._begin(tx, said, about)))
         try:
             turn = await self._ended(turn)
         except asyncio.CancelledError:
             if not self._given_up():
                 await self._stop(turn)
             raise
-        return await patiently(lambda: self._db.read(lambda tx: _answer(tx, turn, definition.name)))
+        return await retry_until_available(lambda: self._db.read(lambda tx: _answer(tx, turn, definition.name)))
 
     async def _ordinal(self, call_id: str) -> str:
         """Which of the turn's calls with this id asks, so that it finds its own child again and nobody else's."""
@@ -94,7 +94,7 @@ class RemoteAgents(SubAgents):
             "AND state = 'started' ORDER BY ordinal"
         )
         key = self._taken.lease.session_id, self._taken.turn.id, call_id
-        for (ordinal,) in await patiently(lambda: self._db.read(lambda tx: tx.rows(sql, *key))):
+        for (ordinal,) in await retry_until_available(lambda: self._db.read(lambda tx: tx.rows(sql, *key))):
             if (call_id, ordinal) not in self._found:
                 self._found.add((call_id, ordinal))
                 return str(ordinal)
@@ -111,14 +111,14 @@ class RemoteAgents(SubAgents):
             "SELECT ?1, ?2, ?3, user_name, project, id, updated_at, updated_at FROM sessions WHERE id = ?4",
             *(session_id, self._mode.value, clean(about["description"]) or agent, taken.lease.session_id),
         )
-        pen = Pen(transaction, taken.lease.session_id, taken.lease, turn_id=taken.turn.id)
-        pen.event("agent_started", as_json(about))
+        writer = EventWriter(transaction, taken.lease.session_id, taken.lease, turn_id=taken.turn.id)
+        writer.event("agent_started", as_json(about))
         queue = agents_queue(taken.workspace)
-        place = dispatches.Place(
+        place = dispatches.TurnOrigin(
             user=taken.user, workspace=taken.workspace, queue=queue, version=version(), agent=agent
         )
         turn = dispatches.submit(transaction, session_id, said, place, parent_id=taken.turn.id)
-        self._handout.enqueue(transaction, turn.id, session_id, queue=queue, share=taken.user)
+        self._turn_queue.enqueue(transaction, turn.id, session_id, queue=queue, share=taken.user)
         return turn
 
     async def _ended(self, turn: Turn) -> Turn:
@@ -126,8 +126,8 @@ class RemoteAgents(SubAgents):
         with self._db.feed.follow(turn.session_id) as news:
             while True:
                 news.clear()
-                await patiently(self._db.driver.listen)
-                found = await patiently(lambda: self._db.read(lambda tx: turns.get(tx, turn.id)))
+                await retry_until_available(self._db.driver.listen)
+                found = await retry_until_available(lambda: self._db.read(lambda tx: turns.get(tx, turn.id)))
                 if found is not None and found.status != "running":
                     return found
                 try:

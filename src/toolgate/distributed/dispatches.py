@@ -8,17 +8,16 @@ from typing import Any, Literal
 from toolgate.distributed import workflows
 from toolgate.distributed.workflows import NOW
 from toolgate.errors import SessionBusy
-from toolgate.sessions import handoff as past
-from toolgate.sessions import leases, turns
+from toolgate.sessions import handoff, leases, turns
 from toolgate.sessions.driver import Transaction
-from toolgate.sessions.event_log import Pen, as_json
+from toolgate.sessions.event_log import EventWriter, as_json
 from toolgate.sessions.types import Lease, Message, Turn
 
 State = Literal["queued", "running", "parked", "ended"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class TurnOrigin:
     """Where a turn belongs."""
 
     user: str
@@ -33,7 +32,7 @@ def submit(
     transaction: Transaction,
     session_id: str,
     said: Message,
-    place: Place,
+    place: TurnOrigin,
     *,
     request_id: str | None = None,
     parent_id: str | None = None,
@@ -67,7 +66,7 @@ def _make_room(transaction: Transaction, session_id: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class ClaimedTurn:
     """A turn that is about to be played."""
 
     turn: Turn
@@ -83,7 +82,7 @@ class Taken:
     """Whether somebody has played a part of it before."""
 
 
-def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, ttl: float) -> Taken | bool:
+def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, ttl: float) -> ClaimedTurn | bool:
     """Take a turn to play it. False: someone else has the session at the moment; True: there is nothing to play."""
     lease = leases.claim(transaction, session_id, ttl)
     turn = turns.get(transaction, turn_id)
@@ -108,16 +107,16 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
         f"UPDATE dispatches SET state = 'running', worker = ?2, claimed_at = {NOW} WHERE turn_id = ?1", turn_id, worker
     )
     names = ("user", "workspace", "queue", "agent", "parent_session", "position")
-    return Taken(turn=turn, lease=lease, resumed=row[0] is not None, **dict(zip(names, row[2:], strict=True)))
+    return ClaimedTurn(turn=turn, lease=lease, resumed=row[0] is not None, **dict(zip(names, row[2:], strict=True)))
 
 
 def _again(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool) -> Turn:
     """Note that the turn goes on; if another worker played it and is gone without a word, that is another attempt."""
-    _hush(transaction, turn.session_id)
+    clear_live(transaction, turn.session_id)
     attempt = turn.attempt + crashed
     transaction.run("UPDATE turns SET attempt = ?2 WHERE id = ?1", turn.id, attempt)
-    pen = Pen(transaction, turn.session_id, lease, turn_id=turn.id)
-    pen.event("turn_resumed", as_json({"attempt": attempt}))
+    writer = EventWriter(transaction, turn.session_id, lease, turn_id=turn.id)
+    writer.event("turn_resumed", as_json({"attempt": attempt}))
     return turn.model_copy(update={"attempt": attempt})
 
 
@@ -126,16 +125,16 @@ def finish(
 ) -> Turn:
     """End a turn, give the session back, and forget what was shown before it was in the log."""
     turn = turns.finish(transaction, lease, turn_id, usage=None, **ending)
-    past.carry(transaction, lease.session_id, carried)
+    handoff.carry(transaction, lease.session_id, carried)
     leases.release(transaction, lease)
     end(transaction, turn_id)
-    _hush(transaction, lease.session_id)
+    clear_live(transaction, lease.session_id)
     if turn.status != "done":
         _end_children(transaction, turn)
     return turn
 
 
-def _hush(transaction: Transaction, session_id: str) -> None:
+def clear_live(transaction: Transaction, session_id: str) -> None:
     """Nothing is being said or printed in the session."""
     transaction.run(
         "WITH printed AS (DELETE FROM live_output WHERE session_id = ?1) DELETE FROM live WHERE session_id = ?1",
@@ -165,16 +164,16 @@ def end(transaction: Transaction, turn_id: str) -> None:
 def park(transaction: Transaction, lease: Lease, turn_id: str, carried: str | None = None) -> None:
     """Put a turn aside until a person has answered: nobody plays it, nobody holds its session."""
     if leases.release(transaction, lease):
-        past.carry(transaction, lease.session_id, carried)
-        _hush(transaction, lease.session_id)
+        handoff.carry(transaction, lease.session_id, carried)
+        clear_live(transaction, lease.session_id)
         _move(transaction, turn_id, "parked")
 
 
 def hand_over(transaction: Transaction, lease: Lease, turn_id: str, queue: str, carried: str | None = None) -> None:
     """Give a turn back to its queue for another worker."""
     if leases.release(transaction, lease):
-        past.carry(transaction, lease.session_id, carried)
-        _hush(transaction, lease.session_id)
+        handoff.carry(transaction, lease.session_id, carried)
+        clear_live(transaction, lease.session_id)
         requeue(transaction, turn_id, queue)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolgate.distributed.names import APPLICATION, WORKFLOW, version
-from toolgate.distributed.notify import Bell, ring
+from toolgate.distributed.notify import QueueListener, notify
 from toolgate.distributed.options import Options
 from toolgate.distributed.workflows import check
 from toolgate.errors import StoreError
@@ -48,7 +48,7 @@ def _import_dbos() -> Any:
     return dbos
 
 
-class Handout:
+class TurnQueue:
     """Puts turns into queues, in the transaction of whoever calls it."""
 
     def __init__(self, url: str) -> None:
@@ -88,7 +88,7 @@ class Handout:
             turn_id,
             session_id,
         )
-        ring(transaction, queue)
+        notify(transaction, queue)
 
     async def forget(self, turns: list[str]) -> None:
         """Remove what dbos knows about turns that are over."""
@@ -109,9 +109,9 @@ class Engine:
         self._worker_id = worker_id
         self._options = options
         self._dbos: Any = None
-        self._bell: Bell | None = None
+        self._bell: QueueListener | None = None
 
-    async def start(self, play: Play, turns: Sequence[str], agents: Sequence[str]) -> None:
+    async def start(self, run_turn: Play, turns: Sequence[str], agents: Sequence[str]) -> None:
         """Take turns from these queues from now on."""
         dbos = _import_dbos()
         self._dbos = dbos.DBOS(
@@ -130,12 +130,12 @@ class Engine:
         log.propagate, log.handlers = True, []
 
         async def turn(turn_id: str, session_id: str) -> None:
-            await play(turn_id, session_id)
+            await run_turn(turn_id, session_id)
 
         dbos.DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)(turn)
         dbos.DBOS.listen_queues([*turns, *agents])
         dbos.DBOS.launch()
-        self._bell = Bell([*turns, *agents])
+        self._bell = QueueListener([*turns, *agents])
         for event in self._dbos.background_thread_stop_events:
             self._bell.hang(event)
         self._bell.listen(self._url)
@@ -160,12 +160,12 @@ class Engine:
             for event in self._dbos.background_thread_stop_events:
                 event.set()
         if self._bell is not None:
-            self._bell.ring()
+            self._bell.notify()
 
     def freed(self) -> None:
         """A turn has ended, so that there is room for another; dbos counts it a moment later."""
         if self._bell is not None:
-            asyncio.get_running_loop().call_later(_COUNTED, self._bell.ring)
+            asyncio.get_running_loop().call_later(_COUNTED, self._bell.notify)
 
     async def stop(self) -> None:
         """End the threads and close the connections."""

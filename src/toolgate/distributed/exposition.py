@@ -19,46 +19,46 @@ Samples = Iterable[tuple[Mapping[str, str], float]]
 
 def as_metrics(status: Status | None) -> str:
     """Gauges; without a status the database did not answer, and that is all there is to say."""
-    up = _family("toolgate_database_up", "Whether the database answered.", [({}, status is not None)])
+    up = _shared("toolgate_database_up", "Whether the database answered.", [({}, status is not None)])
     if status is None:
         return up
     turns, lag = status.turns, status.lag
     states = ("ready", "draining", "silent", "gone")
     return up + "".join(
         (
-            _family("toolgate_cluster_turns", "Turns that are open, by state.", _each(turns, "state", _OPEN)),
-            _family("toolgate_cluster_turns_last_hour", "How turns ended.", _each(turns, "ending", _ENDINGS)),
-            _family(
+            _shared("toolgate_cluster_turns", "Turns that are open, by state.", _each(turns, "state", _OPEN)),
+            _shared("toolgate_cluster_turns_last_hour", "How turns ended.", _each(turns, "ending", _ENDINGS)),
+            _shared(
                 "toolgate_cluster_turns_resumed_last_hour",
                 "Turns that more than one worker had to play.",
                 [({}, turns.resumed)],
             ),
-            _family(
+            _shared(
                 "toolgate_cluster_queue_waiting",
                 "Turns that wait for a worker, by queue.",
                 [({"queue": queue.queue}, queue.waiting) for queue in status.queues],
             ),
-            _family(
+            _shared(
                 "toolgate_cluster_queue_oldest_wait_seconds",
                 "How long the one that waits longest has waited, by queue.",
                 [({"queue": queue.queue}, queue.oldest_wait) for queue in status.queues],
             ),
-            _family(
+            _shared(
                 "toolgate_cluster_oldest_wait_seconds",
                 "How long the turn that waits longest for a worker has waited.",
                 [({}, lag.oldest_wait)],
             ),
-            _family(
+            _shared(
                 "toolgate_cluster_wait_seconds",
                 "What turns of the last hour waited for a worker.",
                 [({"quantile": "0.5"}, lag.usual_wait), ({"quantile": "0.95"}, lag.longest_wait)],
             ),
-            _family(
+            _shared(
                 "toolgate_cluster_workers",
                 "Workers, by state.",
                 [({"state": state}, sum(worker.state == state for worker in status.workers)) for state in states],
             ),
-            _family("toolgate_cluster_problems", "What somebody should look at.", [({}, len(status.problems))]),
+            _shared("toolgate_cluster_problems", "What somebody should look at.", [({}, len(status.problems))]),
         )
     )
 
@@ -66,9 +66,9 @@ def as_metrics(status: Status | None) -> str:
 def worker_metrics(running: int, slots: int, *, ready: bool) -> str:
     """What one worker says of itself."""
     return (
-        _family("toolgate_worker_turns", "Turns that this worker plays.", [({}, running)])
-        + _family("toolgate_worker_slots", "Turns that it plays side by side, for each workspace.", [({}, slots)])
-        + _family("toolgate_worker_ready", "Whether it takes turns.", [({}, ready)])
+        _shared("toolgate_worker_turns", "Turns that this worker plays.", [({}, running)])
+        + _shared("toolgate_worker_slots", "Turns that it plays side by side, for each workspace.", [({}, slots)])
+        + _shared("toolgate_worker_ready", "Whether it takes turns.", [({}, ready)])
     )
 
 
@@ -80,7 +80,7 @@ def _each(owner: object, label: str, names: Iterable[str]) -> Samples:
     return [({label: name}, getattr(owner, name)) for name in names]
 
 
-def _family(name: str, what: str, samples: Samples) -> str:
+def _shared(name: str, what: str, samples: Samples) -> str:
     lines = [f"# HELP {name} {what}", f"# TYPE {name} gauge"]
     for labels, value in samples:
         inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())

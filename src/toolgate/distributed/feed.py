@@ -12,7 +12,7 @@ from toolgate.errors import StoreError
 from toolgate.log import logger
 
 if TYPE_CHECKING:
-    from toolgate.distributed.live import Live, Look
+    from toolgate.distributed.live import LiveText, LiveView
     from toolgate.protocol.ports import LiveListener
     from toolgate.sessions import Database, Event, SessionStore
 
@@ -83,7 +83,7 @@ class _Watching:
 
     def __init__(self, db: Database, session_id: str) -> None:
         self.listeners: list[LiveListener] = []
-        self.latest: Live | None = None
+        self.latest: LiveText | None = None
         self._printed: int | None = None
         """The last piece of output that was told."""
         self._db = db
@@ -105,7 +105,7 @@ class _Watching:
                     async with asyncio.timeout(_LOOK):
                         await news.wait()
 
-    def _tell(self, found: Look) -> None:
+    def _tell(self, found: LiveView) -> None:
         self._printed = found.number
         if found.said is not None and found.said != self.latest:
             self._tell_text(found.said)
@@ -113,7 +113,7 @@ class _Watching:
             for listener in list(self.listeners):
                 listener.output(piece.call_id, piece.stream, piece.text, piece.left_out)
 
-    def _tell_text(self, said: Live) -> None:
+    def _tell_text(self, said: LiveText) -> None:
         before = self.latest
         same = before is not None and (before.turn_id, before.base) == (said.turn_id, said.base)
         known = len(before.content) if before is not None and same else 0

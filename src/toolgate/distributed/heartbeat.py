@@ -14,7 +14,7 @@ from toolgate.log import logger
 from toolgate.sessions import Database
 
 if TYPE_CHECKING:
-    from toolgate.distributed.turn_executor import Player
+    from toolgate.distributed.turn_executor import TurnExecutor
     from toolgate.sessions.driver import Transaction
 
 _ROUND = 1.0
@@ -26,11 +26,11 @@ def pause_of(lease: float) -> float:
     return min(_ROUND, lease / 4)
 
 
-class Pulse:
+class Heartbeat:
     """The heart of a worker. It has a connection of its own, so that it never waits behind the turns that it keeps."""
 
     def __init__(
-        self, url: str, about: Callable[[], workers.About], players: Mapping[str, Player], lease: float
+        self, url: str, about: Callable[[], workers.WorkerInfo], players: Mapping[str, TurnExecutor], lease: float
     ) -> None:
         """`players` is what is played at the moment, by turn."""
         self._db = Database(url)
@@ -70,7 +70,7 @@ class Pulse:
         players = dict(self._players)
         about, held = self._about(), [player.held for player in players.values()]
 
-        def unit(transaction: Transaction) -> keeping.Round:
+        def unit(transaction: Transaction) -> keeping.Renewals:
             workers.beat(transaction, about)
             return keeping.renew(transaction, held, self._lease)
 

@@ -15,7 +15,7 @@ _MINE = "s.id = h.id AND s.lease_owner = h.owner AND s.fence = h.fence"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
+class Renewals:
     """What one round found, by turn."""
 
     renewed: frozenset[str]
@@ -25,7 +25,7 @@ class Round:
     """A person wants the turn to end."""
 
 
-def renew(transaction: Transaction, held: Iterable[tuple[Lease, str]], ttl: float) -> Round:
+def renew(transaction: Transaction, held: Iterable[tuple[Lease, str]], ttl: float) -> Renewals:
     """Hold these sessions for longer, each with the turn that is played in it.
 
     A row that is locked is being written to, by its own turn most likely: it is left for the next round, so that one
@@ -33,7 +33,7 @@ def renew(transaction: Transaction, held: Iterable[tuple[Lease, str]], ttl: floa
     """
     rows = [{"id": lease.session_id, "owner": lease.owner, "fence": lease.fence, "turn": turn} for lease, turn in held]
     if not rows:
-        return Round(renewed=frozenset(), lost=frozenset(), unwanted=frozenset())
+        return Renewals(renewed=frozenset(), lost=frozenset(), unwanted=frozenset())
     text = json.dumps(rows)
     renewed = transaction.rows(
         f"WITH mine AS (SELECT s.id, h.turn FROM sessions s JOIN {_HELD} ON {_MINE} FOR UPDATE OF s SKIP LOCKED) "
@@ -45,7 +45,7 @@ def renew(transaction: Transaction, held: Iterable[tuple[Lease, str]], ttl: floa
     unwanted = transaction.rows(
         f"SELECT t.id FROM turns t JOIN {_HELD} ON t.id = h.turn WHERE t.cancel_requested_at IS NOT NULL", text
     )
-    return Round(
+    return Renewals(
         renewed=frozenset(row[0] for row in renewed),
         lost=frozenset(row[0] for row in lost),
         unwanted=frozenset(row[0] for row in unwanted),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from toolgate.agent.events import AgentEvent, TextChunk, ToolOutput, ToolResultInfo
-from toolgate.distributed.live_output import Buffer, Piece, Printer, joined
+from toolgate.distributed.live_output import OutputBuffer, OutputChunk, OutputWriter, joined
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 from toolgate.sessions import Database, Lease
@@ -29,7 +29,7 @@ _LAST = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveText:
     """What the model is saying."""
 
     turn_id: str
@@ -40,11 +40,11 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LiveView:
     """What there is to see in a session."""
 
-    said: Live | None
-    printed: list[Piece]
+    said: LiveText | None
+    printed: list[OutputChunk]
     number: int
     """That of the last piece: who has seen it looks from after it."""
 
@@ -59,7 +59,7 @@ _LOOK = (
 )
 
 
-def look(transaction: Transaction, session_id: str, seen: int | None) -> Look:
+def look(transaction: Transaction, session_id: str, seen: int | None) -> LiveView:
     """What is being said in a session, and what was printed since a number; without one, nothing was seen yet.
 
     Who joins sees what is printed from then on, as in a gateway that plays the turn itself.
@@ -73,8 +73,8 @@ def look(transaction: Transaction, session_id: str, seen: int | None) -> Look:
             seen = number
             rows.append((call_id, stream, content))
         else:
-            said = Live(turn_id, base, content)
-    return Look(said, joined(rows), seen)
+            said = LiveText(turn_id, base, content)
+    return LiveView(said, joined(rows), seen)
 
 
 class LiveWriter:
@@ -89,8 +89,8 @@ class LiveWriter:
         self._base = 0
         self._text = ""
         self._written = 0
-        self._printed = Buffer()
-        self._printer = Printer(lease, turn_id)
+        self._printed = OutputBuffer()
+        self._printer = OutputWriter(lease, turn_id)
         self._task: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
 
@@ -133,14 +133,16 @@ class LiveWriter:
             except ToolgateError as error:
                 logger("distributed").info("not_shown_live", error=type(error).__name__)
 
-    def _unwritten(self) -> Live | None:
+    def _unwritten(self) -> LiveText | None:
         """The message in the making, if there is more of it than was written."""
         if len(self._text) <= self._written:
             return None
         self._written = len(self._text)
-        return Live(self._turn_id, self._base, self._text)
+        return LiveText(self._turn_id, self._base, self._text)
 
-    def _keep(self, transaction: Transaction, said: Live | None, printed: list[Piece]) -> list[tuple[int, int]]:
+    def _keep(
+        self, transaction: Transaction, said: LiveText | None, printed: list[OutputChunk]
+    ) -> list[tuple[int, int]]:
         """Write what is new, unless the session is somebody else's by now."""
         lease = self._lease
         if said is not None:

@@ -27,7 +27,7 @@ _LEFT_OUT = "left_out"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class OutputChunk:
     """Some of what a call printed."""
 
     call_id: str
@@ -37,7 +37,7 @@ class Piece:
     """Characters before it that were not written."""
 
 
-class Buffer:
+class OutputBuffer:
     """Collects what is printed from one write to the next, in bounded memory."""
 
     def __init__(self) -> None:
@@ -73,10 +73,10 @@ class Buffer:
         self._size -= gone
         self._left_out[call_id] += gone
 
-    def take(self) -> list[Piece]:
+    def take(self) -> list[OutputChunk]:
         """What there is, which is then forgotten."""
         pieces = [
-            Piece(call_id, stream, clean("".join(parts)), self._left_out.pop(call_id, 0))
+            OutputChunk(call_id, stream, clean("".join(parts)), self._left_out.pop(call_id, 0))
             for call_id, stream, parts in self._pieces
         ]
         self.forget()
@@ -89,7 +89,7 @@ class Buffer:
         self._size = 0
 
 
-class Printer:
+class OutputWriter:
     """Writes the pieces of one turn under one lease: who has lost the session writes nothing."""
 
     def __init__(self, lease: Lease, turn_id: str) -> None:
@@ -98,7 +98,7 @@ class Printer:
         self._written: deque[tuple[int, int]] = deque()
         """Numbers of what is in the table, with its size."""
 
-    def write(self, transaction: Transaction, pieces: list[Piece]) -> list[tuple[int, int]]:
+    def write(self, transaction: Transaction, pieces: list[OutputChunk]) -> list[tuple[int, int]]:
         """Add the pieces; returns what is in the table, for `note` once it is durable."""
         rows = []
         for piece in pieces:
@@ -138,13 +138,13 @@ class Printer:
         self._written = deque(written)
 
 
-def joined(rows: list[tuple[str, str, str]]) -> list[Piece]:
+def joined(rows: list[tuple[str, str, str]]) -> list[OutputChunk]:
     """The pieces that rows of the table stand for."""
     pieces, left_out = [], 0
     for call_id, stream, content in rows:
         if stream == _LEFT_OUT:
             left_out += int(content)
         else:
-            pieces.append(Piece(call_id, stream, content, left_out))
+            pieces.append(OutputChunk(call_id, stream, content, left_out))
             left_out = 0
     return pieces

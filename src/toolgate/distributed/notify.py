@@ -24,12 +24,12 @@ _JITTER = 0.02
 _AGAIN = 1.0
 
 
-def ring(transaction: Transaction, queue: str) -> None:
+def notify(transaction: Transaction, queue: str) -> None:
     """Say, when the transaction commits, that there is something in the queue."""
     transaction.rows("SELECT pg_notify(?1, ?2)", _CHANNEL, queue)
 
 
-class Bell:
+class QueueListener:
     """Wakes the threads of one process that look into queues."""
 
     def __init__(self, queues: Iterable[str]) -> None:
@@ -50,7 +50,7 @@ class Bell:
 
         stop.wait = wait  # type: ignore[method-assign]
 
-    def ring(self, queue: str | None = None) -> None:
+    def notify(self, queue: str | None = None) -> None:
         """Wake those who look into a queue; into all of them without one."""
         for name, rung in self._rings.items():
             if queue is None or name == queue:
@@ -78,7 +78,7 @@ class Bell:
                 connection.add_termination_listener(lambda _connection, ended=ended: ended.set())
                 try:
                     await connection.add_listener(_CHANNEL, self._heard)
-                    self.ring()
+                    self.notify()
                     await ended.wait()
                 finally:
                     connection.terminate()
@@ -87,4 +87,4 @@ class Bell:
             await asyncio.sleep(_AGAIN)
 
     def _heard(self, _connection: Any, _pid: int, _channel: str, queue: object) -> None:
-        asyncio.get_running_loop().call_later(random.random() * _JITTER, self.ring, str(queue))
+        asyncio.get_running_loop().call_later(random.random() * _JITTER, self.notify, str(queue))

@@ -11,7 +11,7 @@ from toolgate.errors import ToolgateError
 from toolgate.log import logger
 
 if TYPE_CHECKING:
-    from toolgate.distributed.engine import Handout
+    from toolgate.distributed.engine import TurnQueue
     from toolgate.distributed.options import Options
     from toolgate.sessions import Database
     from toolgate.sessions.driver import Transaction
@@ -25,9 +25,9 @@ _RARELY = 600
 class Reaper:
     """Hands the turns of dead workers out again, wakes those whose question was answered, adopts older versions'."""
 
-    def __init__(self, db: Database, handout: Handout, options: Options, approval_timeout: float | None) -> None:
+    def __init__(self, db: Database, turn_queue: TurnQueue, options: Options, approval_timeout: float | None) -> None:
         self._db = db
-        self._handout = handout
+        self._turn_queue = turn_queue
         self._options = options
         self._approval_timeout = approval_timeout
         self._rounds = 0
@@ -58,7 +58,7 @@ class Reaper:
         try:
             old = await self._db.read(workflows.outlived)
             if old:
-                await self._handout.forget(old)
+                await self._turn_queue.forget(old)
         except Exception as error:  # noqa: BLE001 - dbos raises what it likes, and this can wait
             logger("distributed").warning("not_tidied", error=type(error).__name__)
 
@@ -73,7 +73,7 @@ class Reaper:
     def _look(self, transaction: Transaction) -> dict[str, list[str]]:
         timeout = self._options.lease
         return {
-            "workers_gone": workers.bury(transaction, timeout),
+            "workers_gone": workers.remove_dead(transaction, timeout),
             "turns_taken_from_the_dead": workflows.put_back_orphans(transaction, timeout),
             "turns_found_astray": workflows.put_back_strays(transaction, timeout),
             "turns_adopted": workflows.adopt(transaction, timeout),

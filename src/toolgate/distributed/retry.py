@@ -15,7 +15,7 @@ _AGAIN = 0.5
 """Seconds before a database that did not answer is asked again."""
 
 
-async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
+async def retry_until_available(ask: Callable[[], Awaitable[T]]) -> T:
     """What the database answers, once it does. MUST be something that may be asked twice.
 
     Whoever waits here in a turn is cancelled when the turn's session is lost, so that nobody waits in vain.

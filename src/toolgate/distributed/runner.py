@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from toolgate.distributed import dispatches, limits
-from toolgate.distributed.engine import Handout
+from toolgate.distributed.engine import TurnQueue
 from toolgate.distributed.names import turns_queue, version, workspace_of
 from toolgate.errors import RequestRepeated, SessionNotFound, StoreError
 from toolgate.sessions import transcript, turns
@@ -32,14 +32,14 @@ class DurableRunner:
     def __init__(self, db: Database, url: str, options: Options, settings: Settings) -> None:
         self._db = db
         self._options = options
-        self._handout = Handout(url)
+        self._turn_queue = TurnQueue(url)
         self._secrets = secrets_of(settings)
         self.before_the_end: Callable[[], Awaitable[None]] | None = None
         """What this process does first when it is told to end, where it plays turns, too."""
 
     async def start(self) -> None:
         """Make what has to be there."""
-        await self._handout.prepare(self._db)
+        await self._turn_queue.prepare(self._db)
 
     async def submit(self, session_id: str, content: str, *, request_id: str) -> None:
         """Begin a turn with what a person said; it is durable and in its queue when this returns."""
@@ -66,7 +66,7 @@ class DurableRunner:
 
     async def aclose(self) -> None:
         """Let go of everything; the turns go on."""
-        self._handout.close()
+        self._turn_queue.close()
 
     def _submit(self, transaction: Transaction, session_id: str, said: Message, request_id: str | None) -> Turn:
         row = transaction.row("SELECT user_name, project FROM sessions WHERE id = ?1", session_id)
@@ -78,9 +78,9 @@ class DurableRunner:
             raise RequestRepeated(f"This request has started a turn before ({known.status}).", known.id)
         limits.check(transaction, user, workspace, self._options)
         queue = turns_queue(workspace)
-        place = dispatches.Place(user=user, workspace=workspace, queue=queue, version=version())
+        place = dispatches.TurnOrigin(user=user, workspace=workspace, queue=queue, version=version())
         turn = dispatches.submit(transaction, session_id, said, place, request_id=request_id)
-        self._handout.enqueue(transaction, turn.id, session_id, queue=queue, share=user)
+        self._turn_queue.enqueue(transaction, turn.id, session_id, queue=queue, share=user)
         return turn
 
 

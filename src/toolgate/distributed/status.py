@@ -102,7 +102,7 @@ class Status(BaseModel):
 def look(transaction: Transaction, *, lease: float) -> Status:
     """How things stand. `lease` is the silence after which a worker is dead."""
     queues = _queues(transaction)
-    everyone = tuple(_worker(row, lease) for row in workers.everyone(transaction))
+    all_workers = tuple(_worker(row, lease) for row in workers.all_workers(transaction))
     lately = _lately(transaction)
     turns = TurnStatus(
         waiting=sum(queue.waiting for queue in queues),
@@ -114,13 +114,13 @@ def look(transaction: Transaction, *, lease: float) -> Status:
         version=version(),
         turns=turns,
         queues=queues,
-        workers=everyone,
+        workers=all_workers,
         lag=LagStatus(
             oldest_wait=max((queue.oldest_wait for queue in queues), default=0.0),
             usual_wait=float(lately[4]),
             longest_wait=float(lately[5]),
         ),
-        problems=tuple(problems(queues, everyone, turns, version())),
+        problems=tuple(problems(queues, all_workers, turns, version())),
     )
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from toolgate.agent.approvals import DurableApprover
 from toolgate.agent.turn import Turn
-from toolgate.agent.turn_result import Ending, play
+from toolgate.agent.turn_result import TurnResult, run_turn
 from toolgate.distributed import dispatches
-from toolgate.distributed.agents import family_of
+from toolgate.distributed.agents import subagents_on_workers
 from toolgate.distributed.approvals import allowed_before
 from toolgate.distributed.live import LiveWriter
 from toolgate.distributed.revocable_lease import TurnLease
@@ -20,7 +20,7 @@ from toolgate.log import logger
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentEvent, AgentLoop
-    from toolgate.distributed.engine import Handout
+    from toolgate.distributed.engine import TurnQueue
     from toolgate.distributed.options import Options
     from toolgate.sessions import Database, Lease
 
@@ -41,21 +41,21 @@ class Outcome(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class ExecutorDependencies:
     """What a player works with."""
 
     db: Database
     loop: AgentLoop
     options: Options
     approval_timeout: float | None
-    handout: Handout
+    turn_queue: TurnQueue
 
 
-class Player:
+class TurnExecutor:
     """Plays one turn that was taken."""
 
-    def __init__(self, means: Means, taken: dispatches.Taken) -> None:
-        self._means = means
+    def __init__(self, dependencies: ExecutorDependencies, taken: dispatches.ClaimedTurn) -> None:
+        self._dependencies = dependencies
         self._taken = taken
         self._lease = TurnLease.of(taken.lease)
         self._turn: Turn | None = None
@@ -73,7 +73,7 @@ class Player:
 
     def hold(self) -> None:
         """The session is held for as long as a lease lasts."""
-        self._held_until = asyncio.get_running_loop().time() + self._means.options.lease
+        self._held_until = asyncio.get_running_loop().time() + self._dependencies.options.lease
 
     def check(self) -> None:
         """Give the turn up if its session could not be held: others may have it by now."""
@@ -91,12 +91,12 @@ class Player:
             self._given_up = outcome
             self._giving_up.set()
 
-    async def play(self) -> Outcome:
+    async def run_turn(self) -> Outcome:
         """Play the turn until it ends, is lost or is put aside."""
         taken = self._taken
         first = taken.position
-        with self._means.db.feed.track(taken.lease.session_id) as position:
-            self._live = LiveWriter(self._means.db, taken.lease, taken.turn.id, lambda: max(first, position()))
+        with self._dependencies.db.feed.track(taken.lease.session_id) as position:
+            self._live = LiveWriter(self._dependencies.db, taken.lease, taken.turn.id, lambda: max(first, position()))
             try:
                 return await self._tried()
             finally:
@@ -104,25 +104,27 @@ class Player:
 
     async def _tried(self) -> Outcome:
         if self._taken.turn.attempt > MOST_ATTEMPTS:
-            return await self._end(Ending(status="failed", code="INTERNAL_ERROR", message=_HOPELESS))
+            return await self._end(TurnResult(status="failed", code="INTERNAL_ERROR", message=_HOPELESS))
         try:
-            return await self._play()
+            return await self._run_turn()
         except (ToolError, PolicyError) as error:  # a sub-agent that is not known here, a policy that is broken here
-            return await self._end(Ending(status="failed", code="INTERNAL_ERROR", message=str(error)))
+            return await self._end(TurnResult(status="failed", code="INTERNAL_ERROR", message=str(error)))
         except ToolgateError as error:
             logger("distributed").warning("turn_lost", turn_id=self._taken.turn.id, error=str(error))
             return Outcome.lost
 
-    async def _play(self) -> Outcome:
-        taken, means = self._taken, self._means
+    async def _run_turn(self) -> Outcome:
+        taken, dependencies = self._taken, self._dependencies
         approver = self._approver = self._asking()
-        kin = family_of(means.db, means.handout, taken, lambda: self._given_up is not None)
-        async with means.loop.taking_up(
+        subagents = subagents_on_workers(
+            dependencies.db, dependencies.turn_queue, taken, lambda: self._given_up is not None
+        )
+        async with dependencies.loop.resume(
             self._lease,
             taken.turn.id,
             emit=self._emit,
             approver=approver,
-            kin=kin,
+            subagents=subagents,
             agent=taken.agent,
             allowed=await self._allowed(),
         ) as turn:
@@ -138,7 +140,7 @@ class Player:
         asked_in, session_id = taken.parent_session, taken.lease.session_id
         if asked_in is None or not taken.agent or not taken.resumed:
             return []
-        return await self._means.db.read(
+        return await self._dependencies.db.read(
             lambda tx: allowed_before(tx, session_id, taken.turn.id, taken.agent, asked_in)
         )
 
@@ -146,15 +148,15 @@ class Player:
         if self._live is not None:
             self._live.emit(event)
 
-    async def _hush(self) -> None:
+    async def clear_live(self) -> None:
         """Show nothing more: what was shown before it was in the log is removed by whoever lets go of the turn."""
         if self._live is not None:
             await self._live.close()
 
-    async def _to_its_end(self, turn: Turn) -> Ending | Outcome:
+    async def _to_its_end(self, turn: Turn) -> TurnResult | Outcome:
         """Play the turn until it ends or is given up."""
         loop = asyncio.get_running_loop()
-        playing = loop.create_task(play(turn))
+        playing = loop.create_task(run_turn(turn))
         giving_up = loop.create_task(self._giving_up.wait())
         try:
             await asyncio.wait({playing, giving_up}, return_when=asyncio.FIRST_COMPLETED)
@@ -172,18 +174,18 @@ class Player:
             await asyncio.wait({playing})
 
     def _asking(self) -> DurableApprover:
-        taken, means = self._taken, self._means
+        taken, dependencies = self._taken, self._dependencies
         person = None
         if taken.parent_session is not None and taken.turn.parent_id is not None:
             person = (taken.parent_session, taken.turn.parent_id)
         return DurableApprover(
-            means.loop.sessions,
+            dependencies.loop.sessions,
             taken.lease,
             taken.turn.id,
-            timeout=means.approval_timeout,
+            timeout=dependencies.approval_timeout,
             asked_in=person,
             resumable=True,
-            park_after=None if person else means.options.park,
+            park_after=None if person else dependencies.options.park,
             park=lambda: self.give_up(Outcome.parked),
         )
 
@@ -195,20 +197,20 @@ class Player:
         lease, turn_id, queue = self._taken.lease, self._taken.turn.id, self._taken.queue
         carried = self._carried()
         if outcome is not Outcome.lost:
-            await self._hush()
+            await self.clear_live()
         if outcome is Outcome.parked:
-            await self._means.db.write(lambda tx: dispatches.park(tx, lease, turn_id, carried))
+            await self._dependencies.db.write(lambda tx: dispatches.park(tx, lease, turn_id, carried))
         elif outcome is Outcome.handed_over:
-            await self._means.db.write(lambda tx: dispatches.hand_over(tx, lease, turn_id, queue, carried))
+            await self._dependencies.db.write(lambda tx: dispatches.hand_over(tx, lease, turn_id, queue, carried))
         if outcome is not Outcome.lost:
             self._kept(carried)
 
-    async def _end(self, ending: Ending) -> Outcome:
+    async def _end(self, ending: TurnResult) -> Outcome:
         said = {"status": ending.status, "code": ending.code, "error": ending.message}
         lease, turn_id, carried = self._taken.lease, self._taken.turn.id, self._carried()
-        await self._hush()
+        await self.clear_live()
         try:
-            await self._means.db.write(lambda tx: dispatches.finish(tx, lease, turn_id, said, carried))
+            await self._dependencies.db.write(lambda tx: dispatches.finish(tx, lease, turn_id, said, carried))
         except SessionFenced:
             return Outcome.lost
         self._kept(carried)
@@ -216,8 +218,8 @@ class Player:
 
     def _carried(self) -> str | None:
         """What the session takes along, if that is not stored; a sub-agent takes nothing, for it has one turn."""
-        return None if self._turn is None or self._turn.luggage is None else self._turn.luggage.all()
+        return None if self._turn is None or self._turn.handoff is None else self._turn.handoff.all()
 
     def _kept(self, carried: str | None) -> None:
-        if self._turn is not None and self._turn.luggage is not None:
-            self._turn.luggage.kept(carried)
+        if self._turn is not None and self._turn.handoff is not None:
+            self._turn.handoff.kept(carried)

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolgate.distributed import dispatches, workers
-from toolgate.distributed.engine import Engine, Handout
+from toolgate.distributed.engine import Engine, TurnQueue
 from toolgate.distributed.exposition import as_metrics, worker_metrics
-from toolgate.distributed.heartbeat import Pulse, pause_of
+from toolgate.distributed.heartbeat import Heartbeat, pause_of
 from toolgate.distributed.names import agents_queue, turns_queue, version
 from toolgate.distributed.options import Options
 from toolgate.distributed.reaper import Reaper
 from toolgate.distributed.status import look
-from toolgate.distributed.turn_executor import Means, Outcome, Player
+from toolgate.distributed.turn_executor import ExecutorDependencies, Outcome, TurnExecutor
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.ids import uuid7
@@ -36,7 +36,7 @@ _PAUSE = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
+class WorkspaceRuntime:
     """What the turns of one workspace are played with."""
 
     db: Database
@@ -53,22 +53,22 @@ class Worker:
         self,
         db: Database,
         url: str,
-        benches: Mapping[str, Bench],
+        runtimes: Mapping[str, WorkspaceRuntime],
         options: Options,
         *,
         approval_timeout: float | None = None,
     ) -> None:
         self.id = uuid7()
         self._db = db
-        self._benches = benches
+        self._runtimes = runtimes
         self._options = options
         self._approval_timeout = approval_timeout
-        self._handout = Handout(url)
+        self._turn_queue = TurnQueue(url)
         self._engine = Engine(url, self.id, options)
-        self._reaper = Reaper(db, self._handout, options, approval_timeout)
+        self._reaper = Reaper(db, self._turn_queue, options, approval_timeout)
         self._state: WorkerState = "ready"
-        self._players: dict[str, Player] = {}
-        self._pulse = Pulse(url, self._about, self._players, options.lease)
+        self._players: dict[str, TurnExecutor] = {}
+        self._pulse = Heartbeat(url, self._about, self._players, options.lease)
         self._running: set[asyncio.Future[None]] = set()
         self._workflows: set[asyncio.Task[None]] = set()
         """dbos' own tasks: one that has lost its turn stays and waits for somebody else to end it."""
@@ -104,10 +104,10 @@ class Worker:
 
     async def start(self) -> None:
         """Register, and take turns from now on."""
-        await self._handout.prepare(self._db)
+        await self._turn_queue.prepare(self._db)
         await self._pulse.beat()
-        queues = [turns_queue(name) for name in self._benches], [agents_queue(name) for name in self._benches]
-        await self._engine.start(self._play, *queues)
+        queues = [turns_queue(name) for name in self._runtimes], [agents_queue(name) for name in self._runtimes]
+        await self._engine.start(self._run_turn, *queues)
         loop = asyncio.get_running_loop()
         self._regular = [loop.create_task(self._pulse.keep()), loop.create_task(self._keep_looking())]
 
@@ -131,7 +131,7 @@ class Worker:
         """Drain, sign off and let go of everything."""
         if not self._pulse.has_begun:  # it has never worked, so there is nobody to sign off
             await self._pulse.close()
-            self._handout.close()
+            self._turn_queue.close()
             return
         await self.drain()
         for task in self._regular:
@@ -144,9 +144,9 @@ class Worker:
         except ToolgateError as error:
             logger("distributed").warning("worker_not_signed_off", error=str(error))
         await self._pulse.close()
-        self._handout.close()
+        self._turn_queue.close()
 
-    async def _play(self, turn_id: str, session_id: str) -> None:
+    async def _run_turn(self, turn_id: str, session_id: str) -> None:
         """The workflow: it returns when the turn has ended, was put aside, or is someone else's."""
         workflow, running = asyncio.current_task(), asyncio.get_running_loop().create_future()
         assert workflow is not None
@@ -190,25 +190,25 @@ class Worker:
             logger("distributed").error("turn_broke", turn_id=turn_id, error=type(error).__name__, exc_info=error)
             return not await self._broken(taken, type(error).__name__)
 
-    async def _played(self, taken: dispatches.Taken) -> Outcome:
-        bench = self._benches[taken.workspace]
-        means = Means(
-            db=bench.db,
-            loop=bench.loop_of(taken.user),
+    async def _played(self, taken: dispatches.ClaimedTurn) -> Outcome:
+        runtime = self._runtimes[taken.workspace]
+        dependencies = ExecutorDependencies(
+            db=runtime.db,
+            loop=runtime.loop_of(taken.user),
             options=self._options,
             approval_timeout=self._approval_timeout,
-            handout=self._handout,
+            turn_queue=self._turn_queue,
         )
-        player = self._players[taken.turn.id] = Player(means, taken)
+        player = self._players[taken.turn.id] = TurnExecutor(dependencies, taken)
         try:
-            outcome = await player.play()
+            outcome = await player.run_turn()
         finally:
             del self._players[taken.turn.id]
         if outcome is Outcome.lost:
             await self._let_go(taken)
         return outcome
 
-    async def _broken(self, taken: dispatches.Taken, what: str) -> bool:
+    async def _broken(self, taken: dispatches.ClaimedTurn, what: str) -> bool:
         """End a turn that cannot be played here however often it is tried; whether it has ended."""
         turn_id = taken.turn.id
         self._breaks[turn_id] += 1
@@ -223,7 +223,7 @@ class Worker:
             return False
         return True
 
-    async def _let_go(self, taken: dispatches.Taken) -> None:
+    async def _let_go(self, taken: dispatches.ClaimedTurn) -> None:
         """Give the session back if it is still held: whoever goes on need not wait until the lease has run out."""
         try:
             async with asyncio.timeout(self._options.lease / 2):
@@ -236,11 +236,11 @@ class Worker:
             await asyncio.sleep(pause_of(self._options.lease))
             await self._reaper.round()
 
-    def _about(self) -> workers.About:
-        return workers.About(
+    def _about(self) -> workers.WorkerInfo:
+        return workers.WorkerInfo(
             id=self.id,
             version=version(),
-            places={name: bench.place for name, bench in self._benches.items()},
+            places={name: runtime.place for name, runtime in self._runtimes.items()},
             slots=self._options.slots,
             running=len(self._players),
             state=self._state,

@@ -19,7 +19,7 @@ _KEPT = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class WorkerInfo:
     """What a worker says of itself."""
 
     id: str
@@ -37,7 +37,7 @@ class About:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerRow(About):
+class WorkerRow(WorkerInfo):
     """A worker, as the others know it."""
 
     name: str
@@ -52,7 +52,7 @@ def this_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def beat(transaction: Transaction, worker: About) -> None:
+def beat(transaction: Transaction, worker: WorkerInfo) -> None:
     """Give a sign of life; the first one is the registration, and one that was thought dead is back."""
     transaction.run(
         "INSERT INTO workers (id, name, version, workspaces, slots, running, state, started_at, seen_at) "
@@ -68,14 +68,14 @@ def leave(transaction: Transaction, worker_id: str) -> None:
     transaction.run("UPDATE workers SET state = 'gone', running = 0 WHERE id = ?1", worker_id)
 
 
-def bury(transaction: Transaction, timeout: float) -> list[str]:
+def remove_dead(transaction: Transaction, timeout: float) -> list[str]:
     """Note which workers have been silent for too long; forget those that are long gone."""
     transaction.run(f"DELETE FROM workers WHERE state = 'gone' AND seen_at < {NOW} - {_KEPT}")
     sql = f"UPDATE workers SET state = 'gone', running = 0 WHERE state <> 'gone' AND seen_at < {NOW} - ?1 RETURNING id"
     return [row[0] for row in transaction.rows(sql, timeout)]
 
 
-def everyone(transaction: Transaction) -> list[WorkerRow]:
+def all_workers(transaction: Transaction) -> list[WorkerRow]:
     """All workers that are remembered, those that work first."""
     rows = transaction.rows(
         "SELECT id, name, version, workspaces, slots, running, state, "

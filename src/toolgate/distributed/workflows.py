@@ -7,7 +7,7 @@ moment in which its row and ours contradict each other. `check` makes sure of th
 from __future__ import annotations
 
 from toolgate.distributed.names import version
-from toolgate.distributed.notify import ring
+from toolgate.distributed.notify import notify
 from toolgate.errors import StoreError
 from toolgate.sessions.driver import Transaction
 
@@ -48,7 +48,7 @@ def withdraw(transaction: Transaction, turn_id: str) -> None:
 def put_back(transaction: Transaction, turn_id: str, queue: str) -> None:
     """Put a turn into its queue again: one whose run has ended without ending it, or is about to."""
     transaction.run(f"UPDATE dbos.workflow_status SET {_ENQUEUED}, queue_name = ?2 WHERE {_ROW}", turn_id, queue)
-    ring(transaction, queue)
+    notify(transaction, queue)
 
 
 def leave(transaction: Transaction, turn_id: str, queue: str, worker: str) -> None:
@@ -58,7 +58,7 @@ def leave(transaction: Transaction, turn_id: str, queue: str, worker: str) -> No
         f"WHERE {_ROW} AND status = 'PENDING' AND executor_id = ?3",
         *(turn_id, queue, worker),
     )
-    ring(transaction, queue)
+    notify(transaction, queue)
 
 
 def put_back_orphans(transaction: Transaction, timeout: float) -> list[str]:

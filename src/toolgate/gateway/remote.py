@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from toolgate.compose import bench_of
+from toolgate.compose import workspace_runtime
 from toolgate.errors import ModelError, ToolgateError
 from toolgate.gateway.local import local_service
 from toolgate.gateway.outputs import FallbackBlobs, LocalBlobs
@@ -73,7 +73,7 @@ async def _worker(stack: Stack) -> AsyncIterator[Worker]:
     worker = Worker(
         stack.database,
         settings.database.address,
-        {stack.project: bench_of(stack)},
+        {stack.project: workspace_runtime(stack)},
         Options.of(settings),
         approval_timeout=settings.agent.approval_timeout,
     )

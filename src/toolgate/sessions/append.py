@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions import calls, transcript, turns
-from toolgate.sessions import handoff as past
+from toolgate.sessions import calls, handoff, transcript, turns
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.event_log import INSERT, TAKE, VERSION, Pen, publish, said_as_json
+from toolgate.sessions.event_log import INSERT, TAKE, VERSION, EventWriter, publish, said_as_json
 from toolgate.sessions.schema import SPAN
 from toolgate.sessions.types import Lease, Message, Usage
 
@@ -41,13 +40,15 @@ class Append:
 
     def __call__(self, transaction: Transaction) -> int:
         """Add it; returns its number."""
-        pen = Pen(transaction, self.session_id, self.lease, turn_id=self.turn_id, count=1 + len(self.said.tool_calls))
-        seq = transcript.write(pen, self.said)
+        writer = EventWriter(
+            transaction, self.session_id, self.lease, turn_id=self.turn_id, count=1 + len(self.said.tool_calls)
+        )
+        seq = transcript.write(writer, self.said)
         if self.said.tool_calls:
-            calls.propose(pen, self.said.tool_calls)
+            calls.propose(writer, self.said.tool_calls)
         if self.usage is not None and self.turn_id is not None:
             turns.count(transaction, self.turn_id, self.usage)
-        turns.name_after(pen, self.said)
+        turns.name_after(writer, self.said)
         return seq
 
 
@@ -62,14 +63,14 @@ def append_all(
     if not entries:
         return
     proposed = sum(len(entry.tool_calls) for entry in entries if isinstance(entry, Message))
-    pen = Pen(transaction, lease.session_id, lease, turn_id=turn_id, count=len(entries) + proposed)
+    writer = EventWriter(transaction, lease.session_id, lease, turn_id=turn_id, count=len(entries) + proposed)
     for entry in entries:
         if isinstance(entry, CallRecord):
-            calls.record(pen, entry)
+            calls.record(writer, entry)
         else:
-            transcript.write(pen, entry)
-            calls.propose(pen, entry.tool_calls)
-    past.carry(transaction, lease.session_id, carried)
+            transcript.write(writer, entry)
+            calls.propose(writer, entry.tool_calls)
+    handoff.carry(transaction, lease.session_id, carried)
 
 
 def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.event_log import ANYONE, Pen, as_json, clean, time_of
+from toolgate.sessions.event_log import ANYONE, EventWriter, as_json, clean, time_of
 from toolgate.sessions.types import ApprovalRow, AskedApproval, Lease
 
 _NAMES = (
@@ -39,7 +39,7 @@ def ask(
             waited=waited(transaction, identifier),
             seq=_last_seq(transaction, session_id),
         )
-    writer = Pen(transaction, session_id, lease if session_id == lease.session_id else ANYONE, turn_id=shown_in)
+    writer = EventWriter(transaction, session_id, lease if session_id == lease.session_id else ANYONE, turn_id=shown_in)
     deadline = request.deadline if timeout is None else writer.now + timeout
     request = request.model_copy(update={"id": identifier, "session_id": session_id, "deadline": deadline})
     seq = _insert(writer, request)
@@ -72,20 +72,20 @@ def repeatable_id(session_id: str, turn_id: str, call_id: str, ordinal: int, fin
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _insert(pen: Pen, request: ApprovalRequest) -> int:
+def _insert(writer: EventWriter, request: ApprovalRequest) -> int:
     texts = [clean(text) for text in (request.call_id, request.tool_name, request.agent, request.summary)]
     detail, fingerprint = clean(request.detail), clean(request.fingerprint)
-    _, seq = pen.event("approval_request", as_json(request.model_dump()))
-    pen.transaction.run(
+    _, seq = writer.event("approval_request", as_json(request.model_dump()))
+    writer.transaction.run(
         "INSERT INTO approvals (id, session_id, turn_id, call_id, tool_name, agent, summary, detail, fingerprint, "
         "state, asked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10)",
         request.id,
-        pen.session_id,
-        pen.turn_id or "",
+        writer.session_id,
+        writer.turn_id or "",
         *texts,
         detail,
         fingerprint,
-        pen.now,
+        writer.now,
     )
     return seq
 
@@ -108,8 +108,8 @@ def decide(transaction: Transaction, approval_id: str, answer: Approval, user: s
         time_of(transaction),
     )
     if changed:
-        pen = Pen(transaction, found.session_id, ANYONE, turn_id=found.turn_id or None)
-        _resolved(pen, approval_id, answer.allowed, clean(answer.message))
+        writer = EventWriter(transaction, found.session_id, ANYONE, turn_id=found.turn_id or None)
+        _resolved(writer, approval_id, answer.allowed, clean(answer.message))
     return bool(changed)
 
 
@@ -118,20 +118,22 @@ def _user(transaction: Transaction, session_id: str) -> str | None:
     return None if row is None else str(row[0])
 
 
-def withdraw(pen: Pen, turn_id: str) -> None:
+def withdraw(writer: EventWriter, turn_id: str) -> None:
     """Take back the questions of a turn that nobody has answered."""
     mine = "WHERE session_id = ?1 AND turn_id = ?2 AND state = 'pending'"
-    open_ones = pen.transaction.rows(f"SELECT id FROM approvals {mine} ORDER BY asked_at, id", pen.session_id, turn_id)
+    open_ones = writer.transaction.rows(
+        f"SELECT id FROM approvals {mine} ORDER BY asked_at, id", writer.session_id, turn_id
+    )
     if open_ones:
-        pen.transaction.run(
-            f"UPDATE approvals SET state = 'withdrawn', decided_at = ?3 {mine}", pen.session_id, turn_id, pen.now
+        writer.transaction.run(
+            f"UPDATE approvals SET state = 'withdrawn', decided_at = ?3 {mine}", writer.session_id, turn_id, writer.now
         )
     for (approval_id,) in open_ones:
-        _resolved(pen, approval_id, False, "withdrawn: the turn has ended")
+        _resolved(writer, approval_id, False, "withdrawn: the turn has ended")
 
 
-def _resolved(pen: Pen, approval_id: str, allowed: bool, message: str) -> None:
-    pen.event("approval_resolved", as_json({"id": approval_id, "allowed": allowed, "message": message}))
+def _resolved(writer: EventWriter, approval_id: str, allowed: bool, message: str) -> None:
+    writer.event("approval_resolved", as_json({"id": approval_id, "allowed": allowed, "message": message}))
 
 
 def get(transaction: Transaction, approval_id: str) -> ApprovalRow | None:

@@ -9,8 +9,8 @@ from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.record import CallRecord
 from toolgate.runtime.arguments import ArgumentsError, parse_arguments
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.event_log import Pen, as_json, clean
-from toolgate.sessions.types import Call
+from toolgate.sessions.event_log import EventWriter, as_json, clean
+from toolgate.sessions.types import CallRow
 
 _COLUMNS = "SELECT session_id, turn_id, call_id, ordinal, tool_name, state, status, code FROM tool_calls"
 _KEY = "session_id = ?1 AND turn_id = ?2 AND call_id = ?3"
@@ -35,12 +35,12 @@ _UNKNOWN: dict[str, Any] = {
 }
 
 
-def propose(pen: Pen, calls: Iterable[ToolCall]) -> None:
+def propose(writer: EventWriter, calls: Iterable[ToolCall]) -> None:
     """Note calls that a model has asked for, each with an event of its own."""
     for call in calls:
-        _insert(pen, call.id, call.name)
+        _insert(writer, call.id, call.name)
         payload = {"call_id": call.id, "tool_name": call.name, "arguments": _arguments(call)}
-        pen.event("call_proposed", as_json(payload))
+        writer.event("call_proposed", as_json(payload))
 
 
 def _arguments(call: ToolCall) -> dict[str, Any] | str:
@@ -51,56 +51,56 @@ def _arguments(call: ToolCall) -> dict[str, Any] | str:
         return call.arguments
 
 
-def _insert(pen: Pen, call_id: str, tool_name: str) -> int:
+def _insert(writer: EventWriter, call_id: str, tool_name: str) -> int:
     """A new row; its ordinal tells it from earlier calls with the same id."""
-    turn_id = pen.turn_id or ""
-    row = pen.transaction.row(
-        f"SELECT COALESCE(MAX(ordinal), -1) + 1 FROM tool_calls WHERE {_KEY}", pen.session_id, turn_id, call_id
+    turn_id = writer.turn_id or ""
+    row = writer.transaction.row(
+        f"SELECT COALESCE(MAX(ordinal), -1) + 1 FROM tool_calls WHERE {_KEY}", writer.session_id, turn_id, call_id
     )
     ordinal = int(row[0]) if row else 0
-    pen.transaction.run(
+    writer.transaction.run(
         "INSERT INTO tool_calls (session_id, turn_id, call_id, ordinal, tool_name, state, proposed_at) "
         "VALUES (?1, ?2, ?3, ?4, ?5, 'proposed', ?6)",
-        pen.session_id,
+        writer.session_id,
         turn_id,
         call_id,
         ordinal,
         tool_name,
-        pen.now,
+        writer.now,
     )
     return ordinal
 
 
-def record(pen: Pen, entry: CallRecord) -> None:
+def record(writer: EventWriter, entry: CallRecord) -> None:
     """Write a record of the pipeline to the log, and move its call on."""
     call_id, tool_name = clean(entry.call_id), clean(entry.tool_name)
-    pen.event(
+    writer.event(
         {"decision": "decision", "started": "call_started", "finished": "call_finished"}[entry.kind],
         as_json({"call_id": call_id, "tool_name": tool_name, **entry.payload}),
     )
-    ordinal = _ordinal(pen, entry.kind, call_id, tool_name)
-    key = (pen.session_id, pen.turn_id or "", call_id, ordinal)
+    ordinal = _ordinal(writer, entry.kind, call_id, tool_name)
+    key = (writer.session_id, writer.turn_id or "", call_id, ordinal)
     at = f"WHERE {_KEY} AND ordinal = ?4"
     if entry.kind == "started":
         sql = f"UPDATE tool_calls SET state = 'started', started_at = ?5, tool_name = ?6 {at}"
-        pen.transaction.run(sql, *key, pen.now, tool_name)
+        writer.transaction.run(sql, *key, writer.now, tool_name)
     elif entry.kind == "finished":
         state = "unknown" if entry.payload.get("uncertain") is True else "finished"
         sql = f"UPDATE tool_calls SET state = '{state}', finished_at = ?5, status = ?6, code = ?7 {at}"
-        pen.transaction.run(sql, *key, pen.now, _text(entry.payload, "status"), _text(entry.payload, "code"))
+        writer.transaction.run(sql, *key, writer.now, _text(entry.payload, "status"), _text(entry.payload, "code"))
     elif entry.payload.get("decision") == "allow":
-        pen.transaction.run(f"UPDATE tool_calls SET state = 'approved' {at}", *key)
+        writer.transaction.run(f"UPDATE tool_calls SET state = 'approved' {at}", *key)
 
 
-def _ordinal(pen: Pen, kind: str, call_id: str, tool_name: str) -> int:
+def _ordinal(writer: EventWriter, kind: str, call_id: str, tool_name: str) -> int:
     """The first call with that id that has not got so far; calls that nobody announced get a row of their own."""
-    row = pen.transaction.row(
+    row = writer.transaction.row(
         f"SELECT MIN(ordinal) FROM tool_calls WHERE {_KEY} AND state IN {_EARLIER[kind]}",
-        pen.session_id,
-        pen.turn_id or "",
+        writer.session_id,
+        writer.turn_id or "",
         call_id,
     )
-    return int(row[0]) if row is not None and row[0] is not None else _insert(pen, call_id, tool_name)
+    return int(row[0]) if row is not None and row[0] is not None else _insert(writer, call_id, tool_name)
 
 
 def _text(payload: dict[str, Any], key: str) -> str | None:
@@ -108,35 +108,35 @@ def _text(payload: dict[str, Any], key: str) -> str | None:
     return None if value is None else clean(str(value))
 
 
-def of_session(transaction: Transaction, session_id: str) -> list[Call]:
+def of_session(transaction: Transaction, session_id: str) -> list[CallRow]:
     """All calls of a session, in the order in which they were asked for."""
     sql = f"{_COLUMNS} WHERE session_id = ?1 ORDER BY proposed_at, turn_id, call_id, ordinal"
     return [_call(row) for row in transaction.rows(sql, session_id)]
 
 
-def _call(row: Row) -> Call:
+def _call(row: Row) -> CallRow:
     names = ("session_id", "turn_id", "call_id", "ordinal", "tool_name", "state", "status", "code")
-    return Call(**dict(zip(names, row, strict=True)))
+    return CallRow(**dict(zip(names, row, strict=True)))
 
 
-def close_after_crash(pen: Pen) -> tuple[Call, ...]:
+def close_after_crash(writer: EventWriter) -> tuple[CallRow, ...]:
     """End every open call: what had started is `unknown` from now on, the rest is cancelled; returns the former."""
     sql = f"{_COLUMNS} WHERE session_id = ?1 AND state IN {_OPEN} ORDER BY proposed_at, turn_id, call_id, ordinal"
-    rows = [_call(row) for row in pen.transaction.rows(sql, pen.session_id)]
+    rows = [_call(row) for row in writer.transaction.rows(sql, writer.session_id)]
     uncertain = []
     for call in rows:
         if call.state == "started":
             uncertain.append(call.model_copy(update={"state": "unknown"}))
-            _close(pen, call, "unknown", _UNKNOWN)
+            _close(writer, call, "unknown", _UNKNOWN)
         else:
-            _close(pen, call, "finished", _NEVER_RAN)
+            _close(writer, call, "finished", _NEVER_RAN)
     return tuple(uncertain)
 
 
-def _close(pen: Pen, call: Call, state: str, ending: dict[str, Any]) -> None:
+def _close(writer: EventWriter, call: CallRow, state: str, ending: dict[str, Any]) -> None:
     status, code = (ending["status"], ending["code"]) if state == "finished" else (None, None)
-    pen.transaction.run(
+    writer.transaction.run(
         f"UPDATE tool_calls SET state = ?5, finished_at = ?6, status = ?7, code = ?8 WHERE {_KEY} AND ordinal = ?4",
-        *(call.session_id, call.turn_id, call.call_id, call.ordinal, state, pen.now, status, code),
+        *(call.session_id, call.turn_id, call.call_id, call.ordinal, state, writer.now, status, code),
     )
-    pen.event("call_finished", as_json({"call_id": call.call_id, "tool_name": call.tool_name, **ending}))
+    writer.event("call_finished", as_json({"call_id": call.call_id, "tool_name": call.tool_name, **ending}))

@@ -38,7 +38,7 @@ INSERT: Final = (
 _ADD = INSERT.replace(", id)", ")").replace(", ?9)", ")")
 
 
-class Pen:
+class EventWriter:
     """Writes to one session in one transaction. Making one checks the lease and takes `count` numbers."""
 
     __slots__ = ("_fence", "_next", "_number", "_taken", "nameless", "now", "session_id", "transaction", "turn_id")

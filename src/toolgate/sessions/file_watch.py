@@ -19,7 +19,7 @@ Read = Callable[[Callable[[], dict[str, int]]], Awaitable[dict[str, int]]]
 """Runs a function in a thread that may wait for the disk."""
 
 
-class Neighbours:
+class FileWatch:
     """Looks at the end of the log while anybody follows, and wakes the followers of the sessions that have grown."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], in_thread: Read, feed: Feed) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolgate.sessions.driver import Transaction
-from toolgate.sessions.types import Past
+from toolgate.sessions.types import StoredHandoff
 
 _SESSION = "SELECT s.project, h.state FROM sessions s LEFT JOIN shells h ON h.session_id = s.id WHERE s.id = ?1"
 _ALLOWED = (
@@ -12,16 +12,16 @@ _ALLOWED = (
 )
 
 
-def read(transaction: Transaction, session_id: str, project: str | None) -> Past:
+def read(transaction: Transaction, session_id: str, project: str | None) -> StoredHandoff:
     """What its person has allowed for the rest of the session, and what it takes along; of a sub-agent's calls, none.
 
     With a `project`, nothing for a session of another one: the same words may do something else there.
     """
     row = transaction.row(_SESSION, session_id)
     if row is None or (project is not None and row[0] not in ("", project)):
-        return Past()
+        return StoredHandoff()
     allowed = tuple(found[0] for found in transaction.rows(_ALLOWED, session_id))
-    return Past(allowed=allowed, carried=row[1] or "")
+    return StoredHandoff(allowed=allowed, carried=row[1] or "")
 
 
 def carry(transaction: Transaction, session_id: str, carried: str | None) -> None:

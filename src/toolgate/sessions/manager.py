@@ -17,7 +17,7 @@ from toolgate.sessions.append import Append
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import clean, time_of
-from toolgate.sessions.turn_store import Work
+from toolgate.sessions.turn_store import TurnStore
 from toolgate.sessions.types import Lease, Message, Session, Usage
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _COLUMNS = "SELECT id, mode, title, user_name, project, parent_id, created_at, u
 LEASE_SECONDS = 300.0
 
 
-class SessionManager(Work):
+class SessionManager(TurnStore):
     """The store of sessions in a database. Implements `SessionStore`, where everything is described."""
 
     def __init__(self, db: Database, settings: SessionSettings) -> None:

@@ -37,13 +37,13 @@ def remove(transaction: Transaction, session_id: str, before: float) -> bool:
     needed = {row[0] for row in transaction.rows(_LAST)}
     if not _removable(transaction, session_id, before, needed):
         return False
-    family = transaction.rows(
+    shared = transaction.rows(
         f"{_FAMILY}SELECT id, number FROM sessions WHERE id IN (SELECT id FROM family)", session_id
     )
-    if any(_is_taken(transaction, identifier) for identifier, _ in family):
+    if any(_is_taken(transaction, identifier) for identifier, _ in shared):
         return False
     with removing(transaction.dialect, transaction.run):
-        for identifier, number in family:
+        for identifier, number in shared:
             transaction.run(f"DELETE FROM messages WHERE id IN {_WITHIN}", number)
             transaction.run(f"DELETE FROM events WHERE id IN {_WITHIN}", number)
             transaction.run(
@@ -58,8 +58,8 @@ def remove(transaction: Transaction, session_id: str, before: float) -> bool:
 def _removable(transaction: Transaction, session_id: str, before: float, needed: set[str]) -> bool:
     if transaction.row(_USED, session_id, before) is not None:
         return False
-    family = transaction.rows(f"{_FAMILY}SELECT id FROM family", session_id)
-    return bool(family) and needed.isdisjoint(row[0] for row in family)
+    shared = transaction.rows(f"{_FAMILY}SELECT id FROM family", session_id)
+    return bool(shared) and needed.isdisjoint(row[0] for row in shared)
 
 
 def _is_taken(transaction: Transaction, session_id: str) -> bool:

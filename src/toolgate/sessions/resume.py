@@ -9,8 +9,8 @@ from typing import Any, Final
 from toolgate.protocol.calls import ToolCall
 from toolgate.sessions import transcript
 from toolgate.sessions.driver import Transaction
-from toolgate.sessions.event_log import Pen, as_json
-from toolgate.sessions.transcript_cache import NOTHING, Known
+from toolgate.sessions.event_log import EventWriter, as_json
+from toolgate.sessions.transcript_cache import NOTHING, CachedTranscript
 from toolgate.sessions.types import Lease, Message
 
 _UNCERTAIN: Final[dict[str, Any]] = {
@@ -23,7 +23,7 @@ _OF_TURN = "session_id = ?1 AND turn_id = ?2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ResumePoint:
     """How far a turn got."""
 
     messages: list[Message]
@@ -37,8 +37,12 @@ class Standing:
 
 
 def resume(
-    transaction: Transaction, lease: Lease, turn_id: str, repeats: Callable[[str], bool], known: Known = NOTHING
-) -> Standing:
+    transaction: Transaction,
+    lease: Lease,
+    turn_id: str,
+    repeats: Callable[[str], bool],
+    known: CachedTranscript = NOTHING,
+) -> ResumePoint:
     """Find out where a turn stands, and put its calls in order. `known` is what was read of the transcript before.
 
     A call that had started and that `repeats` does not allow to be run again is answered: nobody knows its outcome.
@@ -51,18 +55,18 @@ def resume(
     latest = next((said for said in reversed(messages) if said.role != "tool"), None)
     if not missing or latest is None:
         done = rounds > 0 and latest is not None and latest.role == "assistant" and not latest.tool_calls
-        return Standing(messages=transcript.valid(messages), rounds=rounds, calls=(), said=done)
+        return ResumePoint(messages=transcript.valid(messages), rounds=rounds, calls=(), said=done)
     open_ones = _unanswered(latest.tool_calls, missing)
     uncertain = [call for call in _begun(transaction, session_id, turn_id, open_ones) if not repeats(call.name)]
     if uncertain:
-        _give_up(Pen(transaction, session_id, lease, turn_id=turn_id, count=2 * len(uncertain)), uncertain)
+        _give_up(EventWriter(transaction, session_id, lease, turn_id=turn_id, count=2 * len(uncertain)), uncertain)
         messages = known.with_tail(transaction, session_id).messages
     transaction.run(
         f"UPDATE tool_calls SET state = 'proposed' WHERE {_OF_TURN} AND state = 'started'", session_id, turn_id
     )
     left = tuple(call for call in open_ones if not any(call is other for other in uncertain))
     valid = transcript.valid(messages)
-    return Standing(messages=valid[: len(valid) - len(left)], rounds=rounds, calls=left, said=False)
+    return ResumePoint(messages=valid[: len(valid) - len(left)], rounds=rounds, calls=left, said=False)
 
 
 def _unanswered(calls: tuple[ToolCall, ...], missing: list[str]) -> list[ToolCall]:
@@ -88,13 +92,13 @@ def _begun(transaction: Transaction, session_id: str, turn_id: str, calls: list[
     return begun
 
 
-def _give_up(pen: Pen, calls: list[ToolCall]) -> None:
+def _give_up(writer: EventWriter, calls: list[ToolCall]) -> None:
     """Answer calls with what is known about them: nothing."""
     for call in calls:
-        pen.transaction.run(
+        writer.transaction.run(
             f"UPDATE tool_calls SET state = 'unknown', finished_at = ?4 WHERE {_OF_TURN} AND call_id = ?3 "
             "AND state = 'started'",
-            *(pen.session_id, pen.turn_id, call.id, pen.now),
+            *(writer.session_id, writer.turn_id, call.id, writer.now),
         )
-        pen.event("call_finished", as_json({"call_id": call.id, "tool_name": call.name, **_UNCERTAIN}))
-        transcript.write(pen, transcript.unanswered(call.id))
+        writer.event("call_finished", as_json({"call_id": call.id, "tool_name": call.name, **_UNCERTAIN}))
+        transcript.write(writer, transcript.unanswered(call.id))

@@ -15,7 +15,7 @@ from toolgate.sessions import faults, files
 from toolgate.sessions.connections import SqliteTransaction, connect, connect_memory, identity
 from toolgate.sessions.driver import Unit
 from toolgate.sessions.feed import Feed
-from toolgate.sessions.file_watch import Neighbours
+from toolgate.sessions.file_watch import FileWatch
 from toolgate.sessions.schema import HEAD
 from toolgate.sessions.writer import Writer
 
@@ -29,7 +29,7 @@ class SqliteFile:
 
     def __init__(self, path: str, feed: Feed) -> None:
         self.path = path
-        self._neighbours = Neighbours(lambda: connect(path, readonly=True), self._looked, feed)
+        self._file_watch = FileWatch(lambda: connect(path, readonly=True), self._looked, feed)
         self._writer = Writer(path, feed)
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="toolgate-reader")
         self._local = threading.local()
@@ -78,7 +78,7 @@ class SqliteFile:
 
     async def listen(self) -> None:
         """A file tells nobody: while anybody follows, its end is looked at."""
-        await self._neighbours.listen()
+        await self._file_watch.listen()
 
     async def _looked(self, look: Callable[[], dict[str, int]]) -> dict[str, int]:
         def guarded() -> dict[str, int]:
@@ -131,11 +131,11 @@ class SqliteFile:
 
     async def close(self) -> None:
         """Write what is queued, end the threads, close the file."""
-        await self._neighbours.close()
+        await self._file_watch.close()
         self._closed = True
         await self._writer.close()
         await asyncio.get_running_loop().run_in_executor(None, self._readers.shutdown)
-        self._neighbours.let_go()
+        self._file_watch.let_go()
         while self._open:
             self._open.pop().close()
 

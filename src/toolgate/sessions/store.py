@@ -14,14 +14,14 @@ from toolgate.protocol.record import CallRecord
 from toolgate.sessions.types import (
     ApprovalRow,
     AskedApproval,
-    Call,
+    CallRow,
     Event,
     Lease,
     Message,
-    Past,
     Recovery,
     Session,
     StartedTurn,
+    StoredHandoff,
     Turn,
     TurnStatus,
     TurnTotals,
@@ -29,7 +29,7 @@ from toolgate.sessions.types import (
 )
 
 if TYPE_CHECKING:
-    from toolgate.sessions.resume import Standing
+    from toolgate.sessions.resume import ResumePoint
 
 
 class SessionStore(Protocol):
@@ -198,7 +198,7 @@ class SessionStore(Protocol):
         """
         ...
 
-    async def resume_turn(self, lease: Lease, turn_id: str, repeats: Callable[[str], bool]) -> Standing:
+    async def resume_turn(self, lease: Lease, turn_id: str, repeats: Callable[[str], bool]) -> ResumePoint:
         """Where a turn stands that another process has begun, with its calls put in order.
 
         A call that had started is answered with "nobody knows", unless `repeats` says that its tool may run again.
@@ -229,7 +229,7 @@ class SessionStore(Protocol):
         """The sessions with a turn that runs, or ran when its process ended: `recover` is for those."""
         ...
 
-    async def calls(self, session_id: str) -> builtins.list[Call]:
+    async def calls(self, session_id: str) -> builtins.list[CallRow]:
         """All tool calls of a session and how far they got, in the order in which they were asked for."""
         ...
 
@@ -310,7 +310,7 @@ class SessionStore(Protocol):
         """The questions of a session that nobody has answered, oldest first."""
         ...
 
-    async def past(self, session_id: str, project: str | None = None) -> Past:
+    async def stored_handoff(self, session_id: str, project: str | None = None) -> StoredHandoff:
         """What whoever takes the session up has to know: what was allowed, and what it takes along.
 
         MUST be nothing for a session that belongs to another project than `project`, if that is given.

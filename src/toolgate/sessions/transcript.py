@@ -11,7 +11,7 @@ from toolgate.errors import MessageTooLarge
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.fast import trusted
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.event_log import Pen, as_json, clean, said_as_json
+from toolgate.sessions.event_log import EventWriter, as_json, clean, said_as_json
 from toolgate.sessions.schema import SPAN
 from toolgate.sessions.types import ROLES, Message
 
@@ -80,21 +80,21 @@ def _call(call: ToolCall | Mapping[str, Any]) -> ToolCall:
     return ToolCall(id=clean(identifier), name=clean(name), arguments=clean(text))
 
 
-def write(pen: Pen, said: Message) -> int:
+def write(writer: EventWriter, said: Message) -> int:
     """Write a message to the log and to its projection; returns its number."""
     calls = [call.__dict__ for call in said.tool_calls]
-    identifier, seq = pen.event("message", _payload(said, calls))
-    pen.transaction.run(
+    identifier, seq = writer.event("message", _payload(said, calls))
+    writer.transaction.run(
         INSERT,
         identifier,
-        pen.session_id,
+        writer.session_id,
         seq,
-        pen.turn_id,
+        writer.turn_id,
         said.role,
         said.content,
         as_json(calls) if calls else None,
         said.tool_call_id,
-        pen.now,
+        writer.now,
     )
     return seq
 

@@ -21,7 +21,7 @@ _OVERHEAD: Final = 1_000
 """Bytes of a message beside its text."""
 
 
-class Known(NamedTuple):
+class CachedTranscript(NamedTuple):
     """A transcript as far as it was read. The lists are never changed."""
 
     messages: list[Message]
@@ -31,7 +31,7 @@ class Known(NamedTuple):
     """Where the last message is in the log; 0 if there is none."""
     size: int
 
-    def with_tail(self, transaction: Transaction, session_id: str) -> Known:
+    def with_tail(self, transaction: Transaction, session_id: str) -> CachedTranscript:
         """The same with what was added since."""
         rows = transcript.stored_from(transaction, session_id, self.place)
         if self.place:
@@ -41,7 +41,7 @@ class Known(NamedTuple):
             rows = rows[1:]
         if not rows:
             return self
-        return Known(
+        return CachedTranscript(
             messages=self.messages + [row.message for row in rows],
             turns=self.turns + [row.turn_id for row in rows],
             place=rows[-1].place,
@@ -49,7 +49,7 @@ class Known(NamedTuple):
         )
 
 
-NOTHING: Final = Known([], [], 0, 0)
+NOTHING: Final = CachedTranscript([], [], 0, 0)
 
 
 class TranscriptCache:
@@ -57,16 +57,16 @@ class TranscriptCache:
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = most
-        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._known: OrderedDict[str, CachedTranscript] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
 
-    def get(self, session_id: str) -> Known:
+    def get(self, session_id: str) -> CachedTranscript:
         """What is known of a session."""
         with self._lock:
             return self._known.get(session_id, NOTHING)
 
-    def keep(self, session_id: str, known: Known) -> None:
+    def keep(self, session_id: str, known: CachedTranscript) -> None:
         """Remember what was read; the oldest give way to it."""
         with self._lock:
             before = self._known.pop(session_id, NOTHING)

@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions import approvals, calls, leases, transcript, turns
-from toolgate.sessions import handoff as past
+from toolgate.sessions import approvals, calls, handoff, leases, transcript, turns
 from toolgate.sessions.append import append_all
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.event_log import Pen, as_json
+from toolgate.sessions.event_log import EventWriter, as_json
 from toolgate.sessions.schema import SPAN
-from toolgate.sessions.transcript_cache import Known, TranscriptCache
+from toolgate.sessions.transcript_cache import CachedTranscript, TranscriptCache
 from toolgate.sessions.types import (
     ApprovalRow,
     AskedApproval,
-    Call,
+    CallRow,
     Event,
     Lease,
     Message,
-    Past,
     Recovery,
     StartedTurn,
+    StoredHandoff,
     Turn,
     TurnStatus,
     TurnTotals,
@@ -34,21 +33,21 @@ from toolgate.sessions.types import (
 )
 
 if TYPE_CHECKING:
-    from toolgate.sessions.resume import Standing
+    from toolgate.sessions.resume import ResumePoint
 
 
 _MOST_EVENTS = 1000
 """Events that are read at once."""
 
 
-class Work:
+class TurnStore:
     """The half of the manager that a turn uses; all of it is described in `SessionStore`."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self._transcripts = TranscriptCache()
 
-    async def _transcript(self, session_id: str) -> Known:
+    async def _transcript(self, session_id: str) -> CachedTranscript:
         """Everything that was said; only what was added since the last time is read."""
         before = self._transcripts.get(session_id)
         known = await self._db.read(lambda tx: before.with_tail(tx, session_id))
@@ -106,7 +105,7 @@ class Work:
 
         def unit(tx: Transaction) -> Turn:
             ended = turns.finish(tx, lease, turn_id, status, code=code, error=error, usage=usage)
-            past.carry(tx, lease.session_id, carried)
+            handoff.carry(tx, lease.session_id, carried)
             if release:
                 leases.release(tx, lease)
             return ended
@@ -121,12 +120,12 @@ class Work:
         """Put in order what a crash has left in a session, if nobody is at work in it."""
         return await self._db.write(lambda tx: turns.settle(tx, session_id))
 
-    async def resume_turn(self, lease: Lease, turn_id: str, repeats: Callable[[str], bool]) -> Standing:
+    async def resume_turn(self, lease: Lease, turn_id: str, repeats: Callable[[str], bool]) -> ResumePoint:
         """Where a turn stands that another process has begun."""
-        from toolgate.sessions import resume as resuming
+        from toolgate.sessions import resume
 
         known = await self._transcript(lease.session_id)
-        return await self._db.write(lambda tx: resuming.resume(tx, lease, turn_id, repeats, known))
+        return await self._db.write(lambda tx: resume.resume(tx, lease, turn_id, repeats, known))
 
     async def request_cancel(self, session_id: str) -> bool:
         """Ask whoever runs the session's turn to stop it."""
@@ -153,7 +152,7 @@ class Work:
         sql = "SELECT DISTINCT session_id FROM turns WHERE status = 'running'"
         return [row[0] for row in await self._db.read(lambda tx: tx.rows(sql))]
 
-    async def calls(self, session_id: str) -> list[Call]:
+    async def calls(self, session_id: str) -> list[CallRow]:
         """All tool calls of a session, in the order in which they were asked for."""
         return await self._db.read(lambda tx: calls.of_session(tx, session_id))
 
@@ -178,7 +177,9 @@ class Work:
     ) -> int:
         """Write an event of the caller's own kind to the log; returns its number."""
         text = as_json(payload)
-        return await self._db.write(lambda tx: Pen(tx, lease.session_id, lease, turn_id=turn_id).event(kind, text)[1])
+        return await self._db.write(
+            lambda tx: EventWriter(tx, lease.session_id, lease, turn_id=turn_id).event(kind, text)[1]
+        )
 
     async def events(self, session_id: str, after_seq: int = 0, *, limit: int = _MOST_EVENTS) -> list[Event]:
         """The log from after a number on."""
@@ -250,9 +251,9 @@ class Work:
         """The questions of a session that nobody has answered, oldest first."""
         return await self._db.read(lambda tx: approvals.pending(tx, session_id))
 
-    async def past(self, session_id: str, project: str | None = None) -> Past:
+    async def stored_handoff(self, session_id: str, project: str | None = None) -> StoredHandoff:
         """What whoever takes the session up has to know."""
-        return await self._db.read(lambda tx: past.read(tx, session_id, project))
+        return await self._db.read(lambda tx: handoff.read(tx, session_id, project))
 
     def todos(self, lease: Lease) -> SessionTodos:
         """The session's list of work, as the port of the `todo` tool."""
@@ -289,7 +290,7 @@ def _event(row: Row) -> Event:
 class SessionRecorder:
     """Keeps the records of a turn's calls; each is durable when `record` returns."""
 
-    def __init__(self, store: Work, lease: Lease, turn_id: str | None) -> None:
+    def __init__(self, store: TurnStore, lease: Lease, turn_id: str | None) -> None:
         self._store = store
         self._lease = lease
         self._turn_id = turn_id
@@ -311,7 +312,7 @@ class SessionTodos:
         lease, text = self._lease, as_json(items)
 
         def unit(tx: Transaction) -> None:
-            Pen(tx, lease.session_id, lease).event("todos", f'{{"items":{text}}}')
+            EventWriter(tx, lease.session_id, lease).event("todos", f'{{"items":{text}}}')
             tx.run(
                 "INSERT INTO todos (session_id, items) VALUES (?1, ?2) "
                 "ON CONFLICT (session_id) DO UPDATE SET items = excluded.items",

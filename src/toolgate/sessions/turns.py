@@ -10,7 +10,7 @@ from toolgate.errors import RequestRepeated, SessionBusy, SessionError
 from toolgate.protocol.ids import uuid7
 from toolgate.sessions import approvals, calls, handoff, leases, transcript
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.event_log import ANYONE, Pen, as_json, clean
+from toolgate.sessions.event_log import ANYONE, EventWriter, as_json, clean
 from toolgate.sessions.types import ENDINGS, Lease, Message, Recovery, StartedTurn, Turn, TurnTotals, Usage
 
 _COLUMNS = (
@@ -54,7 +54,7 @@ def claim_and_start(
         raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
     recover(transaction, lease)
     turn = begin(transaction, session_id, lease, said, request_id=request_id, parent_id=None)
-    return StartedTurn(lease=lease, turn=turn, past=handoff.read(transaction, session_id, project))
+    return StartedTurn(lease=lease, turn=turn, stored_handoff=handoff.read(transaction, session_id, project))
 
 
 def begin(
@@ -69,7 +69,7 @@ def begin(
 ) -> Turn:
     """Write the beginning of a turn, where none is running."""
     turn_id = uuid7()
-    pen = Pen(transaction, session_id, lease, turn_id=turn_id, count=2)
+    writer = EventWriter(transaction, session_id, lease, turn_id=turn_id, count=2)
     transaction.run(
         "INSERT INTO turns (id, session_id, status, request_id, parent_id, deadline, started_at) "
         "VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6)",
@@ -78,23 +78,23 @@ def begin(
         None if request_id is None else _key(request_id),
         parent_id,
         deadline,
-        pen.now,
+        writer.now,
     )
-    pen.event(
+    writer.event(
         "turn_started",
         as_json({"request_id": None if request_id is None else clean(request_id), "parent_id": parent_id}),
     )
-    transcript.write(pen, said)
-    name_after(pen, said)
+    transcript.write(writer, said)
+    name_after(writer, said)
     started = get(transaction, turn_id)
     assert started is not None
     return started
 
 
-def name_after(pen: Pen, said: Message) -> None:
+def name_after(writer: EventWriter, said: Message) -> None:
     """Give a session without a title the first line that its person wrote."""
-    if pen.nameless and said.role == "user" and (title := next(iter(said.content.strip().splitlines()), "")[:80]):
-        pen.transaction.run("UPDATE sessions SET title = ?2 WHERE id = ?1", pen.session_id, title)
+    if writer.nameless and said.role == "user" and (title := next(iter(said.content.strip().splitlines()), "")[:80]):
+        writer.transaction.run("UPDATE sessions SET title = ?2 WHERE id = ?1", writer.session_id, title)
 
 
 def finish(
@@ -108,26 +108,26 @@ def finish(
         raise SessionError(f"The session has no turn {turn_id!r}.")
     if turn.status != "running":
         return turn
-    pen = Pen(transaction, lease.session_id, lease, turn_id=turn_id)
+    writer = EventWriter(transaction, lease.session_id, lease, turn_id=turn_id)
     total = usage or turn.usage
     count(transaction, turn_id, total, add=False)
-    _end(pen, turn_id, {"status": status, "code": clean(code), "message": clean(error), "usage": total.model_dump()})
+    _end(writer, turn_id, {"status": status, "code": clean(code), "message": clean(error), "usage": total.model_dump()})
     ended = get(transaction, turn_id)
     assert ended is not None
     return ended
 
 
-def _end(pen: Pen, turn_id: str, ending: dict[str, Any]) -> None:
+def _end(writer: EventWriter, turn_id: str, ending: dict[str, Any]) -> None:
     """Write the end of a turn; questions that nobody has answered are withdrawn before."""
-    pen.transaction.run(
+    writer.transaction.run(
         "UPDATE turns SET status = ?2, error = ?3, finished_at = ?4 WHERE id = ?1",
         turn_id,
         ending["status"],
         ending["message"],
-        pen.now,
+        writer.now,
     )
-    approvals.withdraw(pen, turn_id)
-    pen.event("turn_finished", as_json(ending))
+    approvals.withdraw(writer, turn_id)
+    writer.event("turn_finished", as_json(ending))
 
 
 def count(transaction: Transaction, turn_id: str, usage: Usage, *, add: bool = True) -> None:
@@ -146,11 +146,11 @@ def request_cancel(transaction: Transaction, session_id: str) -> bool:
     running = _running(transaction, session_id)
     if not running:
         return False
-    pen = Pen(transaction, session_id, ANYONE, turn_id=running[0])
+    writer = EventWriter(transaction, session_id, ANYONE, turn_id=running[0])
     transaction.run(
-        "UPDATE turns SET cancel_requested_at = COALESCE(cancel_requested_at, ?2) WHERE id = ?1", running[0], pen.now
+        "UPDATE turns SET cancel_requested_at = COALESCE(cancel_requested_at, ?2) WHERE id = ?1", running[0], writer.now
     )
-    pen.event("cancel_requested", "{}")
+    writer.event("cancel_requested", "{}")
     return True
 
 
@@ -166,16 +166,16 @@ def recover(transaction: Transaction, lease: Lease) -> Recovery:
     if any(_handed_out(transaction, turn_id) for turn_id in running):
         raise SessionBusy("A turn of this session is in the hands of the workers; wait for it, or cancel it.")
     orphans = transcript.open_calls(transcript.stored(transaction, lease.session_id))
-    pen = Pen(transaction, lease.session_id, lease, turn_id=running[-1])
-    uncertain = calls.close_after_crash(pen)
+    writer = EventWriter(transaction, lease.session_id, lease, turn_id=running[-1])
+    uncertain = calls.close_after_crash(writer)
     for call_id in orphans:
-        transcript.write(pen, transcript.unanswered(call_id))
+        transcript.write(writer, transcript.unanswered(call_id))
     for turn_id in running:
-        pen.turn_id = turn_id
+        writer.turn_id = turn_id
         turn = get(transaction, turn_id)
         assert turn is not None
         unknown = [call.call_id for call in uncertain if call.turn_id == turn_id]
-        _end(pen, turn_id, {**_INTERRUPTED, "usage": turn.usage.model_dump(), "uncertain": unknown})
+        _end(writer, turn_id, {**_INTERRUPTED, "usage": turn.usage.model_dump(), "uncertain": unknown})
     return Recovery(session_id=lease.session_id, turns=tuple(running), uncertain=uncertain)
 
 

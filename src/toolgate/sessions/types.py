@@ -139,7 +139,7 @@ class TurnTotals(BaseModel):
     usage: Usage
 
 
-class Call(BaseModel):
+class CallRow(BaseModel):
     """How far a tool call got."""
 
     model_config = _FROZEN
@@ -158,7 +158,7 @@ class Call(BaseModel):
     """The envelope's error code, if there was one."""
 
 
-class Past(BaseModel):
+class StoredHandoff(BaseModel):
     """What whoever takes a session up has to know besides its transcript."""
 
     model_config = _FROZEN
@@ -177,7 +177,7 @@ class Recovery(BaseModel):
     session_id: str
     turns: tuple[str, ...]
     """Turns that were running and are `interrupted` now."""
-    uncertain: tuple[Call, ...]
+    uncertain: tuple[CallRow, ...]
     """Calls that had started: nobody knows how far they got, and they are not repeated."""
 
     def __bool__(self) -> bool:
@@ -223,4 +223,4 @@ class StartedTurn(BaseModel):
 
     lease: Lease
     turn: Turn
-    past: Past
+    stored_handoff: StoredHandoff

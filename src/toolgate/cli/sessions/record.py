@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from toolgate.sessions import ApprovalRow, Call, Event, Session, SessionManager, Turn
+    from toolgate.sessions import ApprovalRow, CallRow, Event, Session, SessionManager, Turn
 
 _BATCH = 1000
 
@@ -17,7 +17,7 @@ class SessionRecord:
 
     session: Session
     turns: list[Turn]
-    calls: list[Call]
+    calls: list[CallRow]
     approvals: list[ApprovalRow]
     events: list[Event]
 

@@ -13,7 +13,7 @@ from toolgate.cli.visible import excerpt, visible
 
 if TYPE_CHECKING:
     from toolgate.cli.sessions.record import SessionRecord
-    from toolgate.sessions import Call, Event
+    from toolgate.sessions import CallRow, Event
 
 _LINES = 12
 _WIDTH = 300
@@ -36,7 +36,7 @@ class SessionPrinter:
         self._full = full
         self._ended: dict[tuple[str, str], dict[str, Any]] = {}
         """Results of calls by turn and id; the message with the output follows later."""
-        self._calls: dict[tuple[str, str], list[Call]] = defaultdict(list)
+        self._calls: dict[tuple[str, str], list[CallRow]] = defaultdict(list)
         for call in record.calls:
             self._calls[call.turn_id, call.call_id].append(call)
 
