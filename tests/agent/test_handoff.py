@@ -8,6 +8,7 @@ import pytest
 from tests.kit import code_of
 from toolgate import CallableToolset, ToolCall, ToolContext, ToolMode, ToolResult, Workspace, builtin_registry
 from toolgate.agent.handoff import SessionHandoff, pack, unpack
+from toolgate.runtime.state import runtime_state
 from toolgate.testing import AutoApprover
 
 
@@ -60,7 +61,7 @@ async def test_who_has_read_a_file_elsewhere_is_not_asked_as_if_it_had_not(root:
     first, second = process(root), process(root)
     await run(first, "read_file", path="a.txt")
     rule = Rule(tool="write_file", decision="allow", args={"path": "**"})
-    second.shared["policy"] = policy_of(second).with_rules([rule])
+    runtime_state(second).policy = policy_of(second).with_rules([rule])
     unpack(second, pack(first))
     await run(second, "write_file", path="a.txt", content="mine")
     assert isinstance(second.approver, AutoApprover)

@@ -338,7 +338,7 @@ def test_a11_control_in_every_layer_yes_runs_once_and_no_not_at_all(uid: int, la
         approver = AutoApprover(allow=allow)
         box = Toolbox(root, approver=approver)
         shell = ShellSession(box.context.require_workspace(), layer=make_layer(layer))
-        box.context.shared["shell"] = shell
+        box.context.state.shell = shell
         result = await box.result("Bash", command="rm -f nothing; echo ran", access="read")
         await shell.close()
         return code(result), result.response.data.get("stdout", ""), len(approver.requests)

@@ -6,6 +6,7 @@ import pytest
 
 from toolgate import CallableToolset, PolicyError, ToolContext, Workspace
 from toolgate.runtime.policy_source import check_policy, policy_of
+from toolgate.runtime.state import runtime_state
 from toolgate.settings import Settings
 
 
@@ -36,7 +37,7 @@ def test_without_a_file_the_rules_wait_for_the_first_call(tmp_path: Path) -> Non
 
     check_policy(context)
 
-    assert "policy" not in context.shared
+    assert runtime_state(context).policy is None
     assert policy_of(context).tools == {"Bash", "edit_file", "write_file"}
 
 

@@ -11,7 +11,7 @@ from tests.kit import BOTH, Foreign, ProbeTool, call, code_of, toolset_of
 from toolgate import CallableToolset, ToolContext, ToolMode, ToolResponse, tool
 from toolgate.runtime import future_relay
 from toolgate.runtime.pending import PendingResult
-from toolgate.runtime.unfinished import unfinished_of
+from toolgate.runtime.state import runtime_state
 from toolgate.testing import MemoryRecorder
 from toolgate.tools.function import FunctionTool
 
@@ -162,7 +162,7 @@ async def test_a_tool_that_stops_says_that_it_was_told_to_and_what_to_look_at(ho
     result = await pending
     assert "It was told to stop. What it had done until then stays: look before" in result.output
     assert AGAIN not in result.output
-    assert (result.response.data, bool(unfinished_of(toolset.context))) == ({}, False)
+    assert (result.response.data, bool(runtime_state(toolset.context).unfinished)) == ({}, False)
 
 
 async def test_a_deadline_holds_for_a_tool_that_ignores_it(monkeypatch: pytest.MonkeyPatch) -> None:

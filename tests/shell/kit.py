@@ -21,7 +21,7 @@ class Session:
         self.shell = ShellSession(
             self.box.context.require_workspace(), layer=make_layer(layer), environment=host, options=ShellOptions()
         )
-        self.box.context.shared["shell"] = self.shell
+        self.box.context.state.shell = self.shell
         self.lower = "read" if layer == "landlock" else "write"
         """The widest access that the layer enforces and nobody is asked about."""
 

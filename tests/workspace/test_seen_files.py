@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from toolgate.tools.context import ToolContext
 from toolgate.workspace import Workspace
 from toolgate.workspace.file_state import digest_file
 from toolgate.workspace.seen_files import SeenFiles
@@ -65,6 +66,6 @@ def test_what_is_gone_can_be_written_anew(workspace: Workspace) -> None:
 
 
 def test_contexts_of_a_session_share_what_is_known() -> None:
-    shared: dict[str, object] = {}
+    context = ToolContext()
 
-    assert SeenFiles.of(shared) is SeenFiles.of(shared)
+    assert context.derive(call_id="c1").state.seen_files is context.state.seen_files

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolgate.runtime.state import runtime_state
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.settings import policy_file_in_force
 
@@ -16,5 +17,5 @@ def under_users_policy(toolset: CallableToolset) -> CallableToolset:
     if context.has_settings:
         return toolset
     settings = context.settings.model_copy(update={"policy_file": policy_file_in_force()})
-    context.shared.pop("policy", None)  # it was loaded without the user's rules
+    runtime_state(context).policy = None  # it was loaded without the user's rules
     return CallableToolset(toolset.registry, context.derive(_settings=settings, has_settings=True))

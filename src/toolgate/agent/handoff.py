@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 
 from toolgate.errors import ToolError
 from toolgate.log import logger
-from toolgate.workspace.seen_files import SeenFiles
 
 if TYPE_CHECKING:
-    from toolgate.shell import ShellSession
     from toolgate.tools.context import ToolContext
 
 
@@ -48,16 +46,16 @@ class SessionHandoff:
 
     def _changes(self) -> tuple[object, int, int]:
         """What is another one when there is something new; the shell's first."""
-        shell: ShellSession | None = self._context.shared.get("shell")
+        shell = self._context.state.shell
         left, jobs = ((), 0) if shell is None else (shell.states, shell.jobs.number)
-        return left, jobs, SeenFiles.of(self._context.shared).changes
+        return left, jobs, self._context.state.seen_files.changes
 
 
 def pack(context: ToolContext) -> str:
     """What the session would miss in another process, as text; empty if that is nothing."""
-    shell: ShellSession | None = context.shared.get("shell")
+    shell = context.state.shell
     state = None if shell is None else shell.export_state()
-    more = {"known": SeenFiles.of(context.shared).export_state(), "jobs": 0 if shell is None else shell.jobs.number}
+    more = {"known": context.state.seen_files.export_state(), "jobs": 0 if shell is None else shell.jobs.number}
     if state is None and not any(more.values()):
         return ""
     text = json.dumps(more, separators=(",", ":"))
@@ -70,7 +68,7 @@ def unpack(context: ToolContext, text: str) -> None:
         return
     try:
         found = json.loads(text)
-        SeenFiles.of(context.shared).import_state(found.pop("known", {}))
+        context.state.seen_files.import_state(found.pop("known", {}))
         number = found.pop("jobs", 0)
         if found or number:
             context.shell.jobs.number = number

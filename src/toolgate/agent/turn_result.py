@@ -62,25 +62,34 @@ async def _run_turn(turn: Turn) -> TurnResult:
     return TurnResult(status="done")
 
 
-async def close(
-    sessions: SessionStore, lease: Lease, turn_id: str, ending: TurnResult, handoff: SessionHandoff | None = None
-) -> TurnResult:
-    """Write the end down and give the session back; raises nothing.
+async def store_result(
+    sessions: SessionStore, lease: Lease, turn_id: str, ending: TurnResult, handoff: SessionHandoff | None
+) -> None:
+    """Store the end of a turn and what its session takes along, and release the session, in one transaction.
 
-    `STORE_ERROR`: it is not written yet. One that failed for that reason is not tried here: whoever watches is told
-    first, and does not wait for a database that is locked or full.
+    A client that hears of the end may start the next turn at once, so the release cannot come later.
     """
-    if ending.code == STORE_ERROR:
-        return ending
     said: dict[str, Any] = {"code": ending.code, "error": ending.message}
     carried = None if handoff is None else handoff.all()
     if carried is not None:
         said["carried"] = carried
+    await sessions.finish_turn(lease, turn_id, ending.status, release=True, **said)
+    if handoff is not None:
+        handoff.kept(carried)
+
+
+async def close(
+    sessions: SessionStore, lease: Lease, turn_id: str, ending: TurnResult, handoff: SessionHandoff | None = None
+) -> TurnResult:
+    """Store the end of a turn; a failure to do so becomes the result. Raises nothing.
+
+    `STORE_ERROR` means that the end is not stored yet. A turn that failed for that reason is not stored here: clients
+    are told first, without waiting for a database that is locked or full.
+    """
+    if ending.code == STORE_ERROR:
+        return ending
     try:
-        # at once: whoever hears that the turn has ended may begin the next one
-        await sessions.finish_turn(lease, turn_id, ending.status, release=True, **said)
-        if handoff is not None:
-            handoff.kept(carried)
+        await store_result(sessions, lease, turn_id, ending, handoff)
         return ending
     except SessionFenced as error:
         return TurnResult(status="failed", code="SESSION_FENCED", message=str(error), cause=ending.cause)

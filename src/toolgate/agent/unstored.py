@@ -6,10 +6,9 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from toolgate.agent.handoff import SessionHandoff
-from toolgate.agent.turn_result import TurnResult
+from toolgate.agent.turn_result import TurnResult, store_result
 from toolgate.errors import SessionBusy, SessionError, StoreError, ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.record import CallRecord
@@ -94,10 +93,4 @@ class UnstoredResults:
         if end.entries:
             await self._sessions.append(end.lease, end.entries, turn_id=end.turn_id)
             end.entries.clear()
-        carried = None if end.handoff is None else end.handoff.all()
-        said: dict[str, Any] = {"code": end.ending.code, "error": end.ending.message}
-        if carried is not None:
-            said["carried"] = carried
-        await self._sessions.finish_turn(end.lease, end.turn_id, end.ending.status, release=True, **said)
-        if end.handoff is not None:
-            end.handoff.kept(carried)
+        await store_result(self._sessions, end.lease, end.turn_id, end.ending, end.handoff)

@@ -12,7 +12,8 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse, result_in_envelope
 from toolgate.runtime.failures import internal
 from toolgate.runtime.future_relay import GRACE
-from toolgate.runtime.unfinished import cut_short, is_running, unfinished_of
+from toolgate.runtime.state import runtime_state
+from toolgate.runtime.unfinished import cut_short, is_running
 from toolgate.tools.base import Tool
 from toolgate.tools.foreign import ForeignTool, to_response
 from toolgate.tools.function import FunctionTool, ThreadCall
@@ -123,4 +124,5 @@ def _late(invocation: Invocation, task: asyncio.Future[Any], name: str, seconds:
     if not task.done():
         invocation.still_running = is_running(task)
     what = f"Tool '{name}' did not finish within {seconds:g} s"
-    return cut_short(invocation, unfinished_of(invocation.context), ErrorCode.TIMEOUT, what, stopped=task.done())
+    unfinished = runtime_state(invocation.context).unfinished
+    return cut_short(invocation, unfinished, ErrorCode.TIMEOUT, what, stopped=task.done())

@@ -10,7 +10,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.runtime import denials
 from toolgate.runtime.failures import failure_of
 from toolgate.runtime.locks import WriterLock
-from toolgate.runtime.unfinished import unfinished_of
+from toolgate.runtime.state import runtime_state
 
 if TYPE_CHECKING:
     from toolgate.protocol.plan import Plan
@@ -29,8 +29,8 @@ class Executor:
         self._context = context
         self._breaker = breaker
         self._recording = recording
-        self._writers: WriterLock = context.shared.setdefault("writers", WriterLock())
-        self._unfinished = unfinished_of(context)
+        self._writers: WriterLock = runtime_state(context).writers
+        self._unfinished = runtime_state(context).unfinished
 
     async def execute(self, invocation: Invocation, resolved: ResolvedTool, pending: PendingResult) -> Any:
         """What the tool returns when it is its turn. Whatever the tool raises becomes a `ToolResponse`."""

@@ -47,7 +47,7 @@ class OutputLimits:
         if "truncation" not in response.data and "full_output" not in response.data:
             return response
         named = references(response.data)
-        kept: set[str] = self._context.shared.get("kept_outputs", set())
+        kept = self._context.state.kept_outputs
         if kept.issuperset(named.values()):
             return response
         data = dict(response.data)

@@ -32,8 +32,9 @@ from toolgate.runtime.policy_source import check_policy, policy_of
 from toolgate.runtime.recording import Recording
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.resolved_tool import ResolvedTool
+from toolgate.runtime.state import runtime_state
 from toolgate.runtime.tracing import tracing_of
-from toolgate.runtime.unfinished import cut_short, unfinished_of
+from toolgate.runtime.unfinished import cut_short
 from toolgate.text.masking import OnOutput, masked_output
 from toolgate.tools.base import Reroute
 from toolgate.tools.context import ToolContext
@@ -47,9 +48,9 @@ class Pipeline:
 
     def __init__(self, registry: ToolRegistry, context: ToolContext) -> None:
         self._context = context
-        self._breaker: Breaker = context.shared.setdefault("breaker", Breaker(context.clock))
+        self._breaker: Breaker = runtime_state(context).breaker
         self._admission = Admission(registry, context, self._breaker)
-        self._unfinished = unfinished_of(context)
+        self._unfinished = runtime_state(context).unfinished
         self._workspace = context.workspace
         check_policy(context)
         self._limits = OutputLimits(context)

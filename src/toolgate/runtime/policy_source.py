@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.errors import PolicyError, ToolError
 from toolgate.protocol.codes import ErrorCode
+from toolgate.runtime.state import runtime_state
 from toolgate.tools.context import ToolContext
 from toolgate.userfiles import users_policy
 
@@ -23,14 +24,15 @@ _LARGEST = 1 << 20
 
 def policy_of(context: ToolContext) -> Policy:
     """The session's policy, loaded once; an unreadable or invalid file raises `PolicyError`."""
-    policy: Policy | None = context.shared.get("policy")
+    state = runtime_state(context)
+    policy = state.policy
     if policy is None:
         from toolgate.runtime.policy import Policy
 
         project = project_text(context.workspace) if context.workspace is not None else None
         _require_named(context.settings.policy_file)
         policy = Policy.load(user_file=context.settings.policy_file, project_text=project)
-        context.shared["policy"] = policy
+        state.policy = policy
     return policy
 
 
@@ -39,7 +41,7 @@ def check_policy(context: ToolContext) -> None:
 
     Without a file of the user's or the project's nothing can be wrong, and the built-in rules wait for the first call.
     """
-    if "policy" in context.shared:
+    if runtime_state(context).policy is not None:
         return
     file, workspace = context.settings.policy_file, context.workspace
     _require_named(file)

@@ -12,7 +12,6 @@ from toolgate.protocol.envelope import ToolResponse
 
 if TYPE_CHECKING:
     from toolgate.runtime.invocation import Invocation
-    from toolgate.tools.context import ToolContext
 
 _UNKNOWN = {"outcome": "unknown", "still_running": True}
 _LOOK_FIRST = "Do not make this call again before you know what it did; tell the user."
@@ -44,12 +43,6 @@ class Unfinished:
             data=_UNKNOWN,
             next_step="Wait until it has ended, and look at what it did before you make it again.",
         )
-
-
-def unfinished_of(context: ToolContext) -> Unfinished:
-    """Those of the session that a context belongs to."""
-    found: Unfinished = context.shared.setdefault("unfinished", Unfinished())
-    return found
 
 
 def _key(invocation: Invocation) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.modes import ToolMode
+from toolgate.tools.session_state import SessionState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,10 +73,8 @@ class ToolContext:
         if workspace is not None and session_id is not None:
             workspace = workspace.for_session(self.settings.tool_output.dir, session_id)
         self.workspace = workspace
-        self.shared: dict[str, Any] = {}
-        """State of the session that every copy of this context shares (one key a room)."""
-        if shell is not None:
-            self.shared["shell"] = shell
+        self.state = SessionState(shell)
+        """State of the session that every copy of this context shares."""
         self._owns_shell = shell is None
 
     @property
@@ -90,11 +89,11 @@ class ToolContext:
     @property
     def shell(self) -> ShellSession:
         """The session's shell, made on first use."""
-        session: ShellSession | None = self.shared.get("shell")
+        session = self.state.shell
         if session is None:
             from toolgate.shell import ShellSession
 
-            session = self.shared["shell"] = ShellSession(self.require_workspace(), settings=self.settings)
+            session = self.state.shell = ShellSession(self.require_workspace(), settings=self.settings)
         return session
 
     def require_workspace(self) -> Workspace:
@@ -111,7 +110,7 @@ class ToolContext:
     @property
     def shell_directory(self) -> str:
         """The shell's directory. While there is no shell, that is the root: this does not make one."""
-        session: ShellSession | None = self.shared.get("shell")
+        session = self.state.shell
         return "." if session is None else session.cwd
 
     def derive(self, **changes: Any) -> ToolContext:
@@ -122,7 +121,9 @@ class ToolContext:
 
     async def aclose(self) -> None:
         """End the shell that was made here; one that was passed in is left to its owner."""
-        if self._owns_shell and (session := self.shared.pop("shell", None)) is not None:
+        session = self.state.shell
+        if self._owns_shell and session is not None:
+            self.state.shell = None
             await session.close()
 
 

@@ -2,8 +2,8 @@
 
 import os
 from collections import OrderedDict
-from collections.abc import Mapping, MutableMapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from toolgate.workspace.file_state import digest_file, identity, is_settled, stamp
 from toolgate.workspace.root import OpenedFile
@@ -27,12 +27,6 @@ class SeenFiles:
         self._seen: OrderedDict[tuple[str, ...], _Seen] = OrderedDict()
         self.changes = 0
         """Counter of changes: equal numbers mean that nothing was added."""
-
-    @classmethod
-    def of(cls, shared: MutableMapping[str, Any]) -> "SeenFiles":
-        """Return the session's instance from the state that its contexts share."""
-        known: SeenFiles = shared.setdefault("known_files", cls())
-        return known
 
     def remember(self, parts: tuple[str, ...], info: os.stat_result, digest: str | None) -> None:
         """Record what the session saw at this path."""

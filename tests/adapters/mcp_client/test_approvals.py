@@ -16,6 +16,7 @@ from toolgate.adapters.mcp_client.tool_definition import OfferedTool
 from toolgate.errors import ConfigError
 from toolgate.runtime.policy import Policy
 from toolgate.runtime.policy.rules import Rule
+from toolgate.runtime.state import runtime_state
 from toolgate.testing import AutoApprover
 
 READ_ONLY = {"act": {"modes": ["coding"], "read_only": True}}
@@ -130,7 +131,7 @@ async def test_a_rule_that_allows_does_not_approve_a_definition(
     policy = Policy.load(extra=[Rule(tool="raw__act", decision="allow", reason="fine")])
     async with connected(raw=changing(words, tools={"act": {"modes": ["coding"]}}), approvals=book) as live:
         context = live.context()
-        context.shared["policy"] = policy
+        runtime_state(context).policy = policy
         for _ in range(3):
             await live.call("raw__act", context)
 

@@ -360,7 +360,7 @@ async def test_in_chat_safe_mode_it_is_denied(tmp_path: Path) -> None:
         result = await toolset.handle(call)
         assert result.response.error is not None
         assert result.response.error.code == "MODE_DENIED"
-        assert "shell" not in context.shared, "no shell was made for it"
+        assert context.state.shell is None, "no shell was made for it"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -27,7 +27,7 @@ async def tools(tmp_path: Path) -> AsyncIterator[Toolbox]:
 def small(box: Toolbox, **options: Any) -> None:
     """A shell with other limits."""
     session = ShellSession(toolgate.Workspace(box.root), options=ShellOptions(**options))
-    box.context.shared["shell"] = session
+    box.context.state.shell = session
 
 
 async def test_s15_bytes_that_are_no_text_are_replaced_and_it_says_so(tools: Toolbox) -> None:

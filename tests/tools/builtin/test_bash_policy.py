@@ -259,7 +259,7 @@ def test_c18_control_in_every_layer_a_rule_allows_what_is_confined_without_a_que
         box = Guarded(base, approver=approver)
         (box.root / "src").mkdir()
         shell = ShellSession(box.context.require_workspace(), layer=make_layer(layer))
-        box.context.shared["shell"] = shell
+        box.context.state.shell = shell
         access = "read" if layer == "landlock" else "write"
         commands = (*BENIGN[:6], "rm x", "bash -c 'rm x'")
         responses = [await box("Bash", command=command, access=access) for command in commands]

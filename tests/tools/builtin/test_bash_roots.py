@@ -22,7 +22,7 @@ def box_with(root: Path, roots: str, layer: str = "bwrap", **context: Any) -> To
     policy = root.parent / "data/policy.toml"
     settings = Settings.of(shell=shell, policy_file=policy if policy.exists() else None)
     box = Toolbox(root, settings=settings, **context)
-    box.context.shared["shell"] = ShellSession(
+    box.context.state.shell = ShellSession(
         box.context.require_workspace(), options=ShellOptions.of(settings, str(root)), layer=make_layer(layer)
     )
     return box

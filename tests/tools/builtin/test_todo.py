@@ -79,7 +79,7 @@ async def test_a_wrong_item_is_named(items: Any, key: str) -> None:
 async def test_without_a_store_the_list_lives_as_long_as_the_session() -> None:
     toolset = toolset_of(TodoTool())
     assert code_of(await toolset.handle(call("todo", {"items": LIST}))) is None
-    assert toolset.context.shared["todos"] == LIST
+    assert toolset.context.state.todos == LIST
 
 
 async def test_it_conforms() -> None:

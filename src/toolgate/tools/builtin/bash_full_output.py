@@ -35,7 +35,7 @@ async def keep_full_output(context: ToolContext, stdout: StreamInfo, stderr: Str
             size = f"{name} is too long to show whole ({info.bytes:,} bytes, {info.lines:,} lines)"
             try:
                 paths[name] = await in_thread(_add, context, name, info.output_path)
-                context.shared.setdefault("kept_outputs", set()).add(paths[name])
+                context.state.kept_outputs.add(paths[name])
             except ToolError as error:
                 logger("bash").warning("output_not_kept", stream=name, reason=error.message)
                 sentences.append(f"{size}, and the rest was not kept: {error.message}")
@@ -58,11 +58,11 @@ def _add(stop: Stop, context: ToolContext, stream: str, source: str | None) -> s
 
 
 def _store(context: ToolContext) -> OutputStore:
-    store: OutputStore | None = context.shared.get("store")
+    store = context.state.output_store
     if store is None:
         from toolgate.workspace.output_store import OutputStore
 
         output = context.settings.tool_output
         store = OutputStore(context.require_workspace(), output.dir, output.retention_days)
-        context.shared["store"] = store
+        context.state.output_store = store
     return store

@@ -33,7 +33,7 @@ async def _run(
     if command.command == "tools":
         shown = context.visible_tools() if context.visible_tools is not None else []
         return CommandResult(list_tools(shown, command.arguments.get("query", "")), "", 0), None
-    items = await context.todos.items() if context.todos is not None else context.shared.get("todos", [])
+    items = await context.todos.items() if context.todos is not None else context.state.todos
     lines = [f"[{item['status']}] {item['content']}\n" for item in items]
     return CommandResult("".join(lines) or "The list is empty.\n", "", 0), None
 

@@ -18,7 +18,6 @@ from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
 from toolgate.workspace.oserrors import quote
-from toolgate.workspace.seen_files import SeenFiles
 
 if TYPE_CHECKING:
     from toolgate.workspace.edit import Edit, Edited
@@ -74,7 +73,7 @@ class FileEditTool(Tool[FileEditParams]):
         from toolgate.workspace.edit import plan_edit
 
         edits, workspace = _edits(params), context.require_workspace()
-        planned = await in_thread(plan_edit, workspace, params.path, edits, SeenFiles.of(context.shared))
+        planned = await in_thread(plan_edit, workspace, params.path, edits, context.state.seen_files)
         change = planned.change
         return Plan(
             summary=f"Edit {quote(params.path)} ({planned.replacements_text})",
@@ -102,7 +101,7 @@ class FileEditTool(Tool[FileEditParams]):
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to make the change."
             return ToolResponse.partial(data, text, context=place)
         written = await in_thread(commit, workspace, planned.change, origin)
-        known = SeenFiles.of(context.shared)
+        known = context.state.seen_files
         if known.has(written.parts):  # an edit shows a part: whoever had not read the file still has not
             known.remember(written.parts, written.stat, written.digest)
         text = f"Edited {quote(params.path)}: {planned.replacements_text}, now {written.stat.st_size} bytes."

@@ -13,7 +13,6 @@ from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
 from toolgate.workspace.oserrors import quote
-from toolgate.workspace.seen_files import SeenFiles
 
 if TYPE_CHECKING:
     from toolgate.workspace.read import Window
@@ -50,7 +49,7 @@ class FileReadTool(Tool[FileReadParams]):
         from toolgate.workspace.read import read_first_page, read_window
 
         budget = min(WINDOW_FACTOR * context.settings.tool_output.max_bytes, _LARGEST_WINDOW)
-        known = SeenFiles.of(context.shared)
+        known = context.state.seen_files
         workspace, limit = context.require_workspace(), min(params.limit, _MOST_LINES)
         window = read_first_page(workspace, params.path, limit, budget) if params.start_line == 1 else None
         if window is None:

@@ -55,7 +55,7 @@ class TodoTool(Tool[TodoParams]):
         if context.todos is not None:
             await context.todos.replace(items)
         else:
-            context.shared["todos"] = items
+            context.state.todos = items
         done = sum(item["status"] == "completed" for item in items)
         text = f"The list has {len(items)} items, {done} completed."
         return ToolResponse.success({"items": items}, text if not active else f"{text} In progress: {active[0]}.")

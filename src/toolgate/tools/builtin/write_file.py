@@ -14,7 +14,6 @@ from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
 from toolgate.workspace.oserrors import quote
-from toolgate.workspace.seen_files import SeenFiles
 
 if TYPE_CHECKING:
     from toolgate.workspace.journal_entries import Origin
@@ -53,7 +52,7 @@ class FileWriteTool(Tool[FileWriteParams]):
         """The diff, and the state of the file that it was made for."""
         from toolgate.workspace.overwrite import plan_write
 
-        known = SeenFiles.of(context.shared)
+        known = context.state.seen_files
         planned = await in_thread(plan_write, context.require_workspace(), params.path, params.content, known)
         change, path = planned.change, quote(params.path)
         verb = "Create" if planned.created else "Overwrite"
@@ -83,7 +82,7 @@ class FileWriteTool(Tool[FileWriteParams]):
             text = f"{quote(params.path)} has exactly this content already: nothing had to be written."
             return ToolResponse.success({"applied": True, "diff": ""}, text, context=place)
         written = await in_thread(commit, context.require_workspace(), planned.change, origin_of(context, self.name))
-        SeenFiles.of(context.shared).remember(written.parts, written.stat, written.digest)
+        context.state.seen_files.remember(written.parts, written.stat, written.digest)
         stats: dict[str, int | float | str] = {"bytes": written.stat.st_size}
         return ToolResponse.success(
             {"applied": True, "diff": diff}, _text(planned, params, written.stat.st_size), stats=stats, context=place

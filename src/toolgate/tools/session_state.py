@@ -1,0 +1,38 @@
+"""`SessionState`: what the copies of one session's context share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolgate.shell import ShellSession
+    from toolgate.workspace.output_store import OutputStore
+    from toolgate.workspace.seen_files import SeenFiles
+
+
+class SessionState:
+    """State that lasts as long as a session. What is expensive is made on first use."""
+
+    __slots__ = ("_seen_files", "kept_outputs", "output_store", "runtime", "shell", "todos")
+
+    def __init__(self, shell: ShellSession | None = None) -> None:
+        self.shell = shell
+        """The session's shell, if there is one already; `ToolContext.shell` makes it."""
+        self.output_store: OutputStore | None = None
+        """The directory that long outputs are written to."""
+        self.kept_outputs: set[str] = set()
+        """Paths of the whole outputs that were written for this session."""
+        self.todos: list[dict[str, str]] = []
+        """The list of work of a session without a store."""
+        self.runtime: object = None
+        """State of the call pipeline; `toolgate.runtime.state` knows its type."""
+        self._seen_files: SeenFiles | None = None
+
+    @property
+    def seen_files(self) -> SeenFiles:
+        """The files that the session has seen, and in which version."""
+        if self._seen_files is None:
+            from toolgate.workspace.seen_files import SeenFiles
+
+            self._seen_files = SeenFiles()
+        return self._seen_files
