@@ -1,1 +1,1 @@
-"""Turns on several machines: gateways hand them out through PostgreSQL and dbos, workers play them."""
+"""Turns on several machines: gateways submit them through PostgreSQL and dbos, and workers run them."""

@@ -1,4 +1,4 @@
-"""Sub-agents on other workers: each is a turn of its own in a queue, and its parent waits for it."""
+"""Sub-agents on workers: each one is a turn in a queue, and its parent waits for the result."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ _STOPPING = 10.0
 def subagents_on_workers(
     db: Database, turn_queue: TurnQueue, taken: dispatches.ClaimedTurn, given_up: Callable[[], bool]
 ) -> Callable[..., SubAgents]:
-    """What makes the runner of a turn's sub-agents. `given_up` says whether someone else goes on with the turn."""
+    """Return the class that runs a turn's sub-agents. `given_up` tells whether another worker continues the turn."""
 
     def make(*args: Any) -> SubAgents:
-        if taken.agent:  # children of children stay where they are: they would wait in the queue that they fill
+        if (
+            taken.agent
+        ):  # in the queue they would wait behind their own parents
             return SubAgents(*args)
         return WorkerSubAgents(db, turn_queue, taken, given_up, *args)
 
@@ -45,10 +47,10 @@ def subagents_on_workers(
 
 
 class WorkerSubAgents(SubAgents):
-    """Runs children on whichever worker takes them. Asked for the same task again, it finds the child that it has."""
+    """Runs sub-agents on any worker that claims them. The same task finds the sub-agent that it started before."""
 
     durable = True
-    """A call of `task` may be repeated: it goes on waiting for the same child."""
+    """A call of `task` may be repeated: it waits for the same sub-agent."""
 
     def __init__(
         self,
@@ -64,7 +66,7 @@ class WorkerSubAgents(SubAgents):
         self._taken = taken
         self._given_up = given_up
         self._found: set[tuple[str, int]] = set()
-        """Calls whose child is waited for: providers repeat ids."""
+        """Calls whose sub-agent is awaited. Providers repeat call ids."""
 
     async def _child(
         self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str, call_id: str
@@ -88,7 +90,7 @@ class WorkerSubAgents(SubAgents):
         return await retry_until_available(lambda: self._db.read(lambda tx: _answer(tx, turn, definition.name)))
 
     async def _ordinal(self, call_id: str) -> str:
-        """Which of the turn's calls with this id asks, so that it finds its own child again and nobody else's."""
+        """The position of this call among the turn's calls with the same id: each call finds its own sub-agent again."""
         sql = (
             "SELECT ordinal FROM tool_calls WHERE session_id = ?1 AND turn_id = ?2 AND call_id = ?3 "
             "AND state = 'started' ORDER BY ordinal"
@@ -122,7 +124,7 @@ class WorkerSubAgents(SubAgents):
         return turn
 
     async def _ended(self, turn: Turn) -> Turn:
-        """The child's turn, once it has ended."""
+        """Wait until the sub-agent's turn has ended, and return it."""
         with self._db.feed.follow(turn.session_id) as news:
             while True:
                 news.clear()
@@ -134,10 +136,10 @@ class WorkerSubAgents(SubAgents):
                     async with asyncio.timeout(_LOOK):
                         await news.wait()
                 except TimeoutError:
-                    pass  # then it is time to look
+                    pass  # no news: look anyway
 
     async def _stop(self, turn: Turn) -> None:
-        """End the child, because its parent ends."""
+        """End the sub-agent because its parent ends."""
         try:
             await self._db.write(lambda tx: dispatches.cancel(tx, turn.session_id))
             async with asyncio.timeout(_STOPPING):
@@ -147,13 +149,13 @@ class WorkerSubAgents(SubAgents):
 
 
 def _identifier(*parts: str) -> str:
-    """The child's session: the same for the same task of the same turn, whoever asks."""
+    """The id of the sub-agent's session: the same task of the same turn always gives the same id."""
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).digest()
     return str(uuid.UUID(bytes=digest[:16], version=5))
 
 
 def _answer(transaction: Transaction, turn: Turn, name: str) -> dict[str, Any]:
-    """What the child said and used; what went wrong is the answer to the call that started it."""
+    """The sub-agent's answer and what it used. A failure is the answer to the call that started it."""
     summary: dict[str, dict[str, Any]] = {}
     for call in calls.of_session(transaction, turn.session_id):
         entry = summary.setdefault(call.tool_name, {"tool": call.tool_name, "calls": 0, "errors": 0})

@@ -1,8 +1,8 @@
-"""Whole outputs in the database: by the hash of their content, in pieces, for gateways that have no workspace.
+"""Whole outputs in the database, for gateways without a workspace: stored by the hash of their content, in pieces.
 
-A blob is written in one transaction, so whoever sees its first piece can have all of it, and what a killed worker has
-begun is not there. Whoever stores or removes a blob holds the lock of its hash: of two who store the same, the second
-one finds it, and nobody removes what somebody is about to refer to.
+A blob is written in one transaction: a reader that sees its first piece can read all of it, and a killed worker leaves
+nothing behind. Storing and removing a blob both hold the lock of its hash. So the same content is stored only once, and
+a blob is never removed while someone is about to refer to it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from toolgate.sessions.driver import Transaction
 
 Pieces = Callable[[], Iterator[bytes]]
-"""Begins to read a content anew; gives the same bytes each time."""
+"""Opens the content for reading; every call gives the same bytes."""
 
 _NOT_STORED = ""
-"""The hash of an output that is known of, but too large to be stored."""
+"""The hash of an output that is too large to be stored."""
 _AT_ONCE = 50
-"""Outputs, and blobs, that one transaction removes."""
+"""Outputs, and blobs, that one transaction removes at most."""
 _KEY = "hashtextextended(?1, 0)"
 _UNUSED = "NOT EXISTS (SELECT 1 FROM outputs WHERE outputs.hash = blobs.hash)"
 
 
 class Blobs:
-    """The `BlobStore` of gateways without a workspace, and what workers store for them."""
+    """The `BlobStore` of gateways without a workspace; workers write to it."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -63,18 +63,21 @@ class Blobs:
             number += 1
 
     async def store(self, session_id: str, reference: str, pieces: Pieces) -> None:
-        """Store an output, unless its content is stored already. It is durable when this returns, or not there."""
+        """Store an output, unless its content is stored already. It is durable when this returns; if this raises,
+        nothing is stored.
+        """
         digest, size = await in_thread(_measure, pieces)
         await self._db.write(lambda tx: _store(tx, digest, pieces, (session_id, reference, digest, size)))
 
     async def note(self, session_id: str, reference: str, size: int) -> None:
-        """Say of an output that it is too large to be stored."""
+        """Note that an output is too large to be stored."""
         await self._db.write(lambda tx: _refer(tx, session_id, reference, _NOT_STORED, size))
 
     async def tidy(self, seconds: float) -> bool:
-        """Remove some outputs that are older than this, and some blobs that nothing refers to; whether there were any.
+        """Remove some outputs that are older than this, and some blobs without a reference; return whether there were
+        any.
 
-        Others may do it at the same time.
+        Several workers may do this at the same time.
         """
         return await self._db.write(lambda tx: _tidy(tx, seconds))
 
@@ -85,7 +88,7 @@ def _piece(transaction: Transaction, digest: str, number: int) -> bytes:
 
 
 def _measure(stop: Stop, pieces: Pieces) -> tuple[str, int]:
-    """The hash of the content, and its length."""
+    """The hash and the length of the content."""
     digest, size = hashlib.sha256(), 0
     for piece in pieces():
         stop.check()
@@ -98,7 +101,7 @@ def _store(transaction: Transaction, digest: str, pieces: Pieces, output: tuple[
     transaction.row(f"SELECT pg_advisory_xact_lock({_KEY})", digest)
     if not _piece(transaction, digest, 0):
         written = hashlib.sha256()
-        for number, piece in enumerate(pieces()):  # just measured: it is in memory, and nothing waits for a disk
+        for number, piece in enumerate(pieces()):  # the content was just measured, so it is in the page cache
             written.update(piece)
             transaction.run("INSERT INTO blobs (hash, piece, data) VALUES (?1, ?2, ?3)", digest, number, piece)
         if written.hexdigest() != digest:
@@ -127,7 +130,7 @@ def _tidy(transaction: Transaction, seconds: float) -> bool:
 
 
 def _remove(transaction: Transaction, digest: str) -> int:
-    """Remove a blob, unless somebody stores it right now or has referred to it since; the pieces that it had."""
+    """Remove a blob and return the number of its pieces, unless someone stores it now or has referred to it since."""
     lock = transaction.row(f"SELECT pg_try_advisory_xact_lock({_KEY})", digest)
     if lock is None or not lock[0]:
         return 0

@@ -1,4 +1,4 @@
-"""Turns that were handed out: one row each, from the moment of submitting to the end. Times are the database's."""
+"""Turns for workers: one row per turn, from submission to its end. All times are the database's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ State = Literal["queued", "running", "parked", "ended"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnOrigin:
-    """Where a turn belongs."""
+    """Who submitted a turn, and which workers may run it."""
 
     user: str
     workspace: str
@@ -37,9 +37,9 @@ def submit(
     request_id: str | None = None,
     parent_id: str | None = None,
 ) -> Turn:
-    """Begin a turn that another process will play; what a crash has left in the session is put in order first.
+    """Start a turn that a worker will run. What a crash has left in the session is recovered first.
 
-    The session is held for the moment only: whoever plays the turn takes it later.
+    The session is not claimed: the worker that runs the turn claims it.
     """
     _make_room(transaction, session_id)
     turn = turns.begin(transaction, session_id, None, said, request_id=request_id, parent_id=parent_id)
@@ -53,8 +53,8 @@ def submit(
 
 
 def _make_room(transaction: Transaction, session_id: str) -> None:
-    """Raise if a turn of the session runs; one that a crash has left behind in some process is put in order."""
-    transaction.clock(session_id)  # nobody else begins one meanwhile
+    """Raise `SessionBusy` if a turn of the session runs; recover a turn that a crash has left behind."""
+    transaction.clock(session_id)  # locks the session: nobody else starts a turn meanwhile
     sql = "SELECT 1 FROM turns WHERE session_id = ?1 AND status = 'running' LIMIT 1"
     if transaction.row(sql, session_id) is None:
         return
@@ -67,7 +67,7 @@ def _make_room(transaction: Transaction, session_id: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedTurn:
-    """A turn that is about to be played."""
+    """A turn that a worker has claimed."""
 
     turn: Turn
     lease: Lease
@@ -79,11 +79,11 @@ class ClaimedTurn:
     position: int
     """The last event of the session's log."""
     resumed: bool
-    """Whether somebody has played a part of it before."""
+    """Whether a worker has run a part of it before."""
 
 
 def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, ttl: float) -> ClaimedTurn | bool:
-    """Take a turn to play it. False: someone else has the session at the moment; True: there is nothing to play."""
+    """Claim a turn. False: the session is in use at the moment. True: the turn has ended, so there is nothing to run."""
     lease = leases.claim(transaction, session_id, ttl)
     turn = turns.get(transaction, turn_id)
     if turn is None or turn.status != "running":
@@ -100,7 +100,7 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
         "WHERE d.turn_id = ?1",
         *(turn_id, worker),
     )
-    assert row is not None  # it was written together with the turn
+    assert row is not None  # the row was written together with the turn
     if row[0] is not None:
         turn = _again(transaction, lease, turn, crashed=bool(row[1]))
     transaction.run(
@@ -111,7 +111,7 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
 
 
 def _again(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool) -> Turn:
-    """Note that the turn goes on; if another worker played it and is gone without a word, that is another attempt."""
+    """Note that the turn is resumed. It counts as another attempt if the previous worker crashed."""
     clear_live(transaction, turn.session_id)
     attempt = turn.attempt + crashed
     transaction.run("UPDATE turns SET attempt = ?2 WHERE id = ?1", turn.id, attempt)
@@ -123,7 +123,7 @@ def _again(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool)
 def finish(
     transaction: Transaction, lease: Lease, turn_id: str, ending: dict[str, Any], carried: str | None = None
 ) -> Turn:
-    """End a turn, give the session back, and forget what was shown before it was in the log."""
+    """End a turn, release its session, and delete its live output."""
     turn = turns.finish(transaction, lease, turn_id, usage=None, **ending)
     handoff.carry(transaction, lease.session_id, carried)
     leases.release(transaction, lease)
@@ -135,7 +135,7 @@ def finish(
 
 
 def clear_live(transaction: Transaction, session_id: str) -> None:
-    """Nothing is being said or printed in the session."""
+    """Delete the live text and the live output of a session."""
     transaction.run(
         "WITH printed AS (DELETE FROM live_output WHERE session_id = ?1) DELETE FROM live WHERE session_id = ?1",
         session_id,
@@ -143,7 +143,7 @@ def clear_live(transaction: Transaction, session_id: str) -> None:
 
 
 def _end_children(transaction: Transaction, parent: Turn) -> None:
-    """End the sub-agents of a turn that does not wait for them any more, whoever had begun them."""
+    """End the sub-agents of a turn that does not wait for them any longer."""
     has_some = "EXISTS (SELECT 1 FROM tool_calls WHERE session_id = ?1 AND turn_id = ?2 AND tool_name = 'task')"
     children = transaction.rows(
         "SELECT d.session_id FROM dispatches d JOIN turns t ON t.id = d.turn_id "
@@ -162,7 +162,7 @@ def end(transaction: Transaction, turn_id: str) -> None:
 
 
 def park(transaction: Transaction, lease: Lease, turn_id: str, carried: str | None = None) -> None:
-    """Put a turn aside until a person has answered: nobody plays it, nobody holds its session."""
+    """Park a turn until its approval request is answered. No worker runs it, and its session is free."""
     if leases.release(transaction, lease):
         handoff.carry(transaction, lease.session_id, carried)
         clear_live(transaction, lease.session_id)
@@ -170,7 +170,7 @@ def park(transaction: Transaction, lease: Lease, turn_id: str, carried: str | No
 
 
 def hand_over(transaction: Transaction, lease: Lease, turn_id: str, queue: str, carried: str | None = None) -> None:
-    """Give a turn back to its queue for another worker."""
+    """Return a turn to its queue for another worker."""
     if leases.release(transaction, lease):
         handoff.carry(transaction, lease.session_id, carried)
         clear_live(transaction, lease.session_id)
@@ -178,20 +178,20 @@ def hand_over(transaction: Transaction, lease: Lease, turn_id: str, queue: str, 
 
 
 def requeue(transaction: Transaction, turn_id: str, queue: str) -> None:
-    """Let the turn be taken again."""
+    """Make the turn claimable again."""
     _move(transaction, turn_id, "queued")
     workflows.put_back(transaction, turn_id, queue)
 
 
 def decline(transaction: Transaction, turn_id: str, worker: str) -> None:
-    """Leave a turn that came too late for this worker to another one."""
+    """Leave a turn to another worker, because this one has stopped claiming turns."""
     row = transaction.row("SELECT queue FROM dispatches WHERE turn_id = ?1 AND state <> 'ended'", turn_id)
     if row is not None:
         workflows.leave(transaction, turn_id, row[0], worker)
 
 
 def _move(transaction: Transaction, turn_id: str, state: State) -> None:
-    """From then on it waits: how long a person thought, or another worker played, is no waiting for a worker."""
+    """Start a new waiting period. Time spent waiting for approval or on another worker does not count as queue time."""
     transaction.run(
         "UPDATE dispatches SET state = ?2, worker = NULL, "
         f"claimed_at = CASE WHEN claimed_at IS NULL THEN NULL ELSE {NOW} END WHERE turn_id = ?1",
@@ -201,7 +201,7 @@ def _move(transaction: Transaction, turn_id: str, state: State) -> None:
 
 
 def wake(transaction: Transaction, timeout: float | None) -> list[str]:
-    """Put parked turns into their queues again whose questions are answered, or that a person wants to end."""
+    """Enqueue parked turns whose approval requests are answered, and those that a person wants to end."""
     overdue = "FALSE" if timeout is None else f"a.asked_at < {NOW} - {float(timeout)}"
     rows = transaction.rows(
         "SELECT d.turn_id, d.queue FROM dispatches d JOIN turns t ON t.id = d.turn_id WHERE d.state = 'parked' "
@@ -215,8 +215,8 @@ def wake(transaction: Transaction, timeout: float | None) -> list[str]:
 
 
 def cancel(transaction: Transaction, session_id: str) -> bool:
-    """End the turn of a session: here if nobody has begun it, else by asking whoever plays it; whether there is one."""
-    transaction.clock(session_id)  # from here on nobody takes it
+    """End the turn of a session and return whether there was one. If a worker runs the turn, ask it to stop."""
+    transaction.clock(session_id)  # from here on no worker can claim the turn
     row = transaction.row(
         "SELECT d.turn_id, d.state, d.queue FROM dispatches d JOIN turns t ON t.id = d.turn_id "
         "WHERE d.session_id = ?1 AND t.status = 'running' AND d.state <> 'ended' FOR UPDATE OF d",

@@ -1,4 +1,4 @@
-"""dbos: queues and handing out are its work. Nothing but this module and `workflows` knows it."""
+"""dbos: it keeps the queues and starts workflows on workers. Only this module and `workflows` know about it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from toolgate.sessions import Database
 
 _COUNTED = 0.03
-"""Seconds until dbos has noted the end of a workflow that has returned."""
+"""Seconds that dbos needs to note the end of a workflow that has returned."""
 
 Play = Callable[[str, str], Awaitable[None]]
-"""Plays a turn: its id and its session's."""
+"""Runs a turn, given its id and the id of its session."""
 
 
 def address(url: str) -> str:
-    """The address of the database as dbos reads it."""
+    """The database URL in the form that dbos reads."""
     scheme, colon, rest = url.partition("://")
     if not colon or scheme.partition("+")[0] not in ("postgresql", "postgres"):
         raise StoreError(
@@ -49,7 +49,7 @@ def _import_dbos() -> Any:
 
 
 class TurnQueue:
-    """Puts turns into queues, in the transaction of whoever calls it."""
+    """Puts turns into queues, in the caller's transaction."""
 
     def __init__(self, url: str) -> None:
         self._url = address(url)
@@ -57,14 +57,14 @@ class TurnQueue:
 
     @property
     def _client(self) -> DBOSClient:
-        if self._made is None:  # it only builds statements: `lazy` keeps it from connecting
+        if self._made is None:  # it only builds statements; `lazy` keeps it from connecting
             self._made = _import_dbos().DBOSClient(
                 system_database_url=self._url, application_name=APPLICATION, lazy=True
             )
         return self._made
 
     async def prepare(self, db: Database) -> None:
-        """Make dbos' tables if they are not there yet, and check that they are the ones that are known here."""
+        """Create the tables of dbos if they are missing, and check that this version knows them."""
         dbos = _import_dbos()
         try:
             await asyncio.to_thread(dbos.DBOS.migrate, self._url)
@@ -73,7 +73,7 @@ class TurnQueue:
         await db.read(check)
 
     def enqueue(self, transaction: Transaction, turn_id: str, session_id: str, *, queue: str, share: str) -> None:
-        """Put a turn into a queue. `share` is whose share of the workers it takes."""
+        """Put a turn into a queue. `share` is the user whose share of the workers it uses."""
         assert isinstance(transaction, PostgresTransaction)
         self._client.enqueue_in_transaction(
             transaction.connection,
@@ -91,18 +91,18 @@ class TurnQueue:
         notify(transaction, queue)
 
     async def forget(self, turns: list[str]) -> None:
-        """Remove what dbos knows about turns that are over."""
+        """Delete the workflows of turns that have ended."""
         await asyncio.to_thread(self._client.delete_workflows, turns)
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         if self._made is not None:
             self._made.destroy()
             self._made = None
 
 
 class Engine:
-    """A worker's side of dbos. There is one in a process; its workflows run on the loop that called `start`."""
+    """The worker's side of dbos. A process has one; its workflows run on the event loop that called `start`."""
 
     def __init__(self, url: str, worker_id: str, options: Options) -> None:
         self._url = address(url)
@@ -112,7 +112,7 @@ class Engine:
         self._bell: QueueListener | None = None
 
     async def start(self, run_turn: Play, turns: Sequence[str], agents: Sequence[str]) -> None:
-        """Take turns from these queues from now on."""
+        """Claim turns from these queues from now on."""
         dbos = _import_dbos()
         self._dbos = dbos.DBOS(
             config={
@@ -126,7 +126,7 @@ class Engine:
             }
         )
 
-        log = logging.getLogger("dbos")  # its lines go where all others go, and are masked as they are
+        log = logging.getLogger("dbos")  # its log lines go where all others go, and are masked like them
         log.propagate, log.handlers = True, []
 
         async def turn(turn_id: str, session_id: str) -> None:
@@ -155,7 +155,7 @@ class Engine:
         )
 
     def stop_taking(self) -> None:
-        """Take no more turns."""
+        """Claim no more turns."""
         if self._dbos is not None:
             for event in self._dbos.background_thread_stop_events:
                 event.set()
@@ -163,7 +163,7 @@ class Engine:
             self._bell.notify()
 
     def freed(self) -> None:
-        """A turn has ended, so that there is room for another; dbos counts it a moment later."""
+        """Note that a turn has ended and its slot is free; dbos notices a moment later."""
         if self._bell is not None:
             asyncio.get_running_loop().call_later(_COUNTED, self._bell.notify)
 

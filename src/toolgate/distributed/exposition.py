@@ -1,7 +1,7 @@
-"""The status as metrics, in Prometheus' text format.
+"""The status as metrics, in the Prometheus text format.
 
-What begins with `toolgate_cluster` is about all workers together, and the same wherever it is asked: take the highest
-of several answers, never their sum.
+Metrics that begin with `toolgate_cluster` describe all workers together and are the same on every endpoint: take the
+maximum of several answers, never their sum.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Samples = Iterable[tuple[Mapping[str, str], float]]
 
 
 def as_metrics(status: Status | None) -> str:
-    """Gauges; without a status the database did not answer, and that is all there is to say."""
+    """The cluster's gauges. Without a status the database was unavailable, and only that is reported."""
     up = _shared("toolgate_database_up", "Whether the database answered.", [({}, status is not None)])
     if status is None:
         return up
@@ -64,7 +64,7 @@ def as_metrics(status: Status | None) -> str:
 
 
 def worker_metrics(running: int, slots: int, *, ready: bool) -> str:
-    """What one worker says of itself."""
+    """The metrics of one worker."""
     return (
         _shared("toolgate_worker_turns", "Turns that this worker plays.", [({}, running)])
         + _shared("toolgate_worker_slots", "Turns that it plays side by side, for each workspace.", [({}, slots)])

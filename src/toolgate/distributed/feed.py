@@ -1,4 +1,4 @@
-"""`DurableFeed`: what happens in sessions whose turns are played elsewhere."""
+"""`DurableFeed`: events of sessions whose turns run on workers."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from toolgate.sessions import Database, Event, SessionStore
 
 _AGAIN = 0.5
-"""Seconds before a database that did not answer is asked again."""
+"""Seconds before an unavailable database is tried again."""
 _LOOK = 15.0
-"""Seconds after which something new is looked for, even if nobody says that there is some."""
+"""Seconds after which the feed looks for something new without being notified."""
 
 
 class DurableFeed:
-    """The `EventFeed` of a gateway: the log by number, and what workers have written beside it.
+    """The `EventFeed` of a gateway: the log, and the live output that workers write beside it.
 
-    A database that is away for a while is waited for: nothing is missing when it is back, for the log has numbers.
+    If the database is unavailable for a while, the feed waits. Events have numbers, so none is missed.
     """
 
     def __init__(self, db: Database, sessions: SessionStore) -> None:
@@ -34,11 +34,11 @@ class DurableFeed:
         self._watching: dict[str, _Watching] = {}
 
     async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> Sequence[Event]:
-        """The log from after a number on."""
+        """Events of the log after a number."""
         return await self._sessions.events(session_id, after_seq, limit=limit)
 
     async def follow(self, session_id: str, after_seq: int = 0) -> AsyncGenerator[Event, None]:
-        """The log from after a number on, and what is added, by whatever process."""
+        """Events of the log after a number, and every event that any process adds."""
         while True:
             try:
                 async with contextlib.aclosing(self._sessions.follow(session_id, after_seq)) as events:
@@ -50,7 +50,7 @@ class DurableFeed:
             await asyncio.sleep(_AGAIN)
 
     def listen(self, session_id: str, listener: LiveListener) -> None:
-        """Tell the listener what is live; first of all, the message that is being written."""
+        """Send live output to the listener, beginning with the message that is being written."""
         watching = self._watching.get(session_id)
         if watching is None:
             watching = self._watching[session_id] = _Watching(self._db, session_id)
@@ -59,18 +59,18 @@ class DurableFeed:
             listener.text(watching.latest.base, 0, watching.latest.content)
 
     def so_far(self, session_id: str) -> tuple[int, str]:
-        """The message that is being written, and the event that it comes after."""
+        """The number of the event before the message that is being written, and its text so far."""
         watching = self._watching.get(session_id)
         if watching is None or watching.latest is None:
             return 0, ""
         return watching.latest.base, watching.latest.content
 
     def failure(self, session_id: str) -> str:
-        """Nothing: workers try again until the end of a turn is stored."""
+        """Always empty: workers retry until the end of a turn is stored."""
         return ""
 
     def leave(self, session_id: str, listener: LiveListener) -> None:
-        """Tell the listener no more."""
+        """Send nothing more to the listener."""
         watching = self._watching[session_id]
         watching.listeners.remove(listener)
         if not watching.listeners:
@@ -79,13 +79,13 @@ class DurableFeed:
 
 
 class _Watching:
-    """Reads what is live in one session whenever there may be more."""
+    """Reads the live output of one session whenever there may be more."""
 
     def __init__(self, db: Database, session_id: str) -> None:
         self.listeners: list[LiveListener] = []
         self.latest: LiveText | None = None
         self._printed: int | None = None
-        """The last piece of output that was told."""
+        """The number of the last piece of output that was sent."""
         self._db = db
         self._session_id = session_id
         self.task = asyncio.get_running_loop().create_task(self._watch(), name="toolgate-live")

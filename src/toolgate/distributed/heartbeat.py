@@ -1,4 +1,4 @@
-"""Signs of life: a worker says that it is there, and holds the sessions of the turns that it plays."""
+"""A worker's heartbeat: it tells the database that the worker is alive, and renews the leases of its turns."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from toolgate.sessions.driver import Transaction
 
 _ROUND = 1.0
-"""Seconds between two signs of life, and two looks at what nobody looks after."""
+"""Seconds between two heartbeats, and between two searches for abandoned turns."""
 
 
 def pause_of(lease: float) -> float:
-    """Seconds from one round to the next: several fit into a lease."""
+    """Seconds between two rounds: several fit into a lease."""
     return min(_ROUND, lease / 4)
 
 
 class Heartbeat:
-    """The heart of a worker. It has a connection of its own, so that it never waits behind the turns that it keeps."""
+    """The heartbeat of a worker. It has its own connection, so it never waits behind the turns whose leases it renews."""
 
     def __init__(
         self, url: str, about: Callable[[], workers.WorkerInfo], players: Mapping[str, TurnExecutor], lease: float
     ) -> None:
-        """`players` is what is played at the moment, by turn."""
+        """`players` are the turns that run at the moment, by id."""
         self._db = Database(url)
         self._about = about
         self._players = players
@@ -41,22 +41,22 @@ class Heartbeat:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the database knows of this worker."""
+        """Whether the worker is registered in the database."""
         return self._heard is not None
 
     @property
     def is_heard(self) -> bool:
-        """Whether the database has answered within a lease."""
+        """Whether the database has answered within the length of a lease."""
         return self._heard is not None and asyncio.get_running_loop().time() - self._heard <= self._lease
 
     async def keep(self) -> None:
-        """Beat without end."""
+        """Run rounds forever."""
         while True:
             await asyncio.sleep(pause_of(self._lease))
             await self.try_to_beat()
 
     async def try_to_beat(self) -> None:
-        """Give a sign of life and hold the sessions; what cannot be held for too long is given up."""
+        """Send a heartbeat and renew the leases. A turn whose lease could not be renewed for too long is given up."""
         try:
             async with asyncio.timeout(self._lease / 2):
                 await self.beat()
@@ -66,7 +66,7 @@ class Heartbeat:
             player.check()
 
     async def beat(self) -> None:
-        """Give a sign of life, hold the sessions, and pass on what others want of their turns."""
+        """Send a heartbeat, renew the leases, and pass on requests to cancel."""
         players = dict(self._players)
         about, held = self._about(), [player.held for player in players.values()]
 
@@ -85,5 +85,5 @@ class Heartbeat:
                 player.cancel()
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         await self._db.close()

@@ -1,4 +1,4 @@
-"""Holding the sessions of all turns that a worker plays: three statements a round, however many they are."""
+"""Renewing the leases of all turns that a worker runs: three statements per round, for any number of turns."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _MINE = "s.id = h.id AND s.lease_owner = h.owner AND s.fence = h.fence"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Renewals:
-    """What one round found, by turn."""
+    """What one round of renewals found, by turn."""
 
     renewed: frozenset[str]
     lost: frozenset[str]
-    """Somebody else has the session."""
+    """Turns whose session belongs to someone else."""
     unwanted: frozenset[str]
-    """A person wants the turn to end."""
+    """Turns that a person wants to end."""
 
 
 def renew(transaction: Transaction, held: Iterable[tuple[Lease, str]], ttl: float) -> Renewals:
-    """Hold these sessions for longer, each with the turn that is played in it.
+    """Renew these leases, each with its turn.
 
-    A row that is locked is being written to, by its own turn most likely: it is left for the next round, so that one
-    slow write does not cost everybody else their sessions.
+    A locked row is being written to, most likely by its own turn. It is skipped until the next round, so that one slow
+    write does not cost the other turns their leases.
     """
     rows = [{"id": lease.session_id, "owner": lease.owner, "fence": lease.fence, "turn": turn} for lease, turn in held]
     if not rows:

@@ -1,4 +1,4 @@
-"""How much a user, and all of them together, may ask of the workers: looked at when a turn is submitted."""
+"""Limits per user and for all users, checked when a turn is submitted."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _MINUTE, _DAY = 60, 86_400
 
 
 class LimitReached(SessionBusy):
-    """There is too much to do, or this user has asked for too much; the message says what and when it helps to try."""
+    """The queue is full, or this user has reached a limit; the message says which one and when to try again."""
 
 
 def check(transaction: Transaction, user: str, workspace: str, options: Options) -> None:
-    """Raise `LimitReached` if a turn of this user cannot be taken now; nothing is written then."""
+    """Raise `LimitReached` if a turn of this user cannot be accepted now; then nothing is written."""
     _check_worker(transaction, workspace, options.grace)
     _check_queue(transaction, options.queue_length)
     if options.turns_per_minute:

@@ -1,7 +1,8 @@
-"""What a turn says before it is in the log: a worker writes it, gateways show it; losing it loses nothing.
+"""Live text of turns: a worker writes what the model says before it is in the log, and gateways show it.
 
-One row a session holds what the model has said since its last message; what commands print is in `printing`. Both are
-in unlogged tables, are written at most ten times a second, and are gone with the turn: what counts is in the log.
+One row per session holds the text since the last message; the output of commands is in `live_output`. Both tables are
+unlogged, are written at most ten times per second, and are emptied when the turn ends. Losing them loses nothing,
+because the log has everything that counts.
 """
 
 from __future__ import annotations
@@ -21,48 +22,48 @@ from toolgate.sessions.event_log import clean
 _PAUSE = 0.1
 """Seconds between two writes."""
 _LONG_PAUSE = 0.5
-"""The same while a command prints more than is written."""
+"""The same while a command prints more than can be written."""
 _LONGEST = 256 * 1024
-"""Characters of an answer that are shown before it is whole."""
+"""Characters of an answer that are shown before it is complete."""
 _LAST = 2.0
-"""Seconds that a write which has begun may take when the turn is over."""
+"""Seconds that a write may still take after the turn has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveText:
-    """What the model is saying."""
+    """The message that the model is writing."""
 
     turn_id: str
     base: int
-    """The event of the log that the message comes after."""
+    """The number of the event before the message."""
     content: str
-    """All of it so far."""
+    """The whole text so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveView:
-    """What there is to see in a session."""
+    """The live output of a session."""
 
     said: LiveText | None
     printed: list[OutputChunk]
     number: int
-    """That of the last piece: who has seen it looks from after it."""
+    """The number of the last piece; the next look starts after it."""
 
 
 _SEEN = "CASE WHEN ?2 > (SELECT MAX(number) FROM live_output WHERE session_id = ?1) THEN 0 ELSE ?2 END"
-"""Where to go on; from the beginning if the server has crashed since, because that begins the numbers again."""
+"""The number to continue after. It is 0 if the server has crashed since, because a crash restarts the numbers."""
 _LOOK = (
     "SELECT 0, turn_id, base, '', '', content FROM live WHERE session_id = ?1 "
     "UNION ALL SELECT o.number, o.turn_id, 0, o.call_id, o.stream, o.content FROM live_output o "
-    "JOIN sessions s ON s.id = o.session_id AND o.turn_id LIKE '%:' || s.fence "  # nobody hears who has lost it
+    "JOIN sessions s ON s.id = o.session_id AND o.turn_id LIKE '%:' || s.fence "  # not of a lost lease
     f"WHERE o.session_id = ?1 AND o.number > {_SEEN} ORDER BY 1"
 )
 
 
 def look(transaction: Transaction, session_id: str, seen: int | None) -> LiveView:
-    """What is being said in a session, and what was printed since a number; without one, nothing was seen yet.
+    """The live text of a session, and the output after a number. Without a number, only output from now on is returned.
 
-    Who joins sees what is printed from then on, as in a gateway that plays the turn itself.
+    This is also what a client sees that joins a turn in the gateway's own process.
     """
     if seen is None:
         row = transaction.row("SELECT COALESCE(MAX(number), 0) FROM live_output WHERE session_id = ?1", session_id)
@@ -78,10 +79,10 @@ def look(transaction: Transaction, session_id: str, seen: int | None) -> LiveVie
 
 
 class LiveWriter:
-    """Takes the events of a turn and writes what is new, now and then, for others to see."""
+    """Collects the live output of a turn and writes it at intervals."""
 
     def __init__(self, db: Database, lease: Lease, turn_id: str, position: Callable[[], int]) -> None:
-        """`position` tells the last event of the log that belongs to the turn."""
+        """`position` returns the number of the turn's last event in the log."""
         self._db = db
         self._lease = lease
         self._turn_id = turn_id
@@ -95,7 +96,7 @@ class LiveWriter:
         self._over = asyncio.Event()
 
     def emit(self, event: AgentEvent) -> None:
-        """Take one event: text and output are written a little later; anything else ends the message."""
+        """Take one event. Text and output are written a little later; any other event ends the message."""
         if isinstance(event, TextChunk):
             if not self._text:
                 self._base, self._written = self._position(), 0
@@ -112,7 +113,7 @@ class LiveWriter:
             self._task = asyncio.get_running_loop().create_task(self._write(), name="toolgate-live-writer")
 
     async def close(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         self._over.set()
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=_LAST)
@@ -134,7 +135,7 @@ class LiveWriter:
                 logger("distributed").info("not_shown_live", error=type(error).__name__)
 
     def _unwritten(self) -> LiveText | None:
-        """The message in the making, if there is more of it than was written."""
+        """The message that is being written, if it has grown since the last write."""
         if len(self._text) <= self._written:
             return None
         self._written = len(self._text)
@@ -143,7 +144,7 @@ class LiveWriter:
     def _keep(
         self, transaction: Transaction, said: LiveText | None, printed: list[OutputChunk]
     ) -> list[tuple[int, int]]:
-        """Write what is new, unless the session is somebody else's by now."""
+        """Write what is new, unless the session belongs to someone else by now."""
         lease = self._lease
         if said is not None:
             transaction.run(
@@ -157,7 +158,7 @@ class LiveWriter:
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:
-    """Whether it is set, now or within so many seconds."""
+    """Whether the event is set within so many seconds."""
     try:
         async with asyncio.timeout(seconds):
             return await event.wait()

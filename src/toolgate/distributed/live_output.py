@@ -1,7 +1,7 @@
-"""What commands print while they run: a worker writes it beside the log in pieces, gateways show it.
+"""Live output of commands: a worker writes it beside the log in pieces, and gateways show it.
 
-It is in an unlogged table, is written at most ten times a second and never more than a screen could show, and is gone
-with the turn: what counts is the result, which is in the log.
+The table is unlogged, is written at most ten times per second, holds no more than a screen can show, and is emptied
+when the turn ends. The result of the call is in the log.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from toolgate.sessions.types import Lease
 
 MOST = 64 * 1024
-"""Characters that are written at once: the newest ones."""
+"""Characters that one write stores at most; older ones are left out."""
 _PIECES = 32
-"""Pieces that are written at once."""
+"""Pieces that one write stores at most."""
 _KEPT = 8 * MOST
 """Characters of a turn that stay in the table for gateways that are behind."""
 _LEFT_OUT = "left_out"
-"""In place of a stream: how much of a call was left out before what follows."""
+"""Stands in the place of a stream: the row says how many characters of a call were left out before the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputChunk:
-    """Some of what a call printed."""
+    """A piece of a call's output."""
 
     call_id: str
     stream: str
     text: str
     left_out: int = 0
-    """Characters before it that were not written."""
+    """Characters before it that were left out."""
 
 
 class OutputBuffer:
-    """Collects what is printed from one write to the next, in bounded memory."""
+    """Collects output between two writes, in bounded memory."""
 
     def __init__(self) -> None:
         self._pieces: deque[tuple[str, str, list[str]]] = deque()
@@ -49,7 +49,7 @@ class OutputBuffer:
         return bool(self._pieces)
 
     def add(self, call_id: str, stream: str, text: str) -> None:
-        """Take in what a call prints; the oldest goes where it becomes too much."""
+        """Add output of a call; the oldest output is dropped if there is too much."""
         if self._pieces and self._pieces[-1][:2] == (call_id, stream):
             self._pieces[-1][2].append(text)
         else:
@@ -74,7 +74,7 @@ class OutputBuffer:
         self._left_out[call_id] += gone
 
     def take(self) -> list[OutputChunk]:
-        """What there is, which is then forgotten."""
+        """Return the collected output and forget it."""
         pieces = [
             OutputChunk(call_id, stream, clean("".join(parts)), self._left_out.pop(call_id, 0))
             for call_id, stream, parts in self._pieces
@@ -83,23 +83,23 @@ class OutputBuffer:
         return pieces
 
     def forget(self) -> None:
-        """The call has ended, and its result says everything."""
+        """Forget everything: the call has ended, and its result is in the log."""
         self._pieces.clear()
         self._left_out.clear()
         self._size = 0
 
 
 class OutputWriter:
-    """Writes the pieces of one turn under one lease: who has lost the session writes nothing."""
+    """Writes the output of one turn under one lease; without the session's lease it writes nothing."""
 
     def __init__(self, lease: Lease, turn_id: str) -> None:
         self._lease = lease
         self._name = f"{turn_id}:{lease.fence}"
         self._written: deque[tuple[int, int]] = deque()
-        """Numbers of what is in the table, with its size."""
+        """The numbers of the rows in the table, with their sizes."""
 
     def write(self, transaction: Transaction, pieces: list[OutputChunk]) -> list[tuple[int, int]]:
-        """Add the pieces; returns what is in the table, for `note` once it is durable."""
+        """Add pieces and return the rows that are then in the table; pass them to `note` after the commit."""
         rows = []
         for piece in pieces:
             if piece.left_out:
@@ -119,10 +119,10 @@ class OutputWriter:
         return self._thinned(transaction, added)
 
     def _thinned(self, transaction: Transaction, added: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """What is in the table, after the oldest was removed where it was too much."""
+        """The rows in the table, after the oldest were removed where there were too many."""
         before = list(self._written)
         if before and added and added[0][0] <= before[-1][0]:
-            before = []  # the server has crashed, which empties the table and begins at 1 again
+            before = []  # the server has crashed, which empties the table and restarts the numbers at 1
         kept = deque([*before, *added])
         size, last = sum(length for _, length in kept), 0
         while size > _KEPT:
@@ -134,12 +134,12 @@ class OutputWriter:
         return list(kept)
 
     def note(self, written: list[tuple[int, int]]) -> None:
-        """This is in the table now."""
+        """Remember which rows are in the table."""
         self._written = deque(written)
 
 
 def joined(rows: list[tuple[str, str, str]]) -> list[OutputChunk]:
-    """The pieces that rows of the table stand for."""
+    """The pieces that these rows of the table describe."""
     pieces, left_out = [], 0
     for call_id, stream, content in rows:
         if stream == _LEFT_OUT:

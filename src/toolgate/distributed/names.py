@@ -1,4 +1,4 @@
-"""The words that processes agree on: queues, the workflow, and the version that decides who may take what."""
+"""Names that all processes share: the queues, the workflow, and the version that decides who may claim a turn."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ WORKFLOW: Final = "turn"
 DEFAULT_WORKSPACE: Final = "default"
 
 _FORMAT: Final = 1
-"""Raised when turns are recorded in a way that an older worker could not continue."""
+"""Increased when turns are stored in a way that an older worker could not resume."""
 
 
 def version() -> str:
-    """Who may take a turn: the schema's revision and the format of turns. Later ones sort behind earlier ones.
+    """The version of stored turns: the schema's revision and the format of turns. Later versions sort after earlier
+    ones.
 
-    Packages with the same one take each other's turns, so most upgrades change nothing here.
+    Workers claim only turns of their own version. Most upgrades do not change it.
     """
     return f"{HEAD}.{_FORMAT:04}"
 
@@ -28,10 +29,12 @@ def workspace_of(project: str) -> str:
 
 
 def turns_queue(workspace: str) -> str:
-    """The queue of a workspace's turns."""
+    """The queue for the turns of a workspace."""
     return f"turns:{workspace}"
 
 
 def agents_queue(workspace: str) -> str:
-    """The queue of a workspace's sub-agents: another one, so that turns that wait for them cannot fill it."""
+    """The queue for the sub-agents of a workspace. It is separate, so that turns that wait for sub-agents cannot fill
+    it.
+    """
     return f"agents:{workspace}"

@@ -1,8 +1,8 @@
-"""A bell for queues: whoever puts a turn into one rings, and workers look at once instead of at the next poll.
+"""Notifications for queues: workers look into a queue as soon as a turn is put into it, instead of at the next poll.
 
-dbos looks into its queues at intervals, and so short that nobody notices would cost a tenth of a processor doing
-nothing. Its threads sleep by waiting for the event that ends them, so this lends that event a `wait` that a ring ends
-as well. Should dbos sleep in another way one day, nothing is rung and the polls remain.
+dbos polls its queues. Polling often enough for a person not to notice would cost a tenth of a processor while idle. The
+polling threads of dbos sleep by waiting for the event that ends them, so this module gives that event a `wait` that a
+notification ends, too. If a later dbos sleeps in another way, notifications have no effect and polling remains.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 _CHANNEL = "toolgate_queue"
 _JITTER = 0.02
-"""Seconds over which workers spread their answer, so that they do not all reach for the same row."""
+"""Seconds over which workers spread their reaction, so that they do not all lock the same row."""
 _AGAIN = 1.0
 
 
 def notify(transaction: Transaction, queue: str) -> None:
-    """Say, when the transaction commits, that there is something in the queue."""
+    """Notify workers, when the transaction commits, that the queue has a turn."""
     transaction.rows("SELECT pg_notify(?1, ?2)", _CHANNEL, queue)
 
 
 class QueueListener:
-    """Wakes the threads of one process that look into queues."""
+    """Wakes the threads of this process that poll queues."""
 
     def __init__(self, queues: Iterable[str]) -> None:
         self._rings = {queue: threading.Event() for queue in queues}
         self._hearing: asyncio.Task[None] | None = None
 
     def hang(self, stop: threading.Event) -> None:
-        """Let threads that wait for `stop` hear the bell."""
+        """Let threads that wait for `stop` react to notifications."""
         plain = stop.wait
 
         def wait(timeout: float | None = None) -> bool:
@@ -51,17 +51,17 @@ class QueueListener:
         stop.wait = wait  # type: ignore[method-assign]
 
     def notify(self, queue: str | None = None) -> None:
-        """Wake those who look into a queue; into all of them without one."""
+        """Wake the threads that poll a queue, or all threads if none is given."""
         for name, rung in self._rings.items():
             if queue is None or name == queue:
                 rung.set()
 
     def listen(self, url: str) -> None:
-        """Hear from the server when others ring, from now on."""
+        """Listen for notifications of other processes."""
         self._hearing = asyncio.get_running_loop().create_task(self._listen(url), name="toolgate-bell")
 
     async def close(self) -> None:
-        """Hear no more."""
+        """Stop listening."""
         if self._hearing is not None:
             self._hearing.cancel()
             await asyncio.wait({self._hearing})

@@ -1,4 +1,4 @@
-"""What can be set about turns on other machines, in the units that the code uses."""
+"""Settings of workers and gateways, in the units that the code uses."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How workers and gateways behave, as the settings say. Seconds throughout."""
+    """How workers and gateways behave. All times are in seconds."""
 
     slots: int
-    """Turns that a worker runs side by side, for each workspace."""
+    """Turns that a worker runs at the same time, per workspace."""
     agent_slots: int
-    """Sub-agents that a worker runs side by side, for each workspace."""
+    """Sub-agents that a worker runs at the same time, per workspace."""
     lease: float
-    """After this long without a sign of life a worker is dead, and others take its turns over."""
+    """A worker without a heartbeat for this long is dead; other workers resume its turns."""
     poll: float
-    """Between two looks of a worker into its queues, where nobody has told it to look."""
+    """The time between two polls of a queue without a notification."""
     park: float
-    """How long a worker waits for a person's answer before it puts the turn aside."""
+    """How long a worker waits for an approval before it parks the turn."""
     drain: float
-    """How long a worker that was told to end finishes its turns; the rest is handed over."""
+    """How long a worker that is shutting down waits for its turns; the rest is returned to the queue."""
     user_turns: int
     """Turns of one user that run at the same time; the others wait."""
     user_agents: int
     """Sub-agents of one user that run at the same time; the others wait."""
     queue_length: int
-    """Turns that wait at the most; beyond it new ones are refused."""
+    """The most turns that may wait; further ones are refused."""
     turns_per_minute: int
-    """New turns of one user in a minute; 0 is no limit."""
+    """New turns of one user per minute; 0 means no limit."""
     tokens_per_day: int
-    """Tokens of one user in a day; 0 is no limit."""
+    """Tokens of one user per day; 0 means no limit."""
     grace: float
-    """How long turns are accepted for a workspace whose last worker is gone."""
+    """How long turns are accepted for a workspace after its last worker has gone."""
     retention: float
     """How long whole outputs are kept."""
 
     @classmethod
     def of(cls, settings: Settings, **changes: Any) -> Self:
-        """As the settings say, but for the changes."""
+        """Options from the settings, with some of them replaced."""
         area, limits = settings.distributed, settings.limits
         options = cls(
             slots=area.slots,

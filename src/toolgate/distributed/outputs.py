@@ -1,4 +1,4 @@
-"""What workers do with whole outputs: they are stored for gateways before the log refers to them."""
+"""Whole outputs on workers: they are stored for gateways before the log refers to them."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from toolgate.workspace import OpenedFile, Workspace
 
 WorkspaceOf = Callable[[str], Awaitable["Workspace"]]
-"""Session → the workspace as the session sees it."""
+"""Returns the workspace of a session."""
 _PIECE = 256 * 1024
 _PATIENCE = 20.0
-"""Seconds that calls wait for their outputs to be stored."""
+"""Seconds that a call waits for its outputs to be stored."""
 _SIDE_BY_SIDE = 4
-"""Outputs that are stored at the same time: the connections are for the turns."""
+"""Outputs that are stored at the same time; the other connections are for the turns."""
 
 
 class WorkerSessions(SessionManager):
-    """Sessions whose log never says that a call has ended before what the call refers to can be had elsewhere."""
+    """A session store that writes the end of a call only after the outputs of the call are stored."""
 
     def __init__(self, db: Database, settings: Settings, workspace_of: WorkspaceOf) -> None:
-        """`workspace_of`: the workspace as a session sees it."""
+        """`workspace_of` returns the workspace of a session."""
         super().__init__(db, settings.session)
         self._outputs = Outputs(Blobs(db), settings, workspace_of)
 
@@ -48,7 +48,7 @@ class WorkerSessions(SessionManager):
         turn_id: str | None = None,
         carried: str | None = None,
     ) -> None:
-        """Add messages and records of calls, after the outputs that these refer to were stored."""
+        """Add messages and records of calls, after the outputs that they refer to are stored."""
         found = [
             reference
             for entry in entries
@@ -61,7 +61,7 @@ class WorkerSessions(SessionManager):
 
 
 class Outputs:
-    """The outputs in one workspace, as others may see them."""
+    """The outputs in one workspace, without secrets."""
 
     def __init__(self, blobs: Blobs, settings: Settings, workspace_of: WorkspaceOf) -> None:
         self._blobs = blobs
@@ -72,11 +72,11 @@ class Outputs:
         self._slots = asyncio.Semaphore(_SIDE_BY_SIDE)
 
     async def keep(self, session_id: str, reference: str) -> None:
-        """Store an output, if that is possible; the result of the call does not depend on it."""
+        """Store an output, if possible; the result of the call does not depend on it."""
         try:
             async with asyncio.timeout(_PATIENCE), self._slots:
                 await self._keep(session_id, reference)
-        except Exception as error:  # noqa: BLE001 - the call has run: its result is not lost with the output
+        except Exception as error:  # noqa: BLE001 - the call has run, and its result must not be lost with its output
             reason = str(error) if isinstance(error, ToolgateError) else type(error).__name__
             logger("distributed").warning(
                 "output_not_stored", session_id=session_id, reference=reference[:200], reason=reason
@@ -95,7 +95,7 @@ class Outputs:
 
 
 def _pieces(file: OpenedFile, secrets: tuple[str, ...]) -> Iterator[bytes]:
-    """The file as it was when it was opened, without secrets: what a command prints is kept as it was printed."""
+    """The content of the file as it was when it was opened, without secrets."""
     stream = MaskedBytes(secrets)
     for offset in range(0, file.stat.st_size, _PIECE):
         length = min(_PIECE, file.stat.st_size - offset)

@@ -1,4 +1,4 @@
-"""A worker's health for whoever runs it: `/health/live`, `/health/ready` and `/metrics` on a port of its own."""
+"""Health checks of a worker: `/health/live`, `/health/ready` and `/metrics` on a port of its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECONDS = 5.0
 
 @contextlib.asynccontextmanager
 async def answering(worker: Worker, host: str, port: int) -> AsyncIterator[tuple[str, int]]:
-    """Answer for as long as the block lasts; yields where."""
+    """Serve the health checks inside the block; yields the host and the port."""
     try:
         server = await asyncio.start_server(lambda reader, writer: _answer(worker, reader, writer), host, port)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What somebody should look at, in words that say what to do."""
+"""Problems that an operator should look at, with advice."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from toolgate.distributed.status import QueueStatus, TurnStatus, WorkerStatus
 
 LONG_WAIT = 30.0
-"""Seconds that a turn may wait for a worker before somebody should know."""
+"""Seconds that a turn may wait for a worker before it counts as a problem."""
 _FEW = 5
-"""Fewer failures than this in an hour are no pattern."""
+"""Failures per hour below which there is no problem."""
 
 
 def problems(
     queues: Sequence[QueueStatus], workers: Sequence[WorkerStatus], turns: TurnStatus, expected: str
 ) -> list[str]:
-    """Everything that is wrong, the worst first; empty where nothing is. `expected` is this program's version."""
+    """All problems, the most severe first. `expected` is this program's version."""
     alive = [worker for worker in workers if worker.state in ("ready", "draining")]
     return [
         *_nobody(alive),
@@ -81,7 +81,7 @@ def _failing(turns: TurnStatus) -> Iterator[str]:
 
 
 def _several_places(alive: Sequence[WorkerStatus]) -> Iterator[str]:
-    """On one machine, two directories are never the same files; on several, nobody can tell from here."""
+    """Two directories on one machine are never the same files. On several machines this cannot be decided from here."""
     places: dict[tuple[str, str], set[str]] = defaultdict(set)
     for worker in alive:
         for name, place in (item for item in worker.places.items() if item[1]):

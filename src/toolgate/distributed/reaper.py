@@ -1,4 +1,4 @@
-"""Looks after turns that nobody looks after: every worker does it, and it does no harm if several do at once."""
+"""Takes care of abandoned turns. Every worker does this; several may do it at the same time."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from toolgate.sessions.driver import Transaction
 
 _SELDOM = 60
-"""Rounds from one tidying up to the next."""
+"""Rounds between two deletions of old workflows."""
 _RARELY = 600
-"""Rounds from one look at old outputs to the next."""
+"""Rounds between two searches for old outputs."""
 
 
 class Reaper:
-    """Hands the turns of dead workers out again, wakes those whose question was answered, adopts older versions'."""
+    """Enqueues the turns of dead workers, resumes turns whose approval requests are answered, and adopts older
+    versions' turns.
+    """
 
     def __init__(self, db: Database, turn_queue: TurnQueue, options: Options, approval_timeout: float | None) -> None:
         self._db = db
@@ -33,10 +35,11 @@ class Reaper:
         self._rounds = 0
         self._blobs = Blobs(db)
         self._outputs_left = False
-        """Whether there are old outputs to remove: some in every round, so that the turns of the dead do not wait."""
+        """Whether there are old outputs to remove. Each round removes only some, so that abandoned turns do not wait.
+        """
 
     async def round(self) -> None:
-        """Look once; raises nothing."""
+        """Run one round; raises nothing."""
         try:
             async with asyncio.timeout(self._options.lease):
                 found = await self._db.write(self._look)
@@ -49,7 +52,7 @@ class Reaper:
                 logger("distributed").info(what, ids=ids)
 
     async def _tidy(self) -> None:
-        """Remove what nobody asks for any more, now and then."""
+        """Delete, now and then, what is not needed any longer."""
         self._rounds += 1
         if self._outputs_left or self._rounds % _RARELY == 1:
             await self._remove_outputs()
@@ -59,7 +62,7 @@ class Reaper:
             old = await self._db.read(workflows.outlived)
             if old:
                 await self._turn_queue.forget(old)
-        except Exception as error:  # noqa: BLE001 - dbos raises what it likes, and this can wait
+        except Exception as error:  # noqa: BLE001 - dbos may raise anything, and the next round tries again
             logger("distributed").warning("not_tidied", error=type(error).__name__)
 
     async def _remove_outputs(self) -> None:

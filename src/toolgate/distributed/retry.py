@@ -1,4 +1,4 @@
-"""Waiting for a database that is away: on a worker that is no answer to anything, neither a no nor a failure."""
+"""Retrying while the database is unavailable. An outage is neither a denial nor a failure of the turn."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from toolgate.log import logger
 T = TypeVar("T")
 
 _AGAIN = 0.5
-"""Seconds before a database that did not answer is asked again."""
+"""Seconds before an unavailable database is tried again."""
 
 
 async def retry_until_available(ask: Callable[[], Awaitable[T]]) -> T:
-    """What the database answers, once it does. MUST be something that may be asked twice.
+    """The result of an operation, once the database is available. The operation MUST be safe to repeat.
 
-    Whoever waits here in a turn is cancelled when the turn's session is lost, so that nobody waits in vain.
+    A turn that waits here is cancelled when it loses its session, so the wait always ends.
     """
     while True:
         try:

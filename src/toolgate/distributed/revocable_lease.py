@@ -1,4 +1,4 @@
-"""The lease that a turn writes with: it can be taken from the turn at once, whether the database answers or not."""
+"""A lease that a worker can revoke at once, even while the database is unavailable."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _NOBODY = ""
 
 
 class TurnLease(Lease):
-    """A lease of the worker's that it can void: whatever the turn writes from then on is refused, as after a takeover.
+    """A worker's lease for one turn. After `void`, every write with it is refused, as after a takeover.
 
-    A turn that is stopped answers its open calls; where it only loses its session, nobody may ever read those answers.
+    A turn that is stopped answers its open calls. If it has only lost its session, those answers must not be stored.
     """
 
     model_config = ConfigDict(frozen=False, extra="forbid")
 
     @classmethod
     def of(cls, lease: Lease) -> Self:
-        """The same right, until it is voided."""
+        """A copy that can be voided."""
         return cls(**lease.model_dump())
 
     def void(self) -> None:
-        """Write nothing more with it."""
+        """Refuse every further write with this lease."""
         self.owner = _NOBODY

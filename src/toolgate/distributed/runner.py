@@ -1,4 +1,4 @@
-"""`DurableRunner`: a gateway's way to have turns played by workers."""
+"""`DurableRunner`: the `TurnRunner` of a gateway whose turns run on workers."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PATIENCE = 15.0
-"""Seconds that a person waits for the database."""
+"""Seconds that a request waits for the database."""
 
 
 class DurableRunner:
-    """Hands turns out. What was accepted is played to its end, whatever becomes of this process."""
+    """Submits turns to workers. An accepted turn runs to its end, even if this process ends."""
 
     def __init__(self, db: Database, url: str, options: Options, settings: Settings) -> None:
         self._db = db
@@ -35,37 +35,37 @@ class DurableRunner:
         self._turn_queue = TurnQueue(url)
         self._secrets = secrets_of(settings)
         self.before_the_end: Callable[[], Awaitable[None]] | None = None
-        """What this process does first when it is told to end, where it plays turns, too."""
+        """Called first when this process shuts down, if it also runs turns."""
 
     async def start(self) -> None:
-        """Make what has to be there."""
+        """Create the queue's tables if they are missing."""
         await self._turn_queue.prepare(self._db)
 
     async def submit(self, session_id: str, content: str, *, request_id: str) -> None:
-        """Begin a turn with what a person said; it is durable and in its queue when this returns."""
+        """Start a turn with a person's message; it is durable and in its queue when this returns."""
         await self.begin(session_id, content, request_id=request_id)
 
     async def begin(self, session_id: str, content: str, *, request_id: str | None = None) -> Turn:
-        """The same; returns the turn as it begins.
+        """The same, and return the turn.
 
-        `SessionBusy` while a turn of the session runs, `LimitReached` (which is one) if there is too much to do,
+        `SessionBusy` while a turn of the session runs, `LimitReached` (a `SessionBusy`) if a limit is reached,
         `RequestRepeated`, `SessionNotFound`, `MessageTooLarge` and `StoreError` start nothing.
         """
         said = transcript.message("user", mask(content, self._secrets) if self._secrets else content, None, None)
         return await _in_time(self._db.write(lambda tx: self._submit(tx, session_id, said, request_id)))
 
     async def cancel(self, session_id: str) -> bool:
-        """End the turn of a session, wherever it is played; whether there was one."""
+        """End the turn of a session, whichever process runs it; return whether there was one."""
         return await _in_time(self._db.write(lambda tx: dispatches.cancel(tx, session_id)))
 
     async def drain(self, _seconds: float) -> int:
-        """Wait for the turns that are played here; all others go on without this process."""
+        """Wait for the turns that run in this process; all others continue without it."""
         if self.before_the_end is not None:
             await self.before_the_end()
         return 0
 
     async def aclose(self) -> None:
-        """Let go of everything; the turns go on."""
+        """Close all connections; the turns continue."""
         self._turn_queue.close()
 
     def _submit(self, transaction: Transaction, session_id: str, said: Message, request_id: str | None) -> Turn:
@@ -85,7 +85,7 @@ class DurableRunner:
 
 
 async def _in_time(writing: Awaitable[T]) -> T:
-    """What the database answers, or that it does not: a person is waiting."""
+    """The result of a write; `StoreError` if it takes too long, because a person is waiting."""
     try:
         async with asyncio.timeout(PATIENCE):
             return await writing

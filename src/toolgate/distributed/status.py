@@ -1,4 +1,4 @@
-"""How things stand: turns, queues, workers and how far behind they are, from one look at the database."""
+"""The status of the cluster: turns, queues, workers and waiting times, read in one transaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 _LATELY = 3600
-"""Seconds that "lately" is."""
+"""The period that recent numbers cover, in seconds."""
 
 
 class QueueStatus(BaseModel):
@@ -29,9 +29,9 @@ class QueueStatus(BaseModel):
     waiting: int
     running: int
     parked: int
-    """Turns that wait for a person."""
+    """Turns that wait for an approval."""
     oldest_wait: float
-    """Seconds that the one that waits longest has waited for a worker."""
+    """The longest time that a turn in this queue has waited for a worker, in seconds."""
 
 
 class WorkerStatus(BaseModel):
@@ -44,18 +44,18 @@ class WorkerStatus(BaseModel):
     version: str
     workspaces: tuple[str, ...]
     places: dict[str, str]
-    """Where each of them is on its machine."""
+    """The directory of each workspace on the worker's machine."""
     slots: int
     running: int
     state: str
     """`ready`, `draining`, `silent` (longer than the lease) or `gone`."""
     silent: float
-    """Seconds since its last sign of life."""
+    """Seconds since its last heartbeat."""
     age: float
 
 
 class TurnStatus(BaseModel):
-    """Turns that were handed out, by what became of them."""
+    """Turns by their outcome."""
 
     model_config = _FROZEN
 
@@ -63,44 +63,44 @@ class TurnStatus(BaseModel):
     running: int = 0
     parked: int = 0
     done: int = 0
-    """In the last hour, as the next three."""
+    """In the last hour, like the next three numbers."""
     failed: int = 0
     cancelled: int = 0
-    """By a person."""
+    """Ended by a person."""
     resumed: int = 0
-    """Those that more than one worker had to play."""
+    """Turns that needed more than one worker."""
 
 
 class LagStatus(BaseModel):
-    """How far behind the workers are, in seconds."""
+    """How long turns wait for a worker, in seconds."""
 
     model_config = _FROZEN
 
     oldest_wait: float = 0.0
-    """What the turn that waits longest has waited."""
+    """The longest wait of a turn that is waiting now."""
     usual_wait: float = 0.0
-    """What half of the turns of the last hour waited at the most."""
+    """The median wait in the last hour."""
     longest_wait: float = 0.0
-    """What nineteen in twenty of them waited at the most."""
+    """The 95th percentile in the last hour."""
 
 
 class Status(BaseModel):
-    """Everything at a glance."""
+    """The whole status."""
 
     model_config = _FROZEN
 
     version: str
-    """What turns of this program are marked with; see docs/scale.md."""
+    """The version of the turns that this program submits; see docs/scale.md."""
     turns: TurnStatus
     queues: tuple[QueueStatus, ...]
     workers: tuple[WorkerStatus, ...]
     lag: LagStatus
     problems: tuple[str, ...]
-    """What somebody should look at, in words."""
+    """What an operator should look at, in words."""
 
 
 def look(transaction: Transaction, *, lease: float) -> Status:
-    """How things stand. `lease` is the silence after which a worker is dead."""
+    """Read the status. A worker without a heartbeat for `lease` seconds is dead."""
     queues = _queues(transaction)
     all_workers = tuple(_worker(row, lease) for row in workers.all_workers(transaction))
     lately = _lately(transaction)
@@ -125,7 +125,7 @@ def look(transaction: Transaction, *, lease: float) -> Status:
 
 
 def _worker(row: workers.WorkerRow, lease: float) -> WorkerStatus:
-    """A worker, as it is seen from outside: nobody notes the silence of the last one."""
+    """A worker's status as computed here: nobody records the silence of the last worker."""
     state = "silent" if row.state != "gone" and row.silent > lease else row.state
     return WorkerStatus(**{name: getattr(row, name) for name in WorkerStatus.model_fields} | {"state": state})
 

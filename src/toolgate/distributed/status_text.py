@@ -1,4 +1,4 @@
-"""The status in words: for a terminal and as a page."""
+"""The status as text for a terminal, and as a web page."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from toolgate.distributed.status import Status, WorkerStatus
 Cells = Sequence[object]
 
 _RECENT = 600.0
-"""Seconds for which a worker that is gone is worth a line."""
+"""Seconds for which a worker that has gone is still listed."""
 _WIDEST = 40
 
 
 def verdict(status: Status) -> str:
-    """The first line: whether somebody has to do something."""
+    """The first line: whether anything needs attention."""
     if status.problems:
         number = len(status.problems)
         return f"{number} {'problem' if number == 1 else 'problems'}:"
@@ -28,7 +28,7 @@ def verdict(status: Status) -> str:
 
 
 def _tables(status: Status) -> Iterator[tuple[str, Cells, list[Cells]]]:
-    """Heading, names of the columns, rows: the same for the terminal and for the page."""
+    """The tables of the terminal and the page: heading, column names, rows."""
     turns, lag = status.turns, status.lag
     yield (
         "Turns",
@@ -68,7 +68,7 @@ def _notes(status: Status) -> list[str]:
 
 
 def as_text(status: Status) -> str:
-    """For a terminal."""
+    """The status for a terminal."""
     lines = [verdict(status), *(f"! {problem}" for problem in status.problems), ""]
     for heading, names, rows in _tables(status):
         lines.append(heading)
@@ -82,7 +82,7 @@ def as_text(status: Status) -> str:
 
 
 def _cut(text: str) -> str:
-    """The beginning and the end: a long path differs in its last part."""
+    """The beginning and the end of a text: long paths differ in their last part."""
     half = _WIDEST // 2
     return text if len(text) <= _WIDEST else f"{text[:half]}…{text[1 - half :]}"
 
@@ -103,7 +103,7 @@ _STYLE = (
 
 
 def as_page(status: Status) -> str:
-    """For a browser: plain, without a script; it loads itself again."""
+    """The status as a page: without scripts; it reloads itself."""
     parts = []
     for heading, names, rows in _tables(status):
         head = "".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in names)

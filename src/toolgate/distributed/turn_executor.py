@@ -1,4 +1,4 @@
-"""Playing one turn on a worker: holding its session, and letting go of it without a trace when it is lost."""
+"""Runs one turn on a worker: keeps the lease of its session, and leaves nothing behind when the lease is lost."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from toolgate.sessions import Database, Lease
 
 _AGAIN = ("STORE_ERROR", "SESSION_FENCED")
-"""Endings that are no end of the turn: the database or the session was lost, and somebody goes on with it."""
+"""Retryable outcomes: the database or the session was lost, and another worker resumes the turn."""
 MOST_ATTEMPTS = 20
-"""Workers that may be lost over one turn."""
+"""Workers that may be lost while they run one turn."""
 _HOPELESS = f"{MOST_ATTEMPTS} workers were lost while they played this turn; it is not tried again."
 
 
 class Outcome(enum.Enum):
-    """What became of an attempt to play a turn."""
+    """The outcome of one attempt to run a turn."""
 
     ended = "ended"
     lost = "lost"
@@ -42,7 +42,7 @@ class Outcome(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorDependencies:
-    """What a player works with."""
+    """What an executor works with."""
 
     db: Database
     loop: AgentLoop
@@ -52,7 +52,7 @@ class ExecutorDependencies:
 
 
 class TurnExecutor:
-    """Plays one turn that was taken."""
+    """Runs one claimed turn."""
 
     def __init__(self, dependencies: ExecutorDependencies, taken: dispatches.ClaimedTurn) -> None:
         self._dependencies = dependencies
@@ -68,31 +68,31 @@ class TurnExecutor:
 
     @property
     def held(self) -> tuple[Lease, str]:
-        """The session that has to be held, and the turn that is played in it."""
+        """The lease to renew, and the id of the turn."""
         return self._taken.lease, self._taken.turn.id
 
     def hold(self) -> None:
-        """The session is held for as long as a lease lasts."""
+        """Note that the lease was renewed."""
         self._held_until = asyncio.get_running_loop().time() + self._dependencies.options.lease
 
     def check(self) -> None:
-        """Give the turn up if its session could not be held: others may have it by now."""
+        """Give the turn up if its lease has expired: another worker may have claimed the session."""
         if asyncio.get_running_loop().time() > self._held_until:
             self.give_up(Outcome.lost)
 
     def cancel(self) -> None:
-        """End the turn, because a person wants it."""
+        """Stop the turn, because a person asked for it."""
         if self._turn is not None:
             self._turn.stop()
 
     def give_up(self, outcome: Outcome) -> None:
-        """Stop playing without ending the turn."""
+        """Stop running the turn without ending it."""
         if self._given_up is None:
             self._given_up = outcome
             self._giving_up.set()
 
     async def run_turn(self) -> Outcome:
-        """Play the turn until it ends, is lost or is put aside."""
+        """Run the turn until it ends, is lost or is parked."""
         taken = self._taken
         first = taken.position
         with self._dependencies.db.feed.track(taken.lease.session_id) as position:
@@ -107,7 +107,7 @@ class TurnExecutor:
             return await self._end(TurnResult(status="failed", code="INTERNAL_ERROR", message=_HOPELESS))
         try:
             return await self._run_turn()
-        except (ToolError, PolicyError) as error:  # a sub-agent that is not known here, a policy that is broken here
+        except (ToolError, PolicyError) as error:  # an unknown sub-agent, or an invalid policy on this machine
             return await self._end(TurnResult(status="failed", code="INTERNAL_ERROR", message=str(error)))
         except ToolgateError as error:
             logger("distributed").warning("turn_lost", turn_id=self._taken.turn.id, error=str(error))
@@ -135,7 +135,7 @@ class TurnExecutor:
             return ending if isinstance(ending, Outcome) else await self._end(ending)
 
     async def _allowed(self) -> list[str]:
-        """What the person has allowed a sub-agent that is taken up for the rest of its turn."""
+        """What a person has allowed a resumed sub-agent for the rest of its turn."""
         taken = self._taken
         asked_in, session_id = taken.parent_session, taken.lease.session_id
         if asked_in is None or not taken.agent or not taken.resumed:
@@ -149,12 +149,12 @@ class TurnExecutor:
             self._live.emit(event)
 
     async def clear_live(self) -> None:
-        """Show nothing more: what was shown before it was in the log is removed by whoever lets go of the turn."""
+        """Stop live output. Whoever releases the turn deletes what was shown so far."""
         if self._live is not None:
             await self._live.close()
 
     async def _to_its_end(self, turn: Turn) -> TurnResult | Outcome:
-        """Play the turn until it ends or is given up."""
+        """Run the turn until it ends or is given up."""
         loop = asyncio.get_running_loop()
         playing = loop.create_task(run_turn(turn))
         giving_up = loop.create_task(self._giving_up.wait())
@@ -164,7 +164,9 @@ class TurnExecutor:
                 ending = await playing
                 if ending.code not in _AGAIN:
                     return ending
-                self.give_up(Outcome.lost)  # before it is stopped: its children go on, and so do its questions
+                self.give_up(
+                    Outcome.lost
+                )  # first: its sub-agents and approval requests continue
             outcome = self._given_up or Outcome.lost
             await self._let_go(outcome)
             return outcome
@@ -190,7 +192,7 @@ class TurnExecutor:
         )
 
     async def _let_go(self, outcome: Outcome) -> None:
-        """Give the session back first: whatever the turn writes while it stops is refused, as after a crash."""
+        """Release the session first: whatever the turn writes while it stops is refused, as after a crash."""
         self._lease.void()
         if self._approver is not None:
             self._approver.parked = True
@@ -217,7 +219,7 @@ class TurnExecutor:
         return Outcome.ended
 
     def _carried(self) -> str | None:
-        """What the session takes along, if that is not stored; a sub-agent takes nothing, for it has one turn."""
+        """What the session hands on, if it is not stored yet. A sub-agent has only one turn and hands nothing on."""
         return None if self._turn is None or self._turn.handoff is None else self._turn.handoff.all()
 
     def _kept(self, carried: str | None) -> None:

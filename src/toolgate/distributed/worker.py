@@ -1,4 +1,4 @@
-"""`Worker`: takes turns from the queues of its workspaces and plays them, until it is told to end."""
+"""`Worker`: claims turns from the queues of its workspaces and runs them until it is told to stop."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from toolgate.sessions import Database
 
 _MOST_BREAKS = 5
-"""Tries at a turn that breaks in a way that nobody foresaw."""
+"""Attempts at a turn that fails in an unexpected way."""
 _ANSWER = 3.0
-"""Seconds that whoever collects metrics waits for the database."""
+"""Seconds that a metrics request waits for the database."""
 _PAUSE = 0.25
-"""Seconds before a session that someone else has is tried again."""
+"""Seconds before a session that is in use is tried again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceRuntime:
-    """What the turns of one workspace are played with."""
+    """What the turns of one workspace run with."""
 
     db: Database
     loop_of: Callable[[str], AgentLoop]
-    """The agent of one user."""
+    """Returns the agent of a user."""
     place: str = ""
-    """The directory."""
+    """The directory of the workspace."""
 
 
 class Worker:
-    """One process that plays turns, in the workspaces that it has a bench for."""
+    """A process that runs turns in its workspaces."""
 
     def __init__(
         self,
@@ -71,30 +71,30 @@ class Worker:
         self._pulse = Heartbeat(url, self._about, self._players, options.lease)
         self._running: set[asyncio.Future[None]] = set()
         self._workflows: set[asyncio.Task[None]] = set()
-        """dbos' own tasks: one that has lost its turn stays and waits for somebody else to end it."""
+        """Tasks of dbos. A task that has lost its turn waits until another worker has ended it."""
         self._breaks: Counter[str] = Counter()
-        """How often playing a turn has failed for a reason that nobody foresaw."""
+        """How often a turn has failed in an unexpected way."""
         self._regular: list[asyncio.Task[None]] = []
 
     @property
     def running(self) -> int:
-        """Turns that are being played."""
+        """The number of turns that run now."""
         return len(self._players)
 
     @property
     def is_ready(self) -> bool:
-        """Whether it takes turns: it was not told to end, and the database knows that it is alive."""
+        """Whether it claims turns: it is not shutting down, and its heartbeat is stored."""
         return self.condition == "ready"
 
     @property
     def condition(self) -> str:
-        """`ready`, or why it is not."""
+        """`ready`, or the reason why it is not."""
         if self._state == "ready" and not self._pulse.is_heard:
             return "the database has not answered for longer than the lease"
         return self._state
 
     async def metrics(self) -> str:
-        """How things stand, in Prometheus' text format: with this worker, and with all of them if the database says."""
+        """Metrics in the Prometheus text format: of this worker, and of the cluster if the database is available."""
         try:
             async with asyncio.timeout(_ANSWER):
                 status = await self._db.read(lambda tx: look(tx, lease=self._options.lease))
@@ -103,7 +103,7 @@ class Worker:
         return as_metrics(status) + worker_metrics(self.running, self._options.slots, ready=self.is_ready)
 
     async def start(self) -> None:
-        """Register, and take turns from now on."""
+        """Register the worker and start to claim turns."""
         await self._turn_queue.prepare(self._db)
         await self._pulse.beat()
         queues = [turns_queue(name) for name in self._runtimes], [agents_queue(name) for name in self._runtimes]
@@ -112,24 +112,24 @@ class Worker:
         self._regular = [loop.create_task(self._pulse.keep()), loop.create_task(self._keep_looking())]
 
     async def drain(self) -> None:
-        """Take no more turns, finish those that run, and hand over what does not end in time."""
+        """Claim no more turns, finish those that run, and return the rest to the queue."""
         self._state = "draining"
         self._engine.stop_taking()
         await self._pulse.try_to_beat()
         if self._running:
             await asyncio.wait(self._running, timeout=self._options.drain)
         self.hand_over()
-        if self._running:  # a database that is away must not keep it from ending: others take the turns over
+        if self._running:  # an unavailable database must not delay the shutdown: other workers resume the turns
             await asyncio.wait(self._running, timeout=2 * self._options.lease)
 
     def hand_over(self) -> None:
-        """Let others go on with the turns that are being played."""
+        """Return the running turns to the queue."""
         for player in list(self._players.values()):
             player.give_up(Outcome.handed_over)
 
     async def stop(self) -> None:
-        """Drain, sign off and let go of everything."""
-        if not self._pulse.has_begun:  # it has never worked, so there is nobody to sign off
+        """Drain, unregister and close everything."""
+        if not self._pulse.has_begun:  # it never started, so there is nothing to unregister
             await self._pulse.close()
             self._turn_queue.close()
             return
@@ -147,7 +147,7 @@ class Worker:
         self._turn_queue.close()
 
     async def _run_turn(self, turn_id: str, session_id: str) -> None:
-        """The workflow: it returns when the turn has ended, was put aside, or is someone else's."""
+        """The workflow: it returns when the turn has ended, was parked, or belongs to another worker."""
         workflow, running = asyncio.current_task(), asyncio.get_running_loop().create_future()
         assert workflow is not None
         self._workflows.add(workflow)
@@ -169,7 +169,7 @@ class Worker:
             self._engine.freed()
 
     async def _attempt(self, turn_id: str, session_id: str) -> bool:
-        """Try to play the turn; whether it has to be tried again."""
+        """Try to run the turn; return whether it has to be tried again."""
         if turn_id in self._players:
             return True
         try:
@@ -186,7 +186,7 @@ class Worker:
             return not taken
         try:
             return await self._played(taken) is Outcome.lost
-        except Exception as error:  # noqa: BLE001 - the workflow must not fail: its turn would never end
+        except Exception as error:  # noqa: BLE001 - the workflow must not fail, or its turn would never end
             logger("distributed").error("turn_broke", turn_id=turn_id, error=type(error).__name__, exc_info=error)
             return not await self._broken(taken, type(error).__name__)
 
@@ -209,7 +209,7 @@ class Worker:
         return outcome
 
     async def _broken(self, taken: dispatches.ClaimedTurn, what: str) -> bool:
-        """End a turn that cannot be played here however often it is tried; whether it has ended."""
+        """End a turn that fails here every time; return whether it has ended."""
         turn_id = taken.turn.id
         self._breaks[turn_id] += 1
         if self._breaks[turn_id] < _MOST_BREAKS:
@@ -224,7 +224,7 @@ class Worker:
         return True
 
     async def _let_go(self, taken: dispatches.ClaimedTurn) -> None:
-        """Give the session back if it is still held: whoever goes on need not wait until the lease has run out."""
+        """Release the session if the lease is still valid, so that the next worker need not wait until it expires."""
         try:
             async with asyncio.timeout(self._options.lease / 2):
                 await self._db.write(lambda tx: leases.release(tx, taken.lease))

@@ -1,4 +1,4 @@
-"""Who works: one row a worker, with its last sign of life by the database's clock."""
+"""The registered workers: one row per worker, with its last heartbeat by the database's clock."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from toolgate.sessions.driver import Transaction
 WorkerState = Literal["ready", "draining", "gone"]
 
 _KEPT = 86_400
-"""Seconds for which a worker that is gone is remembered."""
+"""Seconds for which a worker that has gone is remembered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerInfo:
-    """What a worker says of itself."""
+    """How a worker describes itself."""
 
     id: str
     version: str
     places: Mapping[str, str]
-    """Its workspaces, and where each of them is on its machine."""
+    """Its workspaces, and the directory of each one on its machine."""
     slots: int
     running: int
     state: WorkerState
 
     @property
     def workspaces(self) -> tuple[str, ...]:
-        """The workspaces that it can reach."""
+        """The names of its workspaces."""
         return tuple(self.places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerRow(WorkerInfo):
-    """A worker, as the others know it."""
+    """A registered worker."""
 
     name: str
     age: float
     """Seconds since it was started."""
     silent: float
-    """Seconds since its last sign of life."""
+    """Seconds since its last heartbeat."""
 
 
 def this_name() -> str:
-    """This process, for people."""
+    """The name of this process for people."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def beat(transaction: Transaction, worker: WorkerInfo) -> None:
-    """Give a sign of life; the first one is the registration, and one that was thought dead is back."""
+    """Store a heartbeat. The first one registers the worker; a worker that was thought dead is registered again."""
     transaction.run(
         "INSERT INTO workers (id, name, version, workspaces, slots, running, state, started_at, seen_at) "
         f"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, {NOW}, {NOW}) "
@@ -64,19 +64,19 @@ def beat(transaction: Transaction, worker: WorkerInfo) -> None:
 
 
 def leave(transaction: Transaction, worker_id: str) -> None:
-    """Sign off."""
+    """Unregister the worker."""
     transaction.run("UPDATE workers SET state = 'gone', running = 0 WHERE id = ?1", worker_id)
 
 
 def remove_dead(transaction: Transaction, timeout: float) -> list[str]:
-    """Note which workers have been silent for too long; forget those that are long gone."""
+    """Mark workers without a heartbeat as gone and return them; forget those that left long ago."""
     transaction.run(f"DELETE FROM workers WHERE state = 'gone' AND seen_at < {NOW} - {_KEPT}")
     sql = f"UPDATE workers SET state = 'gone', running = 0 WHERE state <> 'gone' AND seen_at < {NOW} - ?1 RETURNING id"
     return [row[0] for row in transaction.rows(sql, timeout)]
 
 
 def all_workers(transaction: Transaction) -> list[WorkerRow]:
-    """All workers that are remembered, those that work first."""
+    """All remembered workers, the active ones first."""
     rows = transaction.rows(
         "SELECT id, name, version, workspaces, slots, running, state, "
         f"CAST({NOW} AS DOUBLE PRECISION) - started_at, CAST({NOW} AS DOUBLE PRECISION) - seen_at "
@@ -87,6 +87,6 @@ def all_workers(transaction: Transaction) -> list[WorkerRow]:
 
 
 def _places(stored: str) -> dict[str, str]:
-    """Workers of an earlier version wrote the names alone."""
+    """Workers of an earlier version stored only the names."""
     found = json.loads(stored)
     return found if isinstance(found, dict) else dict.fromkeys(found, "")

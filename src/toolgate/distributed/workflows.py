@@ -1,7 +1,7 @@
-"""dbos' row of a turn, as far as it is changed here: each statement runs in the transaction of whoever calls it.
+"""The row that dbos keeps for a turn: the statements that change it in the caller's transaction.
 
-dbos has calls for all of this, but only `enqueue_in_transaction` joins a transaction of ours; the others would leave a
-moment in which its row and ours contradict each other. `check` makes sure of the columns.
+dbos has functions for this, but only `enqueue_in_transaction` can join another transaction. With the others, its row
+and ours would contradict each other for a moment. `check` verifies the columns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ORPHANED = (
 
 
 def check(transaction: Transaction) -> None:
-    """Raise if dbos' table is not the one that the statements of this module were written for."""
+    """Raise if the table of dbos is not the one that these statements were written for."""
     try:
         transaction.rows(
             "SELECT workflow_uuid, name, status, queue_name, owner_xid, executor_id, application_version, "
@@ -38,7 +38,7 @@ def check(transaction: Transaction) -> None:
 
 
 def withdraw(transaction: Transaction, turn_id: str) -> None:
-    """Take a turn out of its queue, or away from whoever runs it."""
+    """Take a turn out of its queue, or away from the worker that runs it."""
     transaction.run(
         f"UPDATE dbos.workflow_status SET {_WITHDRAWN} WHERE {_ROW} AND status NOT IN ('SUCCESS', 'ERROR')",
         turn_id,
@@ -46,13 +46,13 @@ def withdraw(transaction: Transaction, turn_id: str) -> None:
 
 
 def put_back(transaction: Transaction, turn_id: str, queue: str) -> None:
-    """Put a turn into its queue again: one whose run has ended without ending it, or is about to."""
+    """Put a turn into its queue again after a run that did not end it."""
     transaction.run(f"UPDATE dbos.workflow_status SET {_ENQUEUED}, queue_name = ?2 WHERE {_ROW}", turn_id, queue)
     notify(transaction, queue)
 
 
 def leave(transaction: Transaction, turn_id: str, queue: str, worker: str) -> None:
-    """Put a turn back that a worker has taken and does not play, unless somebody else has it by now."""
+    """Return a turn that a worker has claimed and does not run, unless another worker has it by now."""
     transaction.run(
         f"UPDATE dbos.workflow_status SET {_ENQUEUED}, queue_name = ?2 "
         f"WHERE {_ROW} AND status = 'PENDING' AND executor_id = ?3",
@@ -62,9 +62,9 @@ def leave(transaction: Transaction, turn_id: str, queue: str, worker: str) -> No
 
 
 def put_back_orphans(transaction: Transaction, timeout: float) -> list[str]:
-    """Put the turns of workers that give no sign of life into their queues again, also those of older versions.
+    """Put the turns of dead workers into their queues again, including those of older versions.
 
-    One that was put aside stays so: its worker died between the two notes, ours and dbos'.
+    A parked turn stays parked: its worker died between our note and that of dbos.
     """
     transaction.run(
         f"UPDATE dbos.workflow_status w SET {_WITHDRAWN} FROM dispatches d "
@@ -83,7 +83,7 @@ def put_back_orphans(transaction: Transaction, timeout: float) -> list[str]:
 
 
 def put_back_strays(transaction: Transaction, timeout: float) -> list[str]:
-    """Put turns into their queues again whose workflow is over although they are not; there should be none."""
+    """Put turns into their queues again whose workflow has ended before they did. This should not happen."""
     return [
         row[0]
         for row in transaction.rows(
@@ -97,7 +97,7 @@ def put_back_strays(transaction: Transaction, timeout: float) -> list[str]:
 
 
 def outlived(transaction: Transaction) -> list[str]:
-    """Some workflows whose turns ended more than a day ago: what was said is in our own tables."""
+    """Some workflows whose turns ended more than a day ago. Our own tables have what they did."""
     return [
         row[0]
         for row in transaction.rows(
@@ -110,7 +110,7 @@ def outlived(transaction: Transaction) -> list[str]:
 
 
 def adopt(transaction: Transaction, timeout: float) -> list[str]:
-    """Make turns of older versions this version's, where no worker of theirs is left to take them."""
+    """Give turns of older versions this version, if no worker of their version is left."""
     return [
         row[0]
         for row in transaction.rows(
