@@ -1,4 +1,7 @@
-"""The agent: the loop, its events, the prompt, sub-agents, compaction."""
+"""The agent: the loop, its events, the prompt, sub-agents and compaction.
+
+It calls models and tools, and stores everything through `sessions`. Start reading at `loop.AgentLoop`.
+"""
 
 from toolgate.agent.definition import AgentDefinition, Agents, builtin_agents
 from toolgate.agent.events import (

@@ -1,4 +1,4 @@
-"""Putting a turn together: the same for the main agent and for sub-agents."""
+"""Building a turn, for the main agent and for sub-agents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from toolgate.sessions import Lease, SessionStore
 from toolgate.tools.context import ToolContext
 
 _LOOK = 1.0
-"""Seconds between two looks at whether someone else wants the turn to end."""
+"""Seconds between two checks whether another process wants the turn to end."""
 
 
 def assemble(
@@ -38,7 +38,7 @@ def assemble(
     kind: type[Turn] = Turn,
     handoff: SessionHandoff | None = None,
 ) -> Turn:
-    """A turn whose calls go through the gates of `mode`, are recorded under the lease, and ask `approver`."""
+    """A turn in `mode`. Its calls are recorded under the lease, and `approver` answers its approval requests."""
     recorder = TurnRecorder(dependencies.sessions, lease, turn_id, handoff)
     own = context.derive(
         session_id=lease.session_id,
@@ -60,7 +60,7 @@ def assemble(
 async def watched(
     sessions: SessionStore, lease: Lease, turn: Turn, turn_id: str, seconds: float
 ) -> AsyncIterator[None]:
-    """Keeps the lease while the turn runs, and ends the turn if another process asks for it or takes over."""
+    """Renews the lease. Stops the turn if another process asks for it or has claimed the session."""
     watcher = asyncio.get_running_loop().create_task(_watch(sessions, lease, turn, turn_id, seconds))
     try:
         yield

@@ -1,4 +1,4 @@
-"""The calls of one answer: which of them run side by side, and how each is told of."""
+"""The calls of one answer: which of them run at the same time, and the events that announce them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from toolgate.runtime.arguments import MAX_BYTES, SURELY_SMALL, ArgumentsError, 
 from toolgate.runtime.scheduler import MOST_AT_ONCE
 
 _BEGINNING = 500
-"""Characters that are kept of arguments that were refused for their size."""
+"""Characters that are kept of arguments that are too large."""
 
 
 def groups(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool]) -> Iterator[list[ToolCall]]:
-    """Neighbouring read-only calls together, the others alone, in order."""
+    """Group consecutive read-only calls; every other call is a group of its own. The order stays."""
     group: list[ToolCall] = []
     for call in calls:
         read_only = is_read_only(call.name)
@@ -33,9 +33,9 @@ def groups(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool]) -> It
 
 
 def shortened(call: ToolCall) -> ToolCall:
-    """A call as it is kept and shown: of arguments that are refused for their size, the beginning.
+    """A call as it is stored and shown: arguments that are too large are cut.
 
-    They stay what is no JSON, so that nobody who goes on with the turn could run the call.
+    Cut arguments are not valid JSON, so a process that resumes the turn cannot run the call.
     """
     if len(call.arguments) <= SURELY_SMALL or len(call.arguments.encode("utf-8", "replace")) <= MAX_BYTES:
         return call
@@ -44,7 +44,7 @@ def shortened(call: ToolCall) -> ToolCall:
 
 
 def announced(call: ToolCall) -> ToolCallInfo:
-    """That a call was made, with its arguments as an object where they are one."""
+    """The event that announces a call, with its arguments as an object if they can be parsed."""
     arguments: dict[str, Any] | str
     try:
         arguments = parse_arguments(call.arguments)
@@ -54,7 +54,7 @@ def announced(call: ToolCall) -> ToolCallInfo:
 
 
 def ended(call: ToolCall, result: ToolResult) -> ToolDenied | ToolResultInfo:
-    """How a call ended: as a denial if the mode denied it, else as a result."""
+    """The event that ends a call: a denial if the mode denied it, otherwise a result."""
     error = result.response.error
     if error is not None and error.code is ErrorCode.MODE_DENIED:
         return ToolDenied(**result.response.data.get("routed", result.response.data))
@@ -62,7 +62,7 @@ def ended(call: ToolCall, result: ToolResult) -> ToolDenied | ToolResultInfo:
 
 
 def as_dict(name: str, result: ToolResult) -> dict[str, Any]:
-    """A result as a plain object: a mode denial is its six fields, everything else the envelope with its id."""
+    """A result as a plain object: the six fields of a mode denial, otherwise the envelope with the id of the call."""
     response, error = result.response, result.response.error
     if error is not None and error.code is ErrorCode.MODE_DENIED:
         return {"ok": False, **response.data.get("routed", response.data)}

@@ -1,9 +1,9 @@
 """Fitting a conversation into the model's context without losing what the person said.
 
-Messages go in steps: what a person says is one, and an assistant message with all results of its calls is one. A step
-is kept or left out as a whole, so a call is never parted from its result. First the outputs of old calls are left out,
-then old steps; the words of the person and the latest step stay. What was once left out stays left out, so that the
-beginning of a request does not change from round to round and a provider can reuse it.
+The conversation is divided into steps. A message of the person is a step, and so is an assistant message with all
+results of its calls. A step is kept or removed as a whole, so a call is never separated from its result. The outputs of
+old calls are removed first, then old steps; the person's messages and the latest step stay. What was removed stays
+removed, so that the beginning of a request is the same in every round and a provider can cache it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 Message = dict[str, Any]
 
 _SPARED = 400
-"""Characters of an output that are not worth leaving out."""
+"""Characters of an output that are too few to be worth removing."""
 _AIM = 0.6
-"""How much of the budget is used after compaction: room for some rounds."""
+"""The part of the budget that is used after compaction; the rest is for the next rounds."""
 _LEFT_OUT = "[Earlier steps were left out to save space. Everything that the user said is still here.]"
 
 
 def tokens_of(message: Message) -> int:
-    """About how many tokens a message has: a quarter of its bytes."""
+    """The approximate number of tokens of a message: a quarter of its bytes."""
     size = len((message.get("content") or "").encode("utf-8", "replace"))
     for call in message.get("tool_calls") or ():
         size += len(call["function"]["name"]) + len(call["function"]["arguments"].encode("utf-8", "replace")) + 20
@@ -29,27 +29,27 @@ def tokens_of(message: Message) -> int:
 
 
 def tokens_of_tools(tools: Sequence[dict[str, Any]]) -> int:
-    """About how many tokens the definitions of the tools have."""
+    """The approximate number of tokens of the tool definitions."""
     from toolgate.protocol.jsontext import encode
 
     return len(encode(list(tools)).encode()) // 4
 
 
 class Compactor:
-    """Keeps one conversation within its budget. `shown` messages go in, messages to send come out."""
+    """Keeps one conversation within its token budget."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
         self._blanked = 0
-        """Messages from the beginning on whose outputs are left out."""
+        """The number of messages, from the beginning, whose outputs are removed."""
         self._dropped = 0
-        """Messages from the beginning on of which only the person's are left."""
+        """The number of messages, from the beginning, of which only the person's are kept."""
         self._sizes: list[int] = []
 
     def fit(self, messages: Sequence[Message], spent: int) -> tuple[list[Message], int, int]:
         """The messages to send, their tokens, and the tokens that they would have without a new compaction.
 
-        `spent` tokens are taken by what else is in the request.
+        `spent` is the number of tokens of the rest of the request.
         """
         self._sizes += map(tokens_of, messages[len(self._sizes) :])
         kept = self._kept(messages)
@@ -65,13 +65,13 @@ class Compactor:
             self._blanked = len(messages)  # even the latest outputs are too much: the model can ask for less
             kept = self._kept(messages)
         size = spent + sum(map(tokens_of, kept))
-        if size >= before:  # there was nothing to gain, and the note would only add to it
+        if size >= before:  # compaction would gain nothing, and its note would cost tokens
             self._blanked, self._dropped, kept = as_it_was
             size = before
         return kept, size, before
 
     def _chosen(self, messages: Sequence[Message], aim: int) -> tuple[int, int]:
-        """Up to where outputs, and up to where steps are left out, so that about `aim` tokens remain."""
+        """The two limits, for outputs and for steps, that leave about `aim` tokens."""
         sizes = [
             tokens_of(_blank(m)) if place < self._blanked else self._sizes[place] for place, m in enumerate(messages)
         ]
@@ -96,7 +96,9 @@ class Compactor:
         return blanked, dropped
 
     def tighten(self, size: int) -> bool:
-        """The provider found a request of `size` tokens too long: aim lower; False if there is no use in it."""
+        """Lower the budget, because the provider refused a request of `size` tokens as too long; False if that cannot
+        help.
+        """
         if self.budget <= 1_000:
             return False
         self.budget = int(min(self.budget, size) * 0.7)
@@ -118,7 +120,7 @@ class Compactor:
 
 
 def _step_ends(messages: Sequence[Message]) -> list[int]:
-    """Where each step ends: before everything that is not a result of the call before it."""
+    """The end of each step: a step ends before every message that is not a result of its calls."""
     return [
         place + 1
         for place in range(len(messages))

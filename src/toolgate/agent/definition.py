@@ -33,15 +33,15 @@ class AgentDefinition(BaseModel):
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")
     description: str = Field(min_length=1, max_length=500)
     tools: tuple[str, ...] | None = None
-    """The tools that it may use, of those that its parent has. None: all of its parent's; empty: none."""
+    """The tools that it may use, out of its parent's. None means all of its parent's tools; empty means none."""
     model: str | None = None
-    """Another model than the parent's."""
+    """The name of another model than the parent's."""
     prompt: str = Field(min_length=1)
-    """Who it is, in words for the model."""
+    """Its identity, in words for the model."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """A definition from Markdown with front matter; `ValueError` says what is wrong with it."""
+        """Parse a definition from Markdown with front matter; `ValueError` says what is wrong with it."""
         lines = text.replace("\r\n", "\n").lstrip("\ufeff").split("\n")
         if lines[0].rstrip() != "---" or "---" not in [line.rstrip() for line in lines[1:]]:
             raise ValueError("it must begin with front matter: a line '---', then 'name: …', then a line '---'")
@@ -55,7 +55,7 @@ class AgentDefinition(BaseModel):
 
 
 def _front_matter(lines: Iterable[str]) -> dict[str, Any]:
-    """The part of YAML that definitions need: `key: value`, `[a, b]`, and lists of `- item` lines."""
+    """Parse the part of YAML that definitions need: `key: value`, `[a, b]`, and lists of `- item` lines."""
     fields: dict[str, Any] = {}
     key = ""
     for line in lines:
@@ -90,23 +90,25 @@ def _plain(value: str) -> str:
 
 
 class Agents:
-    """The sub-agents of a project: those that come with Toolgate, and its own in `.toolgate/agents/`."""
+    """The sub-agents of a project: the built-in ones, and the project's own in `.toolgate/agents/`."""
 
     def __init__(self, workspace: Workspace | None = None, extra: Iterable[AgentDefinition] = ()) -> None:
         self._workspace = workspace
         self._extra = tuple(extra)
         self._ignored: set[tuple[str, str]] = set()
-        """Files that were complained about, and why; once is enough."""
+        """Invalid files that were reported, and why; each is reported once."""
 
     def all(self) -> list[AgentDefinition]:
-        """Every one, as the files are now; the project's replace others of the same name and get no more tools."""
+        """All sub-agents, as the files are now. A project's agent replaces a built-in one of the same name, but gets no
+        more tools.
+        """
         found = {agent.name: agent for agent in (*builtin_agents(), *self._extra)}
         for agent in self._project():
             found[agent.name] = _no_wider(agent, found.get(agent.name))
         return [found[name] for name in sorted(found)]
 
     def get(self, name: str) -> AgentDefinition | None:
-        """The one of that exact name."""
+        """The sub-agent with exactly that name."""
         return next((agent for agent in self.all() if agent.name == name), None)
 
     def _project(self) -> Iterable[AgentDefinition]:
@@ -122,7 +124,7 @@ class Agents:
 
 
 def _no_wider(agent: AgentDefinition, replaced: AgentDefinition | None) -> AgentDefinition:
-    """The agent with no tool that the one of its name did not have: who calls `explore` counts on its only reading."""
+    """The agent without tools that the built-in one of the same name lacks: `explore` must only read."""
     if replaced is None or replaced.tools is None:
         return agent
     tools = tuple(name for name in replaced.tools if agent.tools is None or name in agent.tools)
@@ -131,7 +133,7 @@ def _no_wider(agent: AgentDefinition, replaced: AgentDefinition | None) -> Agent
 
 @functools.cache
 def builtin_agents() -> tuple[AgentDefinition, ...]:
-    """Those that come with Toolgate."""
+    """The sub-agents that come with Toolgate."""
     folder = Path(__file__).parent / "definitions"
     return tuple(AgentDefinition.parse(load_text(str(folder / f"{name}.md"))) for name in _BUILTIN)
 

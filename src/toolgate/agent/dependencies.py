@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDependencies:
-    """What a turn works with."""
+    """The objects that a turn works with."""
 
     sessions: SessionStore
     model: ModelClient
@@ -28,12 +28,12 @@ class TurnDependencies:
     settings: AgentSettings
     first_wait: float = FIRST_WAIT
     ends: UnstoredResults | None = None
-    """Stores the ends of turns later; None where somebody else goes on with such a turn."""
+    """Stores the ends of turns later; None if another process resumes such a turn instead."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a turn has used."""
+    """Calls and tokens of a turn."""
 
     calls: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""What a turn tells whoever watches it. Everything but text in the making is in the store before it is told."""
+"""The events of a turn. Every event except partial text is stored before it is emitted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class TextChunk(BaseModel):
-    """A piece of the model's answer, as it comes."""
+    """A piece of the model's answer, as it arrives."""
 
     model_config = _FROZEN
 
@@ -33,7 +33,7 @@ class ToolCallInfo(BaseModel):
 
 
 class ToolResultInfo(BaseModel):
-    """How a call ended that the mode allowed."""
+    """The result of a call that the mode allowed."""
 
     model_config = _FROZEN
 
@@ -43,7 +43,7 @@ class ToolResultInfo(BaseModel):
 
 
 class ToolOutput(BaseModel):
-    """What a command prints while it runs; only if the loop was made with `live_output`."""
+    """Live output of a command; only if the loop was created with `live_output`."""
 
     model_config = _FROZEN
 
@@ -53,7 +53,7 @@ class ToolOutput(BaseModel):
 
 
 class ApprovalRequested(BaseModel):
-    """A person is asked."""
+    """A person is asked for approval."""
 
     model_config = _FROZEN
 
@@ -61,7 +61,7 @@ class ApprovalRequested(BaseModel):
 
 
 class ApprovalResolved(BaseModel):
-    """The question is answered, or withdrawn."""
+    """The approval request was answered or withdrawn."""
 
     model_config = _FROZEN
 
@@ -71,7 +71,7 @@ class ApprovalResolved(BaseModel):
 
 
 class Compacted(BaseModel):
-    """Older steps were left out of what the model reads, to fit its context."""
+    """Older steps were removed from the model's context, to make room."""
 
     model_config = _FROZEN
 
@@ -80,7 +80,7 @@ class Compacted(BaseModel):
 
 
 class TurnDone(BaseModel):
-    """The turn has ended well."""
+    """The turn has ended successfully."""
 
     model_config = _FROZEN
 
@@ -88,11 +88,11 @@ class TurnDone(BaseModel):
     usage: Usage = Usage()
     """Tokens of the whole turn, as the provider counted them."""
     context_tokens: int = 0
-    """About how many tokens the next request would have."""
+    """The approximate number of tokens of the next request."""
 
 
 class TurnFailed(BaseModel):
-    """The turn has ended before it was done; what happened so far is kept."""
+    """The turn has failed or was cancelled; what happened so far is stored."""
 
     model_config = _FROZEN
 

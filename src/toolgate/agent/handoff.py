@@ -1,6 +1,6 @@
-"""What a session takes along when another process goes on with it: its shell's state, and what it knows of files.
+"""What a session hands on to another process: the state of its shell, and the files that it has seen.
 
-The text is the shell's own with two more keys, so that a process which does not know them can read it all the same.
+The text is the shell's own with two more keys, so an older version that does not know them can still read it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SessionHandoff:
-    """What is stored of a session, and what is to be stored of it now."""
+    """The stored state of a session, and the changes that are not stored yet."""
 
     def __init__(self, context: ToolContext, stored: str = "") -> None:
         self._context = context
@@ -25,11 +25,11 @@ class SessionHandoff:
         self._seen = self._changes()
 
     def of_shell(self) -> str | None:
-        """Everything, because a command has changed the shell; None if none has."""
+        """The whole state if a command has changed the shell; otherwise None."""
         return None if self._changes()[0] == self._seen[0] else self.all()
 
     def all(self) -> str | None:
-        """Everything, empty if that is nothing; None if it is stored already. `kept` says that it is."""
+        """The whole state, empty if there is none; None if it is stored already. Call `kept` after storing it."""
         if self._changes() == self._seen:
             return None
         text = pack(self._context)
@@ -39,20 +39,20 @@ class SessionHandoff:
         return None
 
     def kept(self, text: str | None) -> None:
-        """This was stored; nothing was if it is None."""
+        """Note that this state was stored; None means that nothing was stored."""
         if text is not None:
             self._stored = text
             self._seen = self._changes()
 
     def _changes(self) -> tuple[object, int, int]:
-        """What is another one when there is something new; the shell's first."""
+        """A value that changes whenever there is new state; the shell's part comes first."""
         shell = self._context.state.shell
         left, jobs = ((), 0) if shell is None else (shell.states, shell.jobs.number)
         return left, jobs, self._context.state.seen_files.changes
 
 
 def pack(context: ToolContext) -> str:
-    """What the session would miss in another process, as text; empty if that is nothing."""
+    """The state that another process needs to resume the session, as text; empty if there is none."""
     shell = context.state.shell
     state = None if shell is None else shell.export_state()
     more = {"known": context.state.seen_files.export_state(), "jobs": 0 if shell is None else shell.jobs.number}
@@ -63,7 +63,7 @@ def pack(context: ToolContext) -> str:
 
 
 def unpack(context: ToolContext, text: str) -> None:
-    """Go on from what another process has packed; a text that cannot be read must not keep a session from going on."""
+    """Restore the state that another process has packed. A session with unreadable state can still be resumed."""
     if not text or context.workspace is None:
         return
     try:
@@ -75,5 +75,5 @@ def unpack(context: ToolContext, text: str) -> None:
             context.shell.import_state(text)
     except Exception as error:  # noqa: BLE001 - the state of a later version, or a damaged one
         logger("agent").warning("session_state_not_read", session_id=context.session_id, error=type(error).__name__)
-        with suppress(ToolError):  # the project is gone, and every command says so
+        with suppress(ToolError):  # the project directory is gone, and every command reports that
             context.shell.report_lost_state("it could not be read")

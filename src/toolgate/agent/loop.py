@@ -1,4 +1,4 @@
-"""`AgentLoop`: a person's message in, events out, everything kept."""
+"""`AgentLoop`: takes a person's message, returns events, and stores everything."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class AgentLoop:
-    """Runs turns: one at a time in a session, any number side by side. Close it with `aclose`."""
+    """Runs turns: one at a time per session, any number of sessions at the same time. Close it with `aclose`."""
 
     def __init__(
         self,
@@ -61,9 +61,9 @@ class AgentLoop:
         first_wait: float = FIRST_WAIT,
         project: str | None = None,
     ) -> None:
-        """`settings=None` means the defaults. `agents` are sub-agents besides the built-in and the project's own, and
-        `models` finds the model that one of them names. `live_output` adds `ToolOutput` events. `project` is what the
-        workspace's sessions are filed under: what a person has allowed in another project's does not count here.
+        """`settings=None` means the defaults. `agents` are sub-agents in addition to the built-in and the project's
+        own, and `models` finds the model that a sub-agent names. `live_output` adds `ToolOutput` events. `project`
+        is the project that the sessions belong to: what a person has allowed in another project is ignored here.
         """
         if settings is None:
             from toolgate.settings import Settings
@@ -94,19 +94,19 @@ class AgentLoop:
         self._outside: ToolContext | None = None
 
     def handle_message(self, session_id: str, content: str, *, request_id: str | None = None) -> TurnStream:
-        """Take a turn; iterate over its events.
+        """Start a turn, and iterate over its events.
 
-        `request_id` is the client's own id for what it sends, unique in the session: sent again, also by another
-        process or after a crash, it is `RequestRepeated` and starts no second turn. `SessionBusy` if a turn of this
-        session runs already, `SessionNotFound`, `MessageTooLarge`, `PolicyError` and `StoreError` are raised by the
-        first `anext`, too; from then on everything that happens is an event.
+        `request_id` is the client's own id for the message, unique in the session. If it was used before, even by
+        another process or before a crash, the turn is not started again and `RequestRepeated` is raised. The first
+        `anext` may also raise `SessionBusy` if a turn of this session runs already, `SessionNotFound`,
+        `MessageTooLarge`, `PolicyError` and `StoreError`. After that, everything that happens is an event.
         """
         return TurnStream(lambda stream: self._take(stream, session_id, content, request_id))
 
     async def cancel(self, session_id: str) -> bool:
-        """End the turn that runs in a session, here or in another process; whether there was one.
+        """End the turn of a session, in this process or another one; return whether there was one.
 
-        One that runs here has ended when this returns.
+        A turn of this process has ended when this returns.
         """
         stream = self._running.get(session_id)
         if stream is None:
@@ -122,11 +122,11 @@ class AgentLoop:
 
     @property
     def unstored_sessions(self) -> Sequence[str]:
-        """The sessions whose last turn has ended here, but whose end the store has not taken yet."""
+        """The sessions whose last turn has ended here, but whose end is not stored yet."""
         return self._ends.session_ids
 
     async def aclose(self) -> None:
-        """End the turns that run and every shell."""
+        """End all running turns and all shells."""
         streams = list(self._running.values())
         for stream in streams:
             stream.cancel()
@@ -212,12 +212,12 @@ class AgentLoop:
         agent: str = "",
         allowed: Iterable[str] = (),
     ) -> AsyncIterator[Turn]:
-        """A turn that was begun elsewhere, to be played from where it stands; its end is the caller's to write.
+        """Resume a turn that another process has started. The caller stores its end.
 
-        `kin` makes the runner of its sub-agents. With `agent` it is the turn of that sub-agent, and `allowed` is what
-        the person has allowed for the rest of it. The turn's `handoff` is to be stored with its end.
+        `subagents` creates the runner of its sub-agents. With `agent` it is the turn of that sub-agent, and `allowed`
+        is what a person has allowed for the rest of it. The turn's `handoff` has to be stored with its end.
         """
-        # not `get_mode`: a store that is away would make it `chat_safe`; here somebody tries again when it is back
+        # not `get_mode`, which means `chat_safe` while the store is unavailable; here the caller retries
         mode = (await self._dependencies.sessions.get(lease.session_id)).mode
         owner = await top_session(self._dependencies.sessions, lease.session_id) if agent else lease.session_id
         shared = self._shared(owner)
@@ -255,7 +255,7 @@ class AgentLoop:
     async def _execute_tool(
         self, name: str, arguments: str | dict[str, Any], *, mode: ToolMode, call_id: str
     ) -> dict[str, Any]:
-        """Run one call outside of any session, through the same gates; the answer in seed 003's form."""
+        """Run one call outside of any session, through the same gates, and return the result as a plain object."""
         if self._outside is None:
             self._outside = self._context(None)
         text = arguments if isinstance(arguments, str) else encode(arguments)
@@ -266,14 +266,14 @@ class AgentLoop:
         return SessionSlot(context=self._context(session_id), compactor=Compactor(self._settings.agent.context_tokens))
 
     def _shared(self, owner: str) -> SubAgentDependencies:
-        """What a session shares with its sub-agents: they read each other's outputs."""
+        """What the sub-agents of a session share. They can read each other's outputs."""
         new_context = functools.partial(self._context, owner=owner)
         return SubAgentDependencies(
             dependencies=self._dependencies, agents=self._agents, models=self._models, new_context=new_context
         )
 
     def _context(self, session_id: str | None, owner: str | None = None) -> ToolContext:
-        """A context of a session; `owner` is the session that its outputs belong to, if that is another one."""
+        """A context for a session; `owner` is the session that its outputs belong to, if it is another one."""
         workspace = self._workspace
         if workspace is not None and owner is not None:
             workspace = workspace.for_session(self._settings.tool_output.dir, owner)
@@ -287,6 +287,6 @@ class AgentLoop:
 
 
 def _at_stage_of(sessions: SessionStore, settings: Settings) -> Settings:
-    """Default settings at the stage that the sessions are at: what is said about coding follows what can be reached."""
+    """Default settings, with `coding` enabled if the session store has it enabled."""
     stage = {"coding_enabled": getattr(sessions, "coding_enabled", False) is True}
     return settings.model_copy(update={"session": settings.session.model_copy(update=stage)})

@@ -1,4 +1,4 @@
-"""`PromptBuilder`: the system prompt, in layers. The words are in `prompts/`."""
+"""`PromptBuilder`: the system prompt, in layers. The texts are in `prompts/`."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 NOTES_FILE = "AGENTS.md"
 _LONGEST = 16_384
-"""Bytes of the project's notes that the model reads."""
+"""Bytes of the project's notes that are included."""
 _RECENT = 10
 _LONGEST_NOTE = 300
 
 
 @runtime_checkable
 class RecentNotes(Protocol):
-    """A memory that knows its latest notes."""
+    """A memory that can list its latest notes."""
 
     async def recent(self, limit: int) -> list[dict[str, Any]]:
         """The latest notes, newest first."""
@@ -44,7 +44,7 @@ def _text(name: str) -> str:
 
 
 class PromptBuilder:
-    """Puts the layers together: identity, tooling, safety, workspace, memory, date."""
+    """Builds the prompt from its layers: identity, tooling, safety, workspace, memory, date."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class PromptBuilder:
         identity: str | None = None,
         clock: Clock = time,
     ) -> None:
-        """`identity` replaces the first layer: who the model is (sub-agents have their own)."""
+        """`identity` replaces the first layer, which says who the model is; sub-agents have their own."""
         self._registry = registry
         self._settings = settings
         self._workspace = workspace
@@ -67,7 +67,7 @@ class PromptBuilder:
         self._clock = clock
 
     async def build(self, session_id: str, mode: ToolMode) -> str:
-        """The whole prompt of a session in `mode`."""
+        """The whole prompt for a session in `mode`."""
         layers = [
             self._identity or _text("identity"),
             self._layer_tooling(mode),
@@ -80,7 +80,7 @@ class PromptBuilder:
         return "\n\n".join(layer for layer in layers if layer)
 
     def _layer_tooling(self, mode: ToolMode) -> str:
-        """The names of exactly the tools that the schema has; what they do is said there."""
+        """The names of exactly the tools in the schema, which describes them."""
         names = [tool.name for tool in self._registry.list_declarations(mode)]
         if not names:
             return _text("tooling_none")
@@ -88,7 +88,7 @@ class PromptBuilder:
         return f"{_text('tooling')}\n\n{listed}"
 
     def _layer_safety(self, mode: ToolMode) -> str:
-        """The mode, what it restricts, and what is data."""
+        """The mode, its restrictions, and what counts as data."""
         words = _text(f"safety_{mode.value}")
         if mode is ToolMode.chat_safe:
             opened = self._settings is not None and self._settings.session.coding_enabled
@@ -102,7 +102,7 @@ class PromptBuilder:
         return f"{_text('agents')}\n\n{listed}"
 
     def _layer_workspace(self) -> str:
-        """The project's own notes for agents, if it has some."""
+        """The project's own notes for agents, if there are any."""
         if self._workspace is None:
             return ""
         try:
@@ -117,7 +117,7 @@ class PromptBuilder:
         return f"{_text('workspace')}\n\n{notes}{cut}" if notes else ""
 
     async def _layer_memory(self, mode: ToolMode) -> str:
-        """The latest notes, where the session may search them."""
+        """The latest notes, if the session may search them."""
         memory: object = self._memory
         if not isinstance(memory, RecentNotes) or not self._registry.check_mode("memory_search", mode):
             return ""
@@ -131,5 +131,5 @@ class PromptBuilder:
         return f"{_text('memory')}\n\n{listed}" if listed else ""
 
     def _layer_date(self) -> str:
-        """The day, and not the time: the prompt stays the same all day, so that a provider can reuse it."""
+        """The date without the time: the prompt stays the same all day, so that a provider can cache it."""
         return _text("date").format(date=datetime.fromtimestamp(self._clock.time(), UTC).date().isoformat())

@@ -1,4 +1,4 @@
-"""The record of a turn's calls, with what belongs together written together."""
+"""The recorder of a turn's calls: it stores related records in one transaction."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Entry = Message | CallRecord
 
 
 class TurnRecorder:
-    """Holds a decision back until its call starts, and an end until its tool message is written.
+    """Holds a decision until its call starts, and the end of a call until its tool message is stored.
 
-    Nothing is lost by it: a call's start is durable before it runs, and its end is told to nobody before it is.
+    Nothing is lost: the start of a call is durable before it runs, and its end is durable before it is emitted.
     """
 
     def __init__(
@@ -32,15 +32,15 @@ class TurnRecorder:
         self._turn_id = turn_id
         self._held: dict[str, list[CallRecord]] = {}
         self.failed: ToolgateError | None = None
-        """Why something could not be written."""
+        """The error of the first record that could not be stored."""
         self.unstored: list[Entry] = []
-        """How calls ended whose end could not be written."""
+        """The records and messages of ended calls that could not be stored."""
 
     async def record(self, record: CallRecord) -> None:
-        """Keep one record, durably if it is the start of a call."""
+        """Keep one record; the start of a call is durable when this returns."""
         held = self._held.setdefault(record.call_id, [])
         held.append(record)
-        if record.kind == "started":  # the end of another call with that id stays until its message is written
+        if record.kind == "started":  # the end of another call with that id is held until its message is stored
             self._held[record.call_id] = [one for one in held if one.kind == "finished"]
             try:
                 await self._write([one for one in held if one.kind != "finished"])
@@ -49,13 +49,13 @@ class TurnRecorder:
                 raise
 
     async def close(self, answers: Sequence[tuple[ToolCall, ToolResult, str]]) -> None:
-        """Write how calls ended, each with the output that is its tool message, in one transaction."""
+        """Store the ends of calls in one transaction, each with its tool message."""
         entries: list[Entry] = []
         for call, result, output in answers:
             *before, ended = self._taken(call)
             entries += [*before, ended.model_copy(update={"payload": _ending(call, result, ended), **_named(call)})]
             entries.append(_tool_message(call, output))
-        if self.unstored:  # these come after the ones that could not be written
+        if self.unstored:  # the order of entries must stay
             self.unstored += entries
             return
         carried = None if self._handoff is None else self._handoff.of_shell()
@@ -70,7 +70,7 @@ class TurnRecorder:
             raise
 
     def _taken(self, call: ToolCall) -> list[CallRecord]:
-        """What is held about a call, up to its end; a provider may have used its id for others, too."""
+        """The records held for a call, up to its end. A provider may have used the id for other calls, too."""
         held = self._held.pop(call.id, [])
         for place, record in enumerate(held, 1):
             if record.kind == "finished":
@@ -92,7 +92,7 @@ def _tool_message(call: ToolCall, output: str) -> Message:
 
 
 def _ending(call: ToolCall, result: ToolResult, ended: CallRecord) -> dict[str, Any]:
-    """How a call ended, for whoever shows it: everything but the output, which is the tool message."""
+    """The end of a call for display: everything except the output, which is in the tool message."""
     response = result.response
     payload: dict[str, Any] = {
         "status": response.status.value,

@@ -1,4 +1,4 @@
-"""One answer of the model: streamed on as it comes, asked for again where that may help."""
+"""One answer of the model: it is streamed as it arrives, and requested again after a temporary failure."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from toolgate.runtime.tracing import Span, span
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
 LARGEST_ANSWER = 1_000_000
-"""Bytes of one answer's text. A message holds a little more, for the note that says where it was cut."""
+"""Bytes of one answer's text. A message may be a little longer, because of the note that says where it was cut."""
 _LONGEST_NAME = 200
-"""Characters of a call's id and of a tool's name."""
+"""The longest call id and the longest tool name, in characters."""
 _CUT = "\n\n[The answer was cut: the model's output limit was reached.]"
 _TOO_LONG = "\n\n[The answer was cut: it was longer than {most} bytes.]"
 _DECLINED = "[The model declined to answer.]"
@@ -32,11 +32,11 @@ _DECLINED = "[The model declined to answer.]"
 
 @dataclass(slots=True)
 class Reply:
-    """What has come so far."""
+    """The answer so far."""
 
     parts: list[str] = field(default_factory=list)
     half: str = ""
-    """The first half of a character whose second half comes with the next piece: servers cut text anywhere."""
+    """The first half of a surrogate pair whose second half comes with the next piece: servers split text anywhere."""
     calls: list[ToolCall] = field(default_factory=list)
     input_tokens: int = 0
     output_tokens: int = 0
@@ -46,7 +46,7 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """All of it; put together when it is asked for, because a long answer comes in very many pieces."""
+        """The whole text. The pieces are joined on demand, because a long answer has very many of them."""
         if len(self.parts) > 1:
             self.parts = ["".join(self.parts)]
         return self.parts[0] if self.parts else ""
@@ -62,10 +62,10 @@ async def ask(
     wait: float = FIRST_WAIT,
     most: int = LARGEST_ANSWER,
 ) -> None:
-    """Fill `reply`, showing its text; a failure that may pass is tried again as long as nothing was shown.
+    """Fill `reply` and show its text. A temporary failure is retried as long as nothing was shown.
 
-    Whatever a client raises becomes a `ModelError`; how far the answer got is in `reply`. An answer with more than
-    `most` bytes of text is cut there, and says so.
+    Whatever the client raises becomes a `ModelError`; the partial answer is in `reply`. Text beyond `most` bytes is
+    cut, with a note that says so.
     """
     name = str(getattr(model, "name", ""))
     with span("chat", name, gen_ai__request__model=name) as asked:
@@ -120,7 +120,7 @@ async def _stream(
 
 @contextlib.asynccontextmanager
 async def _closing(items: AsyncIterator[ModelItem]) -> AsyncIterator[AsyncIterator[ModelItem]]:
-    """Lets go of the connection however the iteration ends."""
+    """Closes the connection however the iteration ends."""
     try:
         yield items
     finally:
@@ -145,7 +145,7 @@ def _take(item: Any, reply: Reply, show: Callable[[str], None], most: int) -> No
 
 
 def _add(piece: str, reply: Reply, show: Callable[[str], None], most: int) -> None:
-    """Text that can be shown, stored and sent back: halves of characters are put together, lone ones replaced."""
+    """Text that can be shown, stored and sent: surrogate pairs are joined, and lone surrogates are replaced."""
     text, reply.half = reply.half + piece, ""
     if not is_unicode(text):
         if "\ud800" <= text[-1] <= "\udbff":
@@ -161,7 +161,7 @@ def _add(piece: str, reply: Reply, show: Callable[[str], None], most: int) -> No
 
 
 def _usable(call: ToolCall) -> ToolCall:
-    """A call with an id and a name of a usual length, in text that can be stored and sent back."""
+    """A call whose id and name have a normal length and can be stored and sent."""
     usual = 0 < len(call.id) <= _LONGEST_NAME and len(call.name) <= _LONGEST_NAME
     short = len(call.arguments) <= MAX_ARGUMENTS_BYTES + 1
     if usual and short and is_unicode(call.id + call.name) and is_unicode(call.arguments):
@@ -175,7 +175,7 @@ def _usable(call: ToolCall) -> ToolCall:
 
 
 def _close(reply: Reply, show: Callable[[str], None], most: int) -> None:
-    """Say it in words where an answer is not whole."""
+    """Add a note to an answer that is incomplete."""
     note = "\ufffd" if reply.half else ""
     reply.half = ""
     if reply.reason == "too_long":

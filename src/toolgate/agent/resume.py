@@ -1,4 +1,4 @@
-"""A turn that somebody else has begun, from where it stands."""
+"""A turn that another process has started, resumed from its stored state."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from toolgate.protocol.calls import ToolCall, ToolResult
 
 
 class ResumedTurn(Turn):
-    """Goes on where the last process that played it had stopped.
+    """Resumes a turn where the previous process stopped.
 
-    What was said is not said again, and a call that has ended is not run again. A call that had started is repeated if
-    that does no harm; otherwise the model is told that nobody knows its outcome.
+    Nothing is said twice, and a call that has ended is not run again. A call that had started is repeated if its tool
+    allows that; otherwise the model is told that the outcome is unknown.
     """
 
     async def rounds(self) -> None:
-        """Put the open calls in order, run those that may run, and go on."""
+        """Recover the open calls, run those that may run, and continue."""
         sessions = self._dependencies.sessions
         standing = await sessions.resume_turn(self._lease, self._turn_id, self._may_repeat)
         self._history = [message.to_dict() for message in standing.messages]
@@ -29,19 +29,19 @@ class ResumedTurn(Turn):
         await self._go_on(self._dependencies.settings.max_rounds - standing.rounds)
 
     async def _answered(self, answers: Sequence[tuple[ToolCall, ToolResult]]) -> None:
-        """Store results; but a call that could not be begun for want of a record is left to whoever goes on."""
+        """Store results. A call whose start could not be recorded is left to the next process."""
         if self._recorder.failed is not None:
             raise self._recorder.failed
         await super()._answered(answers)
 
     async def _take_back(self) -> None:
-        """End the calls that run here. Nothing is noted about them: whoever goes on decides."""
+        """End the calls that run here, without storing anything: the next process decides about them."""
         for _, pending in self._waiting:
             pending.cancel()
         for _, pending in self._waiting:
             await pending
 
     def _may_repeat(self, name: str) -> bool:
-        """Whether a call that had started may be run again; a sub-agent that works elsewhere is found again."""
+        """Whether a call that had started may be run again. A sub-agent on a worker is found again."""
         agents = self._toolset.context.agents
         return self._toolset.may_repeat(name) or (name == "task" and getattr(agents, "durable", False) is True)

@@ -1,4 +1,4 @@
-"""What the sessions of a loop keep from turn to turn: a context with its shell, and what was compacted."""
+"""What a loop keeps for each session between turns: the context with its shell, and the compaction state."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from toolgate.sessions import StoredHandoff
 from toolgate.tools.context import ToolContext
 
 MOST = 64
-"""Sessions whose shells are kept; the one that was longest idle gives way."""
+"""Sessions that are kept; the one that was idle for longest is closed first."""
 
 
 @dataclass(slots=True, kw_only=True)
 class SessionSlot:
-    """What one session keeps."""
+    """What is kept for one session."""
 
     context: ToolContext
     compactor: Compactor
     taken: bool = False
     handoff: SessionHandoff | None = None
-    """What the session takes along; None until it is known what it took along before."""
+    """The state that the session hands on; None until the stored state was restored."""
     fence: int = 0
-    """That of the last turn which was begun elsewhere and played here."""
+    """The fence of the last turn that another process started and this one ran."""
 
     def recall(self, stored_handoff: StoredHandoff) -> None:
-        """Restore what the session was allowed and had before it was resumed here; once is enough."""
+        """Restore what the session was allowed and its stored state. Does nothing if that was done before."""
         if self.handoff is None:
             if stored_handoff.allowed:
                 policy_of(self.context).recall(stored_handoff.allowed)
@@ -37,18 +37,18 @@ class SessionSlot:
 
 
 class SessionSlots:
-    """The seats of a loop, the latest used last."""
+    """The slots of a loop, in the order of their last use."""
 
     def __init__(self, make: Callable[[str], SessionSlot]) -> None:
         self._make = make
         self._slots: dict[str, SessionSlot] = {}
 
     def check_policy(self, session_id: str) -> None:
-        """Raise `PolicyError` if the session's policy is not valid; nothing is kept or changed for it."""
+        """Raise `PolicyError` if the session's policy is not valid; no slot is created or changed."""
         check_policy((self._slots.get(session_id) or self._make(session_id)).context)
 
     async def take(self, session_id: str) -> SessionSlot:
-        """The seat of a session, for one turn."""
+        """The slot of a session, marked as taken for one turn."""
         slot = self._slots.pop(session_id, None) or self._make(session_id)
         slot.taken = True
         self._slots[session_id] = slot
@@ -56,7 +56,7 @@ class SessionSlots:
         return slot
 
     async def resume(self, session_id: str, fence: int) -> SessionSlot:
-        """The seat for a turn that was begun elsewhere; a new one if others had the session since."""
+        """The slot for a resumed turn; a new one if another process had the session since."""
         known = self._slots.get(session_id)
         if known is not None and known.fence + 1 != fence:
             await self._slots.pop(session_id).context.aclose()
@@ -70,7 +70,7 @@ class SessionSlots:
                 await self._slots.pop(session_id).context.aclose()
 
     async def aclose(self) -> None:
-        """End every shell that was made."""
+        """Close all shells."""
         while self._slots:
             _, slot = self._slots.popitem()
             await slot.context.aclose()

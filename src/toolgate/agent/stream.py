@@ -1,4 +1,4 @@
-"""`TurnStream`: watching a turn. The turn is a task of its own; this only subscribes to it."""
+"""`TurnStream`: the events of a turn. The turn is a separate task; this object subscribes to it."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import Any, Self
 from toolgate.agent.events import AgentEvent, TextChunk
 
 _BACKLOG = 1000
-"""Events that wait for a slow reader before pieces of text are put together for it."""
+"""Events that wait for a slow reader before further text is joined into one event."""
 
 Start = Callable[["TurnStream"], Coroutine[Any, Any, None]]
 
 
 class TurnStream:
-    """The events of one turn. The turn begins with the first `anext`.
+    """The events of one turn. The turn starts with the first `anext`.
 
-    Leaving the iteration (`break`, `aclose`) leaves the turn alone: it goes on to its end, and what it does is in the
-    store. Cancelling the task that iterates cancels the turn, and is passed on when the turn has ended in good order.
+    Leaving the iteration (`break`, `aclose`) does not stop the turn: it continues to its end, and everything is stored.
+    Cancelling the task that iterates cancels the turn; the cancellation is raised after the turn has ended properly.
     """
 
     def __init__(self, start: Start) -> None:
         self._start = start
         self._events: deque[AgentEvent] = deque()
         self._late: list[str] = []
-        """Text that came while the reader was far behind: it becomes one event."""
+        """Text that arrived while the reader was far behind; it becomes one event."""
         self._news: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         self.stop: Callable[[], None] | None = None
-        """Ends the turn in good order; set as soon as there is one."""
+        """Ends the turn properly; set once the turn has started."""
         self.tap: Callable[[AgentEvent], None] | None = None
-        """Told every event at once, in place of the iteration."""
+        """Receives every event at once, in place of the iteration."""
         self._started: asyncio.Future[None] | None = None
 
     def __aiter__(self) -> Self:
@@ -49,7 +49,7 @@ class TurnStream:
                 raise StopAsyncIteration
             if task.done():
                 self._closed = True
-                task.result()  # raises what kept the turn from beginning
+                task.result()  # raises the error that kept the turn from starting
                 continue
             self._news = asyncio.get_running_loop().create_future()
             try:
@@ -61,14 +61,14 @@ class TurnStream:
         return self._events.popleft()
 
     def begin(self) -> asyncio.Task[None]:
-        """Let the turn begin, if it has not."""
+        """Start the turn, if it has not started."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._start(self), name="toolgate-turn")
             self._task.add_done_callback(self._ended)
         return self._task
 
     async def started(self) -> None:
-        """Let the turn begin, and wait until its first message is stored; raises what keeps it from beginning."""
+        """Start the turn, and wait until its first message is stored; raises the error that keeps it from starting."""
         task = self.begin()
         if self.stop is None:
             self._started = asyncio.get_running_loop().create_future()
@@ -77,31 +77,31 @@ class TurnStream:
                 task.result()
 
     def run(self, stop: Callable[[], None]) -> None:
-        """Note that the turn has begun, and how to end it."""
+        """Note that the turn has started, and how to stop it."""
         self.stop = stop
         if self._started is not None and not self._started.done():
             self._started.set_result(None)
 
     def cancel(self) -> None:
-        """Ask the turn to end; its open calls are answered with `CANCELLED`, and the last event says so."""
+        """Ask the turn to stop. Its open calls are answered with `CANCELLED`, and the last event says so."""
         if self.stop is not None:
             self.stop()
         elif self._task is not None:
             self._task.cancel()
 
     async def wait(self) -> None:
-        """Wait until the turn has ended, however it did."""
+        """Wait until the turn has ended, with whatever result."""
         if self._task is not None:
             await asyncio.wait({self._task})
 
     async def aclose(self) -> None:
-        """Stop watching; the turn goes on."""
+        """Stop receiving events; the turn continues."""
         self._closed = True
         self._events.clear()
         self._late.clear()
 
     def emit(self, event: AgentEvent) -> None:
-        """Tell whoever watches."""
+        """Emit an event."""
         if self.tap is not None:
             self.tap(event)
         elif not self._closed:
@@ -119,7 +119,7 @@ class TurnStream:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():
-            task.exception()  # it is raised to whoever iterates, or was logged; it need not be reported again
+            task.exception()  # it is raised to the iterating task or was logged, so asyncio need not report it
         self._wake()
 
     def _wake(self) -> None:

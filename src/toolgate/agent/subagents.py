@@ -1,4 +1,4 @@
-"""Sub-agents: a child does a piece of work with a part of its parent's tools, in a session and a shell of its own."""
+"""Sub-agents: each does a task with some of its parent's tools, in its own session and its own shell."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from toolgate.sessions import Lease, Session
 from toolgate.tools.context import ToolContext
 
 _AT_ONCE = 8
-"""Children of one turn that run side by side; the others wait."""
+"""Sub-agents of one turn that run at the same time; the others wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubAgentDependencies:
-    """What parents and children share."""
+    """What all sub-agents of a session work with."""
 
     dependencies: TurnDependencies
     agents: Agents
     models: Callable[[str], ModelClient] | None
     new_context: Callable[[str | None], ToolContext]
-    """Makes a context with a shell of its own."""
+    """Creates a context with its own shell."""
 
 
 class SubAgents:
-    """The `AgentRunner` of one turn. What goes wrong in a child is the answer to the call that started it."""
+    """The `AgentRunner` of one turn. A failure of a sub-agent is the answer to the call that started it."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class SubAgents:
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def run(self, agent: str, prompt: str, description: str) -> dict[str, Any]:
-        """Run one sub-agent to its end and return its answer and what it used."""
+        """Run one sub-agent to its end; return its answer and what it used."""
         return await self.run_for("", agent, prompt, description)
 
     async def run_for(self, call_id: str, agent: str, prompt: str, description: str) -> dict[str, Any]:
-        """The same for a call, so that whoever watches sees which one the child belongs to."""
+        """The same for a call: the log says which call the sub-agent belongs to."""
         definition = self._admitted(agent)
         model = self._model(definition)
         limit = self._shared.dependencies.settings.child_timeout
@@ -134,7 +134,7 @@ class SubAgents:
         seconds = self._shared.dependencies.settings.lease_seconds
         session = await self._session(definition, description, call_id)
         lease = await sessions.try_claim(session.id, seconds)
-        assert lease is not None  # nobody else knows of it
+        assert lease is not None  # nobody else knows the new session
         started = await sessions.start_turn(lease, prompt, parent_id=self._turn_id)
         context = self._shared.new_context(session.id)
         context.agent = definition.name
@@ -154,7 +154,7 @@ class SubAgents:
         return _answer(definition.name, turn, ending)
 
     async def _session(self, definition: AgentDefinition, description: str, call_id: str) -> Session:
-        """The child's own session, of the same user and project; its parent's log says that there is one."""
+        """Create the sub-agent's session, for the same user and project, and note it in its parent's log."""
         sessions = self._shared.dependencies.sessions
         parent = await sessions.get(self._lease.session_id)
         session = await sessions.create(
@@ -174,7 +174,7 @@ class SubAgents:
         return session
 
     def turn_of(self, agent: str, context: ToolContext, lease: Lease, turn_id: str, kind: type[Turn]) -> Turn:
-        """The turn of a child whose session somebody else has made."""
+        """The turn of a sub-agent whose session exists already."""
         definition = self._admitted(agent)
         context.agent = definition.name
         return self._assemble(definition, self._model(definition), context, lease, turn_id, kind)
@@ -188,7 +188,7 @@ class SubAgents:
         turn_id: str,
         kind: type[Turn] = Turn,
     ) -> Turn:
-        """A turn with the parent's tools, as far as the definition names them."""
+        """A turn with those of the parent's tools that the definition names."""
         shared = self._shared
         names = self._registry.names() if definition.tools is None else definition.tools
         view = self._registry.filter(names)
@@ -214,7 +214,7 @@ class SubAgents:
 
 
 async def _to_its_end(turn: Turn) -> TurnResult:
-    """Play a child's turn in a task of its own: cancelling its parent ends it in good order first."""
+    """Run a sub-agent's turn in its own task: if the parent is cancelled, the turn ends properly first."""
     task = asyncio.get_running_loop().create_task(run_turn(turn))
     try:
         return await asyncio.shield(task)

@@ -1,4 +1,4 @@
-"""One turn: the model is asked, its calls are run, and so on, until it has nothing more to call."""
+"""One turn: ask the model, run its calls, and repeat until it makes no more calls."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from toolgate.protocol.record import CallRecord
 
 LARGEST = 1024 * 1024
-"""Bytes of a message."""
+"""The largest message, in bytes."""
 
 
 class TurnStopped(Exception):
-    """The turn was asked to end."""
+    """The turn was asked to stop."""
 
 
 class Turn:
-    """The rounds of one turn. Every message is in the store before it is told; `stop` ends it in good order."""
+    """The rounds of one turn. Every message is stored before it is emitted; `stop` ends the turn properly."""
 
     def __init__(
         self,
@@ -64,25 +64,25 @@ class Turn:
         self._asking: asyncio.Task[Any] | None = None
         self._stopping = False
         self.text = ""
-        """The last thing that the model said."""
+        """The model's last message."""
         self.tally = Tally()
         self.unstored: list[Message | CallRecord] = []
-        """What was said and done and could not be stored."""
+        """What could not be stored: messages, and records of calls."""
         self.handoff: SessionHandoff | None = None
-        """What the session takes along, where others may go on with it."""
+        """The state that the session hands on, if another process may resume it."""
 
     @property
     def agent(self) -> str:
-        """Whose turn it is."""
+        """The name of the agent whose turn it is."""
         return self._toolset.context.agent or "toolgate"
 
     @property
     def session_id(self) -> str:
-        """The session that it belongs to."""
+        """The session of the turn."""
         return self._lease.session_id
 
     def stop(self) -> None:
-        """End the turn: the model is interrupted, open calls are taken back, everything is answered and stored."""
+        """Stop the turn: the model is interrupted, open calls are cancelled, and every call gets a stored answer."""
         if self._stopping:
             return
         self._stopping = True
@@ -92,7 +92,7 @@ class Turn:
             self._asking.cancel()
 
     async def rounds(self) -> None:
-        """Ask and run, until there is nothing to run; raises `Stopped`, `ModelError` and the store's errors."""
+        """Ask and run until there is nothing to run; raises `TurnStopped`, `ModelError` and the store's errors."""
         sessions = self._dependencies.sessions
         self._history = [message.to_dict() for message in await sessions.messages(self._lease.session_id)]
         await self._go_on(self._dependencies.settings.max_rounds)
@@ -103,7 +103,7 @@ class Turn:
             try:
                 await self._ask(reply)
             except (ModelError, TurnStopped, asyncio.CancelledError):
-                if reply.text:  # it was shown, so it is kept; calls that were not announced never were
+                if reply.text:  # text that was shown is stored; calls that were not announced are dropped
                     reply.calls.clear()
                     await self._said(reply)
                 raise
@@ -119,13 +119,13 @@ class Turn:
             raise TurnStopped
 
     async def _close(self) -> None:
-        """The model would go on; say that it has to stop here."""
+        """Tell the model that it has used all rounds, and end."""
         text = load_text(__file__).format(rounds=self._dependencies.settings.max_rounds)
         self._emit(TextChunk(content=text))
         await self._said(Reply(parts=[text]))
 
     async def _ask(self, reply: Reply) -> None:
-        """One answer of the model; a conversation that is too long for it is compacted and sent again."""
+        """Get one answer of the model. A conversation that is too long for it is compacted and sent again."""
         while True:
             request, size = await self._request()
             self._check()
@@ -155,7 +155,7 @@ class Turn:
                 self.tally.output_tokens += reply.output_tokens
 
     async def _request(self) -> tuple[ModelRequest, int]:
-        """What the model is told: the prompt, as much of the conversation as fits, and the tools as they are now."""
+        """The request: the prompt, as much of the conversation as fits, and the current tools."""
         names = [tool.name for tool in self._dependencies.registry.list_declarations(self._mode)]
         if self._shown is None or self._shown[0] != names:
             tools = self._dependencies.registry.get_tools_schema(self._mode)
@@ -172,7 +172,7 @@ class Turn:
         return ModelRequest([{"role": "system", "content": prompt}, *kept], tools), size
 
     async def _said(self, reply: Reply) -> None:
-        """Store what the model said and asked for."""
+        """Store the model's message and its calls."""
         self.text = reply.text
         text = _bounded(reply.text)
         calls = [shortened(call) for call in reply.calls]
@@ -197,7 +197,7 @@ class Turn:
         )
 
     async def _run(self, calls: Sequence[ToolCall]) -> None:
-        """Run the calls of one answer; if the store does not take their ends, all that are open are taken back."""
+        """Run the calls of one answer. If their ends cannot be stored, all open calls are cancelled."""
         self._unanswered = list(calls)
         try:
             await self._run_groups(calls)
@@ -206,7 +206,7 @@ class Turn:
             raise
 
     async def _take_back(self) -> None:
-        """End the calls that have no answer, and keep their answers for when the store works again."""
+        """Cancel the calls without an answer, and keep their answers until the store works again."""
         running = {id(call): pending for call, pending in self._waiting}
         taken_back = [(call, running.get(id(call)) or self._toolset.handle(call)) for call in self._unanswered]
         for _, pending in taken_back:
@@ -217,7 +217,7 @@ class Turn:
         self._pending, self._waiting = [], deque()
 
     async def _run_groups(self, calls: Sequence[ToolCall]) -> None:
-        """Neighbouring read-only ones side by side, the others alone, in order."""
+        """Run consecutive read-only calls at the same time, and all other calls alone, in order."""
         killed: asyncio.CancelledError | None = None
         for group in groups(calls, self._toolset.is_read_only):
             self._pending = []
@@ -231,8 +231,8 @@ class Turn:
                 try:
                     await waiting[0][1]
                     if len(waiting) > 1:
-                        await asyncio.sleep(0)  # those that ended at the same time are written with it
-                except asyncio.CancelledError as error:  # whoever owns the event loop ends it: what is open is closed
+                        await asyncio.sleep(0)  # calls that ended at the same time are stored together
+                except asyncio.CancelledError as error:  # the event loop is shutting down: close what is open
                     killed = error
                     self.stop()
                     await waiting[0][1]
@@ -246,7 +246,7 @@ class Turn:
             raise killed
 
     async def _answered(self, answers: Sequence[tuple[ToolCall, ToolResult]]) -> None:
-        """Store results together, then tell them in order."""
+        """Store results together, then emit them in order."""
         stored = [(call, result, _bounded(result.output)) for call, result in answers]
         del self._unanswered[: len(stored)]
         await self._recorder.close(stored)
@@ -257,13 +257,13 @@ class Turn:
             self._emit(ended(call, result))
 
     def show_output(self, stream: Literal["stdout", "stderr"], text: str) -> None:
-        """Pass on what the running command prints: commands run alone, so there is no doubt whose it is."""
+        """Emit live output. Commands run alone, so it belongs to the only pending call."""
         if self._pending:
             self._emit(ToolOutput(call_id=self._pending[0].tool_call_id, stream=stream, text=text))
 
 
 def _bounded(text: str) -> str:
-    """What fits into a message."""
+    """The text, cut to the size of a message."""
     if len(text) <= LARGEST // 4:
         return text
     encoded = text.encode("utf-8", "replace")

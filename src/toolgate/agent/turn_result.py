@@ -1,4 +1,4 @@
-"""How a turn ends: what was done about whatever happened, and the words for it."""
+"""The result of a turn: how it ended, and how that is stored and emitted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from toolgate.sessions.types import TurnStatus
 
 CANCELLED = "CANCELLED"
 STORE_ERROR = "STORE_ERROR"
-"""The store did not take what the turn did: its end is stored later, so it is told before it is in the log."""
+"""The database did not store what the turn did. Its end is stored later, so clients hear of it before it is in the log.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +29,11 @@ class TurnResult:
     code: str = ""
     message: str = ""
     cause: BaseException | None = None
-    """What has to be raised on, once everything is in order."""
+    """The exception to raise after everything is stored."""
 
 
 async def run_turn(turn: Turn) -> TurnResult:
-    """Play a turn to its end, whatever that is; raises nothing."""
+    """Run a turn to its end and return the result; raises nothing."""
     with span(
         "invoke_agent", turn.agent, gen_ai__agent__name=turn.agent, gen_ai__conversation__id=turn.session_id
     ) as seen:
@@ -56,7 +57,7 @@ async def _run_turn(turn: Turn) -> TurnResult:
         return TurnResult(status="failed", code="SESSION_FENCED", message=str(error))
     except (StoreError, SessionError) as error:
         return TurnResult(status="failed", code=STORE_ERROR, message=str(error))
-    except Exception as error:  # noqa: BLE001 - whatever breaks, the turn ends in the record and the session goes on
+    except Exception as error:  # noqa: BLE001 - whatever fails, the end of the turn is stored and the session stays usable
         logger("agent").error("turn_failed", error=type(error).__name__, exc_info=error)
         return TurnResult(status="failed", code="INTERNAL_ERROR", message=f"The turn failed ({type(error).__name__}).")
     return TurnResult(status="done")
@@ -98,7 +99,7 @@ async def close(
 
 
 def last_event(ending: TurnResult, turn: Turn, turn_id: str) -> TurnDone | TurnFailed:
-    """What whoever iterates over the turn hears last."""
+    """The last event of a turn."""
     if ending.status != "done":
         return TurnFailed(code=ending.code, message=ending.message)
     usage = Usage(input_tokens=turn.tally.input_tokens, output_tokens=turn.tally.output_tokens)

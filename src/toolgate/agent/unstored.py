@@ -1,4 +1,4 @@
-"""Ends of turns that the store did not take: they are kept here and stored as soon as it does."""
+"""Ends of turns that could not be stored: they are kept here and stored as soon as the store works."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from toolgate.sessions import Lease, Message, SessionStore
 _FIRST_WAIT = 0.2
 _LONGEST_WAIT = 5.0
 _LAST_TRY = 5.0
-"""Seconds that a process which ends gives the store to take what is left."""
+"""Seconds that a process which shuts down waits for the store."""
 
 
 @dataclass(slots=True, kw_only=True)
 class UnstoredResult:
-    """The end of one turn, and what the turn said and did that is not in the store either."""
+    """The end of one turn, with the messages and records that could not be stored either."""
 
     lease: Lease
     turn_id: str
@@ -34,7 +34,7 @@ class UnstoredResult:
 
 
 class UnstoredResults:
-    """Tries again in the background. A session has at most one: its next turn begins only once this is stored."""
+    """Stores results in the background. A session has at most one: its next turn starts after it is stored."""
 
     def __init__(self, sessions: SessionStore) -> None:
         self._sessions = sessions
@@ -46,13 +46,13 @@ class UnstoredResults:
         return list(self._ends)
 
     def keep(self, end: UnstoredResult) -> None:
-        """Store the end as soon as the store takes it."""
+        """Store the end as soon as the store works."""
         logger("agent").error("turn_end_not_stored", turn_id=end.turn_id, reason=end.ending.message)
         task = asyncio.get_running_loop().create_task(self._retry(end), name="toolgate-unstored-end")
         self._ends[end.lease.session_id] = end, task
 
     async def store(self, session_id: str) -> None:
-        """Store a session's end now, if there is one; raises what keeps the store from taking it."""
+        """Store a session's end now, if there is one; raises the store's error."""
         kept = self._ends.get(session_id)
         if kept is not None:
             await self._store(kept[0])
@@ -72,7 +72,7 @@ class UnstoredResults:
         while not end.stored:
             await asyncio.sleep(wait)
             wait = min(max(2 * wait, _FIRST_WAIT), _LONGEST_WAIT)
-            with contextlib.suppress(StoreError, SessionBusy):  # the store is full, locked or unavailable: later
+            with contextlib.suppress(StoreError, SessionBusy):  # the store is full, locked or unavailable: try later
                 await self._store(end)
 
     async def _store(self, end: UnstoredResult) -> None:
@@ -84,7 +84,7 @@ class UnstoredResults:
                 logger("agent").info("turn_end_stored", turn_id=end.turn_id)
             except SessionBusy:
                 raise
-            except SessionError as error:  # somebody else has ended the turn, or the session is gone
+            except SessionError as error:  # another process has ended the turn, or the session was removed
                 logger("agent").error("turn_end_lost", turn_id=end.turn_id, reason=str(error))
             end.stored = True
             self._ends.pop(end.lease.session_id, None)

@@ -37,9 +37,7 @@ def subagents_on_workers(
     """Return the class that runs a turn's sub-agents. `given_up` tells whether another worker continues the turn."""
 
     def make(*args: Any) -> SubAgents:
-        if (
-            taken.agent
-        ):  # in the queue they would wait behind their own parents
+        if taken.agent:  # in the queue they would wait behind their own parents
             return SubAgents(*args)
         return WorkerSubAgents(db, turn_queue, taken, given_up, *args)
 
@@ -90,7 +88,7 @@ class WorkerSubAgents(SubAgents):
         return await retry_until_available(lambda: self._db.read(lambda tx: _answer(tx, turn, definition.name)))
 
     async def _ordinal(self, call_id: str) -> str:
-        """The position of this call among the turn's calls with the same id: each call finds its own sub-agent again."""
+        """The position of this call among the turn's calls with the same id; it finds its own sub-agent again."""
         sql = (
             "SELECT ordinal FROM tool_calls WHERE session_id = ?1 AND turn_id = ?2 AND call_id = ?3 "
             "AND state = 'started' ORDER BY ordinal"

@@ -83,7 +83,7 @@ class ClaimedTurn:
 
 
 def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, ttl: float) -> ClaimedTurn | bool:
-    """Claim a turn. False: the session is in use at the moment. True: the turn has ended, so there is nothing to run."""
+    """Claim a turn. False: the session is in use at the moment. True: the turn has ended already."""
     lease = leases.claim(transaction, session_id, ttl)
     turn = turns.get(transaction, turn_id)
     if turn is None or turn.status != "running":

@@ -27,7 +27,7 @@ def pause_of(lease: float) -> float:
 
 
 class Heartbeat:
-    """The heartbeat of a worker. It has its own connection, so it never waits behind the turns whose leases it renews."""
+    """The heartbeat of a worker. It has its own connection, so it never waits behind the worker's turns."""
 
     def __init__(
         self, url: str, about: Callable[[], workers.WorkerInfo], players: Mapping[str, TurnExecutor], lease: float

@@ -164,9 +164,7 @@ class TurnExecutor:
                 ending = await playing
                 if ending.code not in _AGAIN:
                     return ending
-                self.give_up(
-                    Outcome.lost
-                )  # first: its sub-agents and approval requests continue
+                self.give_up(Outcome.lost)  # first: its sub-agents and approval requests continue
             outcome = self._given_up or Outcome.lost
             await self._let_go(outcome)
             return outcome
