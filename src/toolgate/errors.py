@@ -7,16 +7,16 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
     ├── PolicyError          a policy that cannot be loaded: start-up stops
     ├── ConfigError          a config file that cannot be used: start-up stops
     ├── DeclarationError     a tool that declares what it cannot: it is not registered
-    ├── UndoRefused          taking a change back would destroy someone else's
-    ├── ModelError           a language model did not answer; says whether trying again may help
+    ├── UndoRefused          undoing would destroy somebody else's change
+    ├── ModelError           a language model did not answer; says whether a retry may help
     ├── StoreError           the database cannot be used; says what to do about it
-    ├── OutputMissing        a whole output cannot be had; says why
-    └── SessionError         what was asked of a session cannot be done
+    ├── OutputMissing        an output file is not available; says why
+    └── SessionError         a request to a session cannot be fulfilled
         ├── SessionNotFound  there is no such session
-        ├── SessionBusy      someone else holds it, or the database is locked for too long
-        ├── RequestRepeated  what a client sends has started a turn before
-        ├── SessionFenced    the lease that the write came with is no longer the session's
-        ├── ModeNotEnabled   the operator has not opened that mode
+        ├── SessionBusy      another process holds it, or the database is locked for too long
+        ├── RequestRepeated  the client's request has already started a turn
+        ├── SessionFenced    the lease of the write is no longer valid
+        ├── ModeNotEnabled   the operator has not enabled that mode
         └── MessageTooLarge  more than a message may hold
 """
 

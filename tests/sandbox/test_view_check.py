@@ -59,4 +59,4 @@ def test_a_view_that_ended_is_said() -> None:
     with subprocess.Popen(["/bin/true"]) as process:
         process.wait()
 
-        assert view_difference(process.pid, []) == "it ended while it was looked at"
+        assert view_difference(process.pid, []) == "it ended while it was checked"

@@ -85,9 +85,9 @@ class ViewBuilder:
         git: GitList | None = None,
         sealed: Mapping[str, str] = MappingProxyType({}),
     ) -> View:
-        """The view of one command. `state_pipe` is the path of the pipe on the host; `git` may write the repository.
+        """Build the view of one command. `state_pipe` is the host path of the pipe; `git` may write the repository.
 
-        `sealed` are private copies that stand for files inside the root, by the path of each.
+        `sealed` maps paths inside the root to the private copies that are mounted there.
         """
         real = [_directory(place) for place in (*self._roots, *roots)] if access == "full" else []
         git_directory = f"{RUN}/{secrets.token_hex(16)}/.git" if git is not None else ""
@@ -223,10 +223,10 @@ class ViewBuilder:
         return Mount("ro", path, self.places.nothing if is_directory else self.places.empty)
 
     def _anchored(self, access: Access, mounts: Iterable[Mount]) -> Iterator[Mount]:
-        """Mount points inside the private home and temp, never deeper than one level in what commands can change.
+        """Move mount points in the private home and temp to the first level of what commands can change.
 
-        Whatever lies deeper is mounted in a fresh tmpfs on that level: a link that a command planted on the way to a
-        mount point would otherwise lead the next sandbox's set-up somewhere else.
+        Deeper mount points are created in a new tmpfs on that level. Otherwise a link that a command created on the
+        way to a mount point could redirect the next sandbox's mounts.
         """
         areas = ((TEMPORARY, self.places.temporary(access)), (self.home, self.places.home(access)))
         done: set[str] = set()

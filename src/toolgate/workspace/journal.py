@@ -1,6 +1,6 @@
 """The journal: every write is recorded before it happens, with what was there, so that it can be taken back.
 
-It lives in `.toolgate/journal/` beneath the root, which the tools cannot write and git ignores: one JSON line a write
+It lives in `.toolgate/journal/` beneath the root, which the tools cannot write and git ignores: one JSON line per write
 in `journal.jsonl`, and the earlier content of each file in `images/` (a hard link where the file system allows it). A
 record is durable before the file changes; after a crash the files themselves show whether a recorded write took place.
 """

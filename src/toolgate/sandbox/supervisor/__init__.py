@@ -1,7 +1,7 @@
-"""The supervisor for machines without bubblewrap: one file for a bare Python, put together from small modules.
+"""The supervisor for machines without bubblewrap: one script for a bare Python, joined from small modules.
 
-It runs as `python -I -S`, imports nothing but the standard library, and is the parent of the command: the host process
-neither forks with Python code in between nor adopts anybody's orphans.
+It runs as `python -I -S`, imports only the standard library, and is the parent of the command. So the host process
+neither runs Python code between fork and exec nor adopts orphans.
 """
 
 import re
