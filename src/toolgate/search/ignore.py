@@ -1,11 +1,10 @@
-"""Ignore rules: `.gitignore` files and `.git/info/exclude`, with the meaning that ripgrep gives them.
+"""Ignore rules: `.gitignore` files and `.git/info/exclude`, as ripgrep interprets them.
 
-(Plain classes, here and in `walk` and `scan`: the search worker imports these modules, and `dataclasses` would double
-the time that it takes to start.)
+The deepest file with a rule for a path decides, and in it the last such rule. The `info/exclude` of the root's
+repository comes last. An ignored directory is not entered, so nothing below it can be included again.
 
-The deepest file that has a rule for a path decides, and in it the last such rule; after all of them comes the
-`info/exclude` of the root's repository. A directory that is ignored is not entered, so nothing below it can be brought
-back.
+This module, `walk` and `python_scan` use plain classes: the search worker imports them, and `dataclasses` would double
+its start time.
 """
 
 import re

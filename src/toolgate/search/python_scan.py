@@ -1,10 +1,10 @@
-"""The search without ripgrep: what one worker process does.
+"""The search without ripgrep: the program of one worker process.
 
-A regular expression in Python cannot be interrupted and holds the interpreter while it runs, so it runs in a process of
-its own, which can be ended at any time (`toolgate.search.ripgrep` starts it). The worker reads its plan from standard
-input and writes records `path NUL line NUL kind text LF` to standard output: kind `M` is a match, `C` a line of
-context, `S` a file that was passed over and why. Records of one file stand together, and what has been found is written
-before the next file is touched.
+A regular expression in Python cannot be interrupted and blocks the interpreter. Therefore it runs in its own process,
+which can be ended at any time (`toolgate.search.python_workers` starts it). The worker reads its plan from standard
+input and writes records `path NUL line NUL kind text LF` to standard output. Kind `M` is a match, `C` a line of
+context, `S` a skipped file and the reason. Records of one file stand together and are written before the next file is
+opened.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Searching text without ripgrep: worker processes that each search a share of the tree.
+"""Searches text without ripgrep: worker processes that each search a share of the tree.
 
-Why processes: a hostile regular expression holds the interpreter until it has finished, which may be never; only a
-process can be ended. Each starts bare, without the packages of this environment. A user who may not start this
-interpreter (it gave its privileges away after it had started) gets forks of it instead.
+A hostile regular expression may block the interpreter forever, and only a process can be ended. Each worker starts
+without the packages of this environment. If this user may not start the interpreter, because the process dropped its
+privileges, the workers are forks.
 """
 
 import marshal

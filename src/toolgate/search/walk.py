@@ -215,11 +215,11 @@ def read_small(fd: int, *names: str) -> str | None:
 
 
 def inherited(folders: Sequence[int], names: Sequence[str]) -> list[str]:
-    """The ignore rules that hold at the start of a search without being in it, as lines relative to it.
+    """Return the ignore rules from above the start of a search, as lines relative to the start.
 
-    `folders` are the open directories from the root down to the start's parent (the root alone if that is the start),
-    `names` the steps from the root to the start. The root's `.git/info/exclude` comes first and what is further down
-    last, because the last rule wins.
+    `folders` are the open directories from the root down to the start's parent (only the root if that is the start).
+    `names` are the steps from the root to the start. The root's `.git/info/exclude` comes first and deeper files last,
+    because the last rule wins.
     """
     lines: list[str] = []
     exclude = read_small(folders[0], ".git", "info", "exclude")

@@ -21,16 +21,19 @@ _FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"extdebug"})
 
 
 def prelude(*, up_fd: int, state_fd: int, command_fd: int, state_pipe: str, limits: Mapping[str, int]) -> str:
-    """The `-c` text. It waits for the command on `command_fd` and leaves nothing of itself to it but the EXIT trap.
+    """Return the text for `bash -c`. It waits for the command on `command_fd` and leaves only its EXIT trap behind.
 
-    `up_fd` is closed as soon as the shell runs. No command is given to it before: the supervisor that starts it ends
-    with the host only once it is so far, and a shell whose host has died meanwhile finds no command.
+    The shell closes `up_fd` as soon as it runs, and gets no command before that. Only then does its supervisor end with
+    the host. A shell whose host has died meanwhile gets no command.
 
-    A command's own EXIT trap replaces ours: then the dump is written before that trap runs, or, if the command
-    calls `exit` as well, not at all. Assigning `POSIXLY_CORRECT` needs no command word and gives the special builtins
-    (`exit`, `set`, `eval`, `.`) precedence over functions of the same name, so that none of them can lie for us; the
-    same assignment keeps the exit status. All of it is one line, because bash parses a line before it runs any of it:
-    neither aliases nor a command's broken quotes reach what comes after.
+    A command's own EXIT trap replaces this one. Then the dump is written before that trap runs, or not at all if the
+    command also calls `exit`.
+
+    Assigning `POSIXLY_CORRECT` needs no command. It gives the special builtins (`exit`, `set`, `eval`, `.`) precedence
+    over functions of the same name, so that a function cannot replace them. The same assignment saves the exit status.
+
+    Everything is on one line, because bash parses a line before it runs any of it. So neither aliases nor a command's
+    unbalanced quotes affect the rest.
     """
     target = quote(state_pipe.encode()).decode()
     keep = "POSIXLY_CORRECT=$?:$SHELLOPTS:$BASHOPTS"

@@ -25,8 +25,11 @@ CODE = f"; {_SEPARATOR}; ".join(
         r"\builtin printf end",
     ]
 )
-"""What the shell runs to dump itself; builtins only, so that nothing is started,
-escaped against aliases and called in a way that no function gets between."""
+"""The code with which a shell dumps its state.
+
+It uses only builtins, so that no process is started. They are escaped and called so that neither aliases nor functions
+replace them.
+"""
 _PARTS = 12
 
 _ELEMENT = rb"\[(?:" + SCALAR + rb"|[^\]\s\"'$`\\()\[]++)\]=" + SCALAR

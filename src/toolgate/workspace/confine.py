@@ -108,7 +108,7 @@ class Place(NamedTuple):
     """Where a path really is, with every link resolved."""
 
     parts: tuple[str, ...]
-    """Components from the root; none of them was a link when it was looked at."""
+    """Components from the root. None of them was a link when it was checked."""
     identities: tuple[Identity, ...]
     """Of each component that exists."""
     missing: int
