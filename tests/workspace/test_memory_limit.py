@@ -26,7 +26,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("write_file", {"path": "new.txt", "content": "y" * 900_000}),
     ("Bash", {"command": "cat large.txt large.txt", "access": "read"}),
 ]
-ENDS = {"success", "partial", "EXECUTION_ERROR"}
+ENDS = {"success", "partial", "EXECUTION_ERROR", "INTERNAL_ERROR"}
 
 
 @pytest.fixture(params=UIDS)

@@ -28,14 +28,19 @@ def failure_of(error: BaseException, tool_name: str, path: object = None) -> Too
         data = error.data if isinstance(error.data, dict) else {}
         message = str(error.message) or f"Tool '{tool_name}' failed."
         return ToolResponse.failure(error.code, message, data=data, next_step=str(error.next_step))
+    if isinstance(error, MemoryError):
+        logger("pipeline").error("tool_out_of_memory", tool_name=tool_name)
+        return ToolResponse.failure(
+            ErrorCode.INTERNAL_ERROR,
+            f"Tool '{tool_name}' failed: there is not enough memory.",
+            next_step="Ask for less at a time, or tell the user that this machine is short of memory.",
+        )
     logger("pipeline").error("tool_failed", tool_name=tool_name, error=type(error).__name__, where=_where(error))
     return internal(tool_name, f"failed unexpectedly ({type(error).__name__})")
 
 
 def _as_os_error(error: BaseException) -> BaseException:
-    """What Python raises in its own words where the operating system refuses memory or a thread."""
-    if isinstance(error, MemoryError):
-        return OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+    """Return the `OSError` that Python hides where the operating system refuses a thread."""
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
         return OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
     return error
