@@ -37,12 +37,6 @@ def test_every_command_has_help(command: str) -> None:
     assert done.stdout.startswith(f"usage: toolgate {command}")
 
 
-def test_python_dash_m_is_the_same_program() -> None:
-    done = subprocess.run([sys.executable, "-m", "toolgate", "--version"], capture_output=True, text=True, check=True)
-
-    assert done.stdout == f"toolgate {__version__}\n"
-
-
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

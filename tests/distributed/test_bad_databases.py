@@ -18,11 +18,8 @@ from tests.distributed.cluster import OPTIONS, ROOT, Cluster, Process, cluster, 
 from tests.distributed.faults import proxied, restart
 from tests.distributed.gateways import client, gateway, port_of
 from tests.distributed.http import get
-from toolgate.distributed.feed import DurableFeed
-from toolgate.sessions import Database, SessionManager
 from toolgate.sessions.migrate import upgrade
 from toolgate.sessions.schema import HEAD, REVISIONS
-from toolgate.settings import SessionSettings
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
@@ -160,34 +157,6 @@ async def _sent(port: int, one, session: str) -> bool:  # type: ignore[no-untype
     request = await one.send("chat.send", session_id=session, content='["Now."]')
     await until(lambda: len(one.frames) > before, what="any frame")
     return not any(frame["id"] == request and frame["type"] == "error" for frame in one.frames)
-
-
-async def test_who_follows_a_session_hears_all_of_it_though_the_database_was_away(machines: Cluster) -> None:
-    await machines.ready(machines.worker())
-    session = await machines.session()
-    heard: list[int] = []
-    async with proxied(machines.url) as (proxy, way):
-        db = Database(way)
-        feed = DurableFeed(db, SessionManager(db, SessionSettings()))
-
-        async def follow() -> None:
-            async for event in feed.follow(session):
-                heard.append(event.seq)
-
-        following = asyncio.create_task(follow())
-        await machines.ended((await machines.begin(session, "First.")).id)
-        await until(lambda: heard, what="the beginning")
-        proxy.cut()
-        await machines.ended((await machines.begin(session, "Meanwhile.")).id)
-        await asyncio.sleep(1.0)
-        proxy.heal()
-        events = await machines.events(session)
-        await until(lambda: len(heard) >= len(events), what="the rest")
-        following.cancel()
-        await asyncio.wait({following})
-        await db.close()
-
-    assert heard == [event.seq for event in events]
 
 
 async def test_a_process_that_finds_no_database_at_its_start_says_so_in_one_line(machines: Cluster) -> None:

@@ -16,7 +16,7 @@ from tests.distributed.cluster import OPTIONS, Cluster, Process, cluster, until
 from tests.distributed.faults import restart
 from tests.distributed.gateways import Client, client, gateway, port_of
 from toolgate.distributed.live import look
-from toolgate.distributed.live_output import MOST, OutputBuffer, OutputChunk, OutputWriter
+from toolgate.distributed.live_output import MOST, OutputChunk, OutputWriter
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
@@ -210,25 +210,3 @@ async def test_who_joins_in_the_middle_sees_what_is_printed_from_then_on(machine
             assert printed() in "".join(f"line{n}\n" for n in range(1, 1000))
             (machines.workspace() / "stop").touch()
             await here.until(lambda: here.watcher.ends, "the end of the turn")
-
-
-def test_a_buffer_keeps_the_newest_and_counts_the_rest() -> None:
-    buffer = OutputBuffer()
-    buffer.add("a", "stdout", "x" * MOST)
-    buffer.add("a", "stdout", "y" * 10)
-    buffer.add("a", "stderr", "z" * 5)
-    assert buffer.take() == [
-        OutputChunk("a", "stdout", "x" * (MOST - 15) + "y" * 10, 15),
-        OutputChunk("a", "stderr", "z" * 5),
-    ]
-    assert buffer.take() == []
-
-
-def test_a_buffer_keeps_few_pieces() -> None:
-    buffer = OutputBuffer()
-    for number in range(1000):
-        buffer.add("a", ("stdout", "stderr")[number % 2], f"{number},")
-    pieces = buffer.take()
-    assert len(pieces) == 32
-    assert "".join(piece.text for piece in pieces) == "".join(f"{n}," for n in range(968, 1000))
-    assert sum(piece.left_out for piece in pieces) == len("".join(f"{n}," for n in range(968)))

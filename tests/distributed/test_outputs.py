@@ -12,16 +12,14 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from tests.distributed.cluster import OPTIONS, Cluster, Process, until
+from tests.distributed.cluster import Cluster, Process, until
 from tests.distributed.gateways import client, port_of
 from tests.gateway import kit
 from toolgate import Workspace
 from toolgate.compose import Stack, assemble, workspace_runtime
 from toolgate.distributed import outputs as module
 from toolgate.distributed.blobs import Blobs
-from toolgate.distributed.engine import TurnQueue
 from toolgate.distributed.outputs import Outputs
-from toolgate.distributed.reaper import Reaper
 from toolgate.errors import OutputMissing
 from toolgate.gateway.outputs import LocalBlobs
 from toolgate.protocol.calls import ToolCall
@@ -159,41 +157,6 @@ async def test_a_worker_that_dies_between_an_output_and_the_log_leaves_nothing_t
     assert served == on_disk(machines.workspace(), whole).read_bytes()
     assert len(kept) > 1  # of both deaths something is left that nothing refers to
     assert sorted(worker.popen.poll() or 0 for worker in workers) == [-9, -9, 0]
-
-
-async def test_a_worker_removes_what_is_old(machines: Cluster) -> None:
-    blobs = Blobs(machines.db)
-    await blobs.store("old", "a.log", lambda: iter([b"old"]))
-    await machines.db.write(lambda tx: tx.run("UPDATE outputs SET stored_at = stored_at - 86400 * 1.5"))
-    await blobs.store("new", "a.log", lambda: iter([b"new"]))
-    await machines.ready(machines.worker(TOOL_OUTPUT_RETENTION_DAYS="1"))
-
-    async def gone() -> bool:
-        return await machines.db.read(
-            lambda tx: tx.rows("SELECT hash FROM blobs GROUP BY hash HAVING COUNT(*) > 0")
-        ) == [("11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437",)]
-
-    await until(gone, what="the old one to go", logs=machines.logs)
-
-    assert await machines.db.read(lambda tx: tx.rows("SELECT session_id FROM outputs")) == [("new",)]
-
-
-async def test_much_that_is_old_is_removed_round_by_round(machines: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolgate.distributed.blobs._AT_ONCE", 1)
-    blobs, left = Blobs(machines.db), []
-    for number in range(3):
-        await blobs.store("old", f"{number}.log", lambda: iter([b"the same"]))
-    await machines.db.write(lambda tx: tx.run("UPDATE outputs SET stored_at = 0"))
-    reaper = Reaper(machines.db, TurnQueue(machines.url), OPTIONS, None)
-    for _ in range(5):
-        await reaper.round()
-        left.append(len(await machines.db.read(lambda tx: tx.rows("SELECT 1 FROM outputs"))))
-    await blobs.store("old", "late.log", lambda: iter([b"late"]))
-    await machines.db.write(lambda tx: tx.run("UPDATE outputs SET stored_at = 0"))
-    await reaper.round()
-
-    assert left == [2, 1, 0, 0, 0]
-    assert await machines.db.read(lambda tx: tx.rows("SELECT reference FROM outputs")) == [("late.log",)]
 
 
 @contextlib.asynccontextmanager

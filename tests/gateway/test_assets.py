@@ -1,7 +1,10 @@
 """Only the page's own files are served."""
 
 import asyncio
+import re
 from pathlib import Path
+
+import pytest
 
 from tests.gateway.kit import (
     PATIENCE,
@@ -9,7 +12,7 @@ from tests.gateway.kit import (
     gateway,
     settings_for,
 )
-from toolgate.gateway.assets import Assets
+from toolgate.gateway.assets import STATIC, Assets
 
 
 async def raw(port: int, head: str, *, body: bytes = b"") -> tuple[int, str]:
@@ -64,3 +67,45 @@ def test_g15_links_in_the_directory_lead_nowhere(tmp_path: Path) -> None:
     (static / "link.js").symlink_to(tmp_path / "outside.js")
     (static / "dir").symlink_to(tmp_path)
     assert list(Assets(static)._files) == ["real/a.js"]
+
+
+PAGE = (STATIC / "index.html").read_text()
+
+STATUS = (STATIC / "status.html").read_text()
+
+MODULES = sorted(STATIC.glob("*.js"))
+
+
+def test_nothing_is_inline() -> None:
+    assert re.findall(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:", PAGE + STATUS) == []
+
+
+def test_every_module_is_asked_for_at_once() -> None:
+    asked = set(re.findall(r'modulepreload" href="/static/([\w.]+)"', PAGE)) | {"main.js", "theme.js"}
+    assert asked == {module.name for module in MODULES} - {"status.js"}
+
+
+def test_every_file_is_used() -> None:
+    used = set(re.findall(r'/static/([\w.]+)"', PAGE + STATUS)) | {"index.html", "status.html"}
+    assert used == {path.name for path in STATIC.iterdir()}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+def test_a_module_is_small_and_has_no_way_around_the_policy(module: Path) -> None:
+    text = module.read_text()
+    ways = re.findall(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|setAttribute\(.style", text
+    )
+    assert ways == (["innerHTML"] if module.name == "dom.js" else [])
+    lines = text.splitlines()
+    assert lines[0].startswith("// ")
+    assert len(lines) <= 250
+    assert max(map(len, lines)) <= 120
+
+
+def test_icons_that_are_used_exist() -> None:
+    drawn = set(re.findall(r'symbol id="i-([\w-]+)"', PAGE))
+    text = PAGE + "".join(module.read_text() for module in MODULES)
+    named = set(re.findall(r'icon\("([\w-]+)"\)|href="#i-([\w-]+)"', text))
+    assert {name for pair in named for name in pair if name} <= drawn
+    assert {"success", "partial", "error", "denied", "cancelled", "running", "waiting"} <= drawn

@@ -8,10 +8,12 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -26,6 +28,7 @@ from tests.gateway.kit import (
     serving,
     settings_for,
 )
+from toolgate.gateway.access import Access
 
 
 async def raw(port: int, head: str, *, body: bytes = b"") -> tuple[int, str]:
@@ -288,3 +291,124 @@ async def test_g12_a_socket_that_never_says_who_it_is_is_closed(
                 with pytest.raises(ConnectionClosed):
                     await one.recv()
                 assert one.close_code == 4401
+
+
+async def test_the_pages_code_works_once_and_gives_a_key_and_no_cookie(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path)) as running, httpx2.AsyncClient() as web:
+        address = f"http://{running.address}/auth"
+        code = running.app.state.access.code_for("")
+        own = {"Origin": f"http://{running.address}"}
+        assert (await web.get(address)).status_code == 401
+        assert (await web.post(address, json={"code": code})).status_code == 403  # from no page
+        assert (await web.post(address, data={"code": code}, headers=own)).status_code == 403  # from a form
+        assert (await web.post(address, json={"code": "wrong"}, headers=own)).status_code == 401
+        answer = await web.post(address, json={"code": code}, headers=own)
+        assert answer.status_code == 200
+        assert "set-cookie" not in answer.headers
+        key = answer.json()["key"]
+        assert TOKEN not in key
+        shown = {"Authorization": f"Bearer {key}"}
+        assert (await web.get(address, headers=shown)).json() == {"user": ""}
+        assert await _works(running, key)
+        assert (await web.post(address, json={"code": code}, headers=own)).status_code == 401
+        assert (await web.post(address, json={"token": TOKEN}, headers=own)).status_code == 200
+        assert (await web.delete(address, headers={**own, **shown})).status_code == 204
+        assert (await web.get(address, headers=shown)).status_code == 401
+
+
+async def _works(running: Gateway, key: str) -> bool:
+    """Whether a page's key opens the socket as a browser shows it."""
+    options: dict[str, Any] = {"subprotocols": [f"toolgate.bearer.{key}"], "proxy": None}
+    with contextlib.suppress(InvalidStatus):
+        async with connect(f"ws://{running.address}/ws", origin=f"http://{running.address}", **options) as socket:  # type: ignore[arg-type]
+            return bool((await Client(socket).data("session.create"))["session_id"])
+    return False
+
+
+async def _sign_in(running: Gateway, web: httpx2.AsyncClient, **given: str) -> dict[str, Any]:
+    answer = await web.post(
+        f"http://{running.address}/auth",
+        json=given or {"code": running.app.state.access.code_for("")},
+        headers={"Origin": f"http://{running.address}"},
+    )
+    assert answer.status_code == 200
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def test_signing_out_ends_every_key_of_the_sign_in_also_after_a_restart_and_elsewhere(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    async with gateway(settings) as first, gateway(settings) as second, httpx2.AsyncClient() as web:
+        key = (await _sign_in(first, web))["key"]
+        other = (await _sign_in(first, web))["key"]
+        address, own = f"http://{first.address}/auth", {"Origin": f"http://{first.address}"}
+        shown = {**own, "Authorization": f"Bearer {key}"}
+        renewed = (await web.post(address, json={}, headers=shown)).json()["key"]
+        options: dict[str, Any] = {"additional_headers": {"Authorization": f"Bearer {key}"}, "proxy": None}
+        async with (
+            connect(f"ws://{first.address}/ws", **options) as here,
+            connect(f"ws://{second.address}/ws", **options) as there,
+        ):
+            assert (await web.delete(address, headers=shown)).status_code == 204
+            for socket in (here, there):  # connections that are open are closed, at the other gateway too
+                with pytest.raises(ConnectionClosed) as closed:
+                    async with asyncio.timeout(PATIENCE):
+                        await socket.recv()
+                assert closed.value.rcvd is not None
+                assert closed.value.rcvd.code == 4401
+        for running in (first, second):
+            assert not await _works(running, key)
+            assert not await _works(running, renewed)
+            assert await _works(running, other)
+    async with gateway(settings) as third:
+        assert not await _works(third, key)
+        assert not await _works(third, renewed)
+        assert await _works(third, other)
+
+
+async def test_a_key_expires_and_can_be_renewed_for_a_week(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    monkeypatch.setattr("toolgate.gateway.access.time.time", lambda: now)
+    access = Access({"": TOKEN})
+    identity = access.by_token(TOKEN)
+    assert identity is not None
+    first = access.page_key(identity)
+    assert first is not None
+    assert first.until - now <= 24 * 3600
+    days, key = 0, first
+    while True:
+        now += 20 * 3600
+        days += 1
+        held = access.by_token(key.text)
+        if held is None or (later := access.page_key(held)) is None:
+            break
+        assert access.by_token(key.text) is not None
+        key = later
+    assert 7 * 24 <= 20 * days <= 8 * 24
+    assert access.by_token(first.text) is None
+
+
+async def test_a_key_that_was_changed_does_not_count(tmp_path: Path) -> None:
+    access = Access({"alice": TOKEN, "bob": "another-token-of-the-gateway"})
+    alice = access.by_token(TOKEN)
+    assert alice is not None
+    key = access.page_key(alice)
+    assert key is not None
+    parts = key.text.split(".")
+    forged = [".".join([*parts[:place], changed, *parts[place + 1 :]]) for place, changed in _changes(parts)]
+    assert all(access.by_token(text) is None for text in forged)
+    assert access.by_token(key.text) is not None
+    access.replace({"alice": "a-new-token-for-alice-123", "bob": "another-token-of-the-gateway"})
+    assert access.by_token(key.text) is None
+
+
+def _changes(parts: list[str]) -> Iterator[tuple[int, str]]:
+    """Every part of a key, with something else in its place."""
+    yield 1, base64.urlsafe_b64encode(b"bob").decode().rstrip("=")
+    yield 2, "00000000-0000-7000-8000-000000000000"
+    for place in (3, 4):
+        yield place, str(int(parts[place]) + 1)
+        yield place, "-1"
+        yield place, "9" * 40
+    yield 5, "0" * 64
+    yield 5, ""

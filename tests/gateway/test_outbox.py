@@ -7,7 +7,7 @@ import os
 import socket
 import statistics
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from tests.gateway.kit import (
     gateway,
     settings_for,
 )
+from toolgate.gateway.outbox import Outbox
 
 
 async def raw(port: int, head: str, *, body: bytes = b"") -> tuple[int, str]:
@@ -128,3 +129,26 @@ async def _until(holds: Any) -> None:
     async with asyncio.timeout(PATIENCE):
         while not holds():
             await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("ending", ["written", "closed"])
+async def test_an_outbox_is_empty_when_the_last_frame_is_written_or_never_will_be(ending: str) -> None:
+    written = asyncio.Event()
+
+    async def send(_message: MutableMapping[str, Any]) -> None:
+        await written.wait()
+
+    outbox = Outbox(send)
+    await asyncio.wait_for(outbox.sent(), PATIENCE)
+    outbox.put("a frame")
+    writing, waiting = asyncio.create_task(outbox.run()), asyncio.create_task(outbox.sent())
+    assert not (await asyncio.wait({waiting}, timeout=0.1))[0]
+    assert outbox.size == 0
+    if ending == "written":
+        written.set()
+    else:
+        outbox.close(1001, "")
+    await asyncio.wait_for(waiting, PATIENCE)
+    outbox.close(1001, "")
+    written.set()
+    await writing

@@ -1,11 +1,13 @@
 """Leases: no holder that slept, crashed or changed its clock writes to a session of another."""
 
 import asyncio
+import contextlib
 import itertools
 import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,9 @@ from tests.support.databases import coding
 from tests.support.forks import Child, Say
 from toolgate.sessions import (
     Database,
+    Lease,
+    Message,
+    SessionBusy,
     SessionFenced,
     SessionManager,
 )
@@ -177,3 +182,136 @@ async def test_d12_two_turns_of_one_session_never_interleave(tmp_path: Path) -> 
     assert sorted(groups, key=int) == [str(number) for number, did in enumerate(ran) if did]
     assert said == [name for name in groups for _ in range(6)]
     assert False in ran
+
+
+def said(role: Any, content: str, **rest: Any) -> Message:
+    return Message(role=role, content=content, **rest)
+
+
+async def claimed(store: SessionManager) -> Lease:
+    lease = await store.try_claim((await store.create()).id)
+    assert lease is not None
+    return lease
+
+
+async def test_a_session_has_one_owner(store: SessionManager) -> None:
+    lease = await claimed(store)
+
+    assert await store.try_claim(lease.session_id) is None
+
+
+async def test_only_one_of_many_gets_the_session(store: SessionManager) -> None:
+    session = await store.create()
+
+    claims = await asyncio.gather(*(store.try_claim(session.id) for _ in range(20)))
+
+    assert sum(lease is not None for lease in claims) == 1
+
+
+@pytest.mark.parametrize("ttl", [0, -1, float("nan"), float("inf")])
+async def test_d05_no_lease_lasts_for_ever(store: SessionManager, ttl: float) -> None:
+    session = await store.create()
+
+    with pytest.raises(ValueError, match="ttl must be more than 0"):
+        await store.try_claim(session.id, ttl)
+
+
+async def test_d03_the_fence_only_rises(store: SessionManager) -> None:
+    session = await store.create()
+    fences = []
+    for ttl in (300, 0.001, 300):
+        lease = await store.try_claim(session.id, ttl)
+        assert lease is not None
+        fences.append(lease.fence)
+        if ttl == 300:
+            await store.release(lease)
+        else:
+            await asyncio.sleep(0.01)
+
+    assert fences == [1, 2, 3]
+
+
+async def test_a_lease_that_ran_out_can_be_taken_over_and_its_writes_are_refused(store: SessionManager) -> None:
+    session = await store.create()
+    slow = await store.try_claim(session.id, 0.001)
+    await asyncio.sleep(0.01)
+    quick = await store.try_claim(session.id)
+    assert slow is not None
+    assert quick is not None
+
+    with pytest.raises(SessionFenced):
+        await store.append_message(session.id, "user", "late", lease=slow)
+    await store.append_message(session.id, "user", "in time", lease=quick)
+
+    assert await store.messages(session.id) == [said("user", "in time")]
+
+
+async def test_d04_an_old_lease_renews_nothing_and_releases_nothing(store: SessionManager) -> None:
+    session = await store.create()
+    old = await store.try_claim(session.id)
+    assert old is not None
+    await store.release(old)
+    new = await store.try_claim(session.id)
+    assert new is not None
+    strangers = [old, new.model_copy(update={"owner": "stranger"}), new.model_copy(update={"fence": new.fence + 1})]
+
+    for stranger in strangers:
+        with pytest.raises(SessionFenced):
+            await store.renew(stranger)
+        assert await store.release(stranger) is False
+
+    assert await store.try_claim(session.id) is None
+    await store.append_message(session.id, "user", "still mine", lease=new)
+    assert await store.release(new) is True
+
+
+async def test_a_renewed_lease_lasts_longer(store: SessionManager) -> None:
+    session = await store.create()
+    lease = await store.try_claim(session.id, 0.2)
+    assert lease is not None
+
+    renewed = await store.renew(lease, 300)
+    await asyncio.sleep(0.25)
+
+    assert (renewed.owner, renewed.fence) == (lease.owner, lease.fence)
+    assert renewed.expires_at > lease.expires_at
+    assert await store.try_claim(session.id) is None
+
+
+async def test_whoever_has_no_lease_waits(store: SessionManager) -> None:
+    lease = await claimed(store)
+
+    with pytest.raises(SessionBusy):
+        await store.append_message(lease.session_id, "user", "me too")
+    await store.release(lease)
+    await store.append_message(lease.session_id, "user", "now")
+
+    assert await store.messages(lease.session_id) == [said("user", "now")]
+
+
+async def test_a_lease_opens_no_other_session(store: SessionManager) -> None:
+    lease, other = await claimed(store), await store.create()
+
+    with pytest.raises(SessionFenced):
+        await store.append_message(other.id, "user", "x", lease=lease)
+
+
+@pytest.mark.parametrize("ttl", [0, -1, float("nan")])
+async def test_a_lease_needs_time(store: SessionManager, ttl: float) -> None:
+    session = await store.create()
+
+    with pytest.raises(ValueError, match="ttl"):
+        await store.try_claim(session.id, ttl)
+
+
+async def test_a_cancelled_claim_leaves_no_lease(store: SessionManager) -> None:
+    session = await store.create()
+    claiming = asyncio.create_task(store.try_claim(session.id))
+    await asyncio.sleep(0)
+    claiming.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        finished = await claiming
+        assert finished is not None
+        await store.release(finished)
+
+    assert await store.try_claim(session.id) is not None

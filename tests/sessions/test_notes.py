@@ -1,13 +1,10 @@
 """Notes: found by their words, in every script, by their owner only."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.ports import MemoryStore
 from toolgate.sessions import Database, Memory
-from toolgate.sessions.word_index import indexed, wanted
 
 
 @pytest.fixture
@@ -154,18 +151,6 @@ async def test_the_latest_notes_are_their_owners_only(db: Database) -> None:
     assert await Memory(db, user=user, project="b").recent(5) == []
     assert await Memory(db, user="other", project="a").recent(5) == []
     assert len(await Memory(db, user=user, project="a").recent(5)) == 1
-
-
-@given(st.text(max_size=40))
-def test_every_word_is_letters_and_digits(text: str) -> None:
-    for word in [*indexed(text), *wanted(text)]:
-        assert word
-        assert not set(word) & set("\"'\\ :*|&!()<>\0")
-
-
-@given(st.text(alphabet="ab漢字かなé ", min_size=1, max_size=20))
-def test_what_is_asked_for_is_among_what_is_indexed(text: str) -> None:
-    assert set(wanted(text)) <= set(indexed(text))
 
 
 async def test_nul_in_a_note_is_kept(db: Database) -> None:

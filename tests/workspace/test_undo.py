@@ -1,6 +1,5 @@
 """The journal, and taking back."""
 
-import json
 import os
 from pathlib import Path
 
@@ -197,68 +196,3 @@ def test_a_write_that_was_recorded_and_did_not_happen_is_no_obstacle(
     assert content(workspace) == {"f": "new"}
     workspace.journal.undo("call")
     assert content(workspace) == {"f": "old"}
-
-
-def test_a_torn_line_of_the_journal_is_passed_over(workspace: Workspace) -> None:
-    (workspace.root / "f").write_text("0")
-    write(workspace, "f", "1", call="1")
-    journal = workspace.root / ".toolgate/journal/journal.jsonl"
-    with journal.open("ab") as file:
-        file.write(b'{"id": "0')
-    write(workspace, "f", "2", call="2")
-    workspace.journal.undo("session")
-
-    assert content(workspace) == {"f": "0"}
-
-
-def test_an_entry_names_the_call_the_path_and_both_states(workspace: Workspace) -> None:
-    (workspace.root / "f").write_text("old")
-    before = (workspace.root / "f").stat()
-    write(workspace, "f", "new", call="c1", turn="t1", session="s1")
-    entry = json.loads((workspace.root / ".toolgate/journal/journal.jsonl").read_text())
-    after = (workspace.root / "f").stat()
-
-    assert entry["origin"] == {"session_id": "s1", "turn_id": "t1", "call_id": "c1", "tool": "test", "run": ""}
-    assert (entry["path"], entry["before"]["ino"], entry["before"]["mode"]) == ("f", before.st_ino, before.st_mode)
-    assert (entry["after"]["ino"], entry["after"]["mtime_ns"]) == (after.st_ino, after.st_mtime_ns)
-
-
-def test_the_journal_is_private_and_ignores_itself(workspace: Workspace) -> None:
-    write(workspace, "f", "new")
-    folder = workspace.root / ".toolgate/journal"
-
-    assert (folder.stat().st_mode & 0o777, (folder / ".gitignore").read_text()) == (0o700, "*\n")
-    assert (folder / "journal.jsonl").stat().st_mode & 0o777 == 0o600
-
-
-def test_old_entries_are_forgotten_and_the_newest_is_kept(workspace: Workspace) -> None:
-    (workspace.root / "f").write_text("0" * 100)
-    for number in range(5):
-        write(workspace, "f", str(number) * 100, call=str(number))
-    with workspace.journal.open(Stop()) as journal:
-        journal.prune(most_entries=3, most_bytes=10**9)
-        by_number = [entry.origin.call_id for entry in journal.entries()[0]]
-        journal.prune(most_entries=3, most_bytes=1)
-        by_size = [entry.origin.call_id for entry in journal.entries()[0]]
-
-    assert (by_number, by_size) == (["2", "3", "4"], ["4"])
-    assert len(os.listdir(workspace.root / ".toolgate/journal/images")) == 1
-    workspace.journal.undo("session")
-    assert content(workspace) == {"f": "3" * 100}
-
-
-def test_a_lock_that_another_process_holds_is_waited_for_and_then_given_up(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import fcntl
-
-    from toolgate.errors import ToolError
-
-    write(workspace, "f", "1")
-    monkeypatch.setattr("toolgate.workspace.journal._LOCK_PATIENCE", 0.05)
-    with (workspace.root / ".toolgate/journal/lock").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(ToolError, match="Another process"):
-            write(workspace, "f", "2")
-
-    assert content(workspace) == {"f": "1"}

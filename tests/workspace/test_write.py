@@ -9,7 +9,7 @@ import pytest
 from toolgate.errors import ToolError
 from toolgate.workspace import Stop, Stopped, Workspace
 from toolgate.workspace.journal_entries import Origin
-from toolgate.workspace.pieces import Piece, Span
+from toolgate.workspace.pieces import Piece
 from toolgate.workspace.target import state_of, target_of
 from toolgate.workspace.temporary import TEMPORARY
 from toolgate.workspace.write import Change, Written, commit
@@ -59,23 +59,6 @@ def test_a_file_keeps_its_mode_and_attributes(workspace: Workspace) -> None:
 
     assert (target.read_text(), stat.S_IMODE(target.stat().st_mode)) == ("new", 0o751)
     assert os.getxattr(target, "user.note") == b"kept"
-
-
-def test_spans_of_the_old_file_are_spliced_in(workspace: Workspace) -> None:
-    (workspace.root / "f").write_bytes(b"0123456789")
-    write(workspace, "f", Span(0, 3), b"---", Span(7, 3))
-
-    assert (workspace.root / "f").read_bytes() == b"012---789"
-
-
-def test_spans_are_copied_through_memory_where_the_kernel_cannot(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("toolgate.workspace.pieces._by_kernel", lambda *_: 0)
-    (workspace.root / "f").write_bytes(b"0123456789" * 300_000)
-    write(workspace, "f", Span(10, 2_999_990), b"!")
-
-    assert (workspace.root / "f").read_bytes() == b"0123456789" * 299_999 + b"!"
 
 
 def test_other_names_of_a_file_keep_the_old_content(workspace: Workspace) -> None:

@@ -14,9 +14,7 @@ import toolgate
 from tests.support.toolbox import Toolbox
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.settings import Settings
-from toolgate.testing import AutoApprover, violations
-
-KEYS = {"stdout", "stderr", "exit_code", "truncated", "sandbox"}
+from toolgate.testing import AutoApprover
 
 
 @pytest.fixture
@@ -37,74 +35,6 @@ class During:
         return Approval(allowed=True)
 
 
-async def test_stdout_stderr_and_exit_code(tools: Toolbox) -> None:
-    response = await tools("Bash", command="echo out; echo err >&2")
-
-    assert set(response.data) == KEYS
-    assert (response.status, response.data["stdout"], response.data["stderr"], response.data["exit_code"]) == (
-        "success",
-        "out\n",
-        "err\n",
-        0,
-    )
-    assert response.stats["stdout_bytes"] == 4
-
-
-async def test_the_model_reads_plain_text(tools: Toolbox) -> None:
-    assert (await tools.result("Bash", command="echo '\"quoted\"'")).output == '"quoted"\n'
-    assert (await tools.result("Bash", command="true")).output == "[Exit code 0.]"
-    failed = await tools.result("Bash", command="echo out; echo err >&2; exit 3")
-    assert failed.output == "out\n[stderr]\nerr\n[Exit code 3. Read stderr, change the command and try again.]"
-
-
-@pytest.mark.parametrize(
-    ("command", "exit_code", "extras"),
-    [
-        ("exit 3", 3, {}),
-        ("false", 1, {}),
-        ("ls missing", 2, {}),
-        ("ls --no-such-option", 2, {"failureCategory": "invalid_usage"}),
-        ("no-such-command", 127, {"failureCategory": "command_not_found"}),
-        ("./not-executable", 126, {"failureCategory": "execution_error"}),
-        ("bash -c 'exit 127'", 127, {"failureCategory": "command_not_found"}),
-    ],
-)
-async def test_a_command_that_ran_is_an_answer(
-    tools: Toolbox, command: str, exit_code: int, extras: dict[str, str]
-) -> None:
-    (tools.root / "not-executable").write_text("x")
-    result = await tools.result("Bash", command=command)
-
-    assert (result.response.status, result.is_error) == ("partial", False)
-    assert (result.response.data["exit_code"], result.extras) == (exit_code, extras)
-
-
-async def test_a_syntax_error_is_a_usage_error(tools: Toolbox) -> None:
-    result = await tools.result("Bash", command='echo "open')
-
-    assert (result.response.status, result.extras) == ("partial", {"failureCategory": "invalid_usage"})
-    assert (await tools("Bash", command="echo next")).data["stdout"] == "next\n"
-
-
-async def test_a_deadline_after_some_output_is_partial(tools: Toolbox) -> None:
-    result = await tools.result("Bash", command="echo part; sleep 9", timeout_ms=400)
-
-    assert (result.response.status, result.extras) == ("partial", {"failureCategory": "timeout"})
-    assert (result.response.data["stdout"], result.response.data["exit_code"]) == ("part\n", None)
-    assert result.response.data["timed_out"] is True
-    assert "within 0.4 s" in result.response.text
-
-
-async def test_a_deadline_without_output_is_an_error(tools: Toolbox) -> None:
-    result = await tools.result("Bash", command="sleep 9", timeout_ms=300)
-
-    assert (result.response.error, result.is_error) != (None, False)
-    assert result.response.error is not None
-    assert (result.response.error.code, result.extras) == ("TIMEOUT", {"failureCategory": "timeout"})
-    assert (result.response.data["timed_out"], result.response.data["exit_code"]) == (True, None)
-    assert (await tools("Bash", command="echo next")).data["stdout"] == "next\n"
-
-
 async def test_s14_a_cancelled_command_keeps_what_it_printed_and_leaves_the_next_alone(tools: Toolbox) -> None:
     printed = asyncio.Event()
     tools.toolset.context.on_output = lambda stream, text: printed.set()
@@ -119,42 +49,6 @@ async def test_s14_a_cancelled_command_keeps_what_it_printed_and_leaves_the_next
     assert result.response.error is not None
     assert (result.response.error.code, result.response.data["stdout"]) == ("CANCELLED", "part\n")
     assert (await tools("Bash", command="echo ok $A; pwd")).data["stdout"] == "ok 1\n/tmp\n"
-
-
-async def test_state_carries_over_and_restart_clears_it(tools: Toolbox) -> None:
-    (tools.root / "sub").mkdir()
-    response = await tools("Bash", command="cd sub; A=1; f() { echo hi; }")
-    assert response.context["cwd"] == "sub"
-    assert (await tools("Bash", command="echo $A; f")).data["stdout"] == "1\nhi\n"
-    response = await tools("Bash", restart=True)
-
-    assert (response.status, response.text, response.context["cwd"]) == ("success", "The shell starts anew.", ".")
-    assert (await tools("Bash", command="echo [$A]; type f")).data["stdout"] == "[]\n"
-
-
-async def test_restart_comes_before_the_command(tools: Toolbox) -> None:
-    (tools.root / "sub").mkdir()
-    await tools("Bash", command="cd sub; A=1")
-    response = await tools("Bash", command="echo [$A]; basename $PWD", restart=True)
-
-    assert (response.data["stdout"], response.context["cwd"]) == (f"[]\n{tools.root.name}\n", ".")
-
-
-async def test_a_command_after_a_restart_is_judged_by_the_state_that_it_will_find(tools: Toolbox) -> None:
-    (tools.root / "x").write_text("x")
-    await tools("Bash", command="rm() { :; }")
-    asked = len(tools.approver.requests)
-    await tools("Bash", command="rm x", restart=True)
-
-    assert [request.summary for request in tools.approver.requests[asked:]] == ["Run: rm x"]
-
-
-async def test_a_blank_command_without_restart_is_refused(tools: Toolbox) -> None:
-    for arguments in ({}, {"command": ""}, {"command": " \n"}):
-        result = await tools.result("Bash", **arguments)
-        assert result.response.error is not None
-        assert (result.response.error.code, result.extras["failureCategory"]) == ("INVALID_PARAM", "invalid_usage")
-        assert "command: required unless restart is true" in result.message
 
 
 @pytest.mark.parametrize(
@@ -231,14 +125,6 @@ async def test_a_dangerous_job_asks_and_says_that_it_stays(tools: Toolbox) -> No
     await tools("Bash", command="rm x", background=True)
 
     assert [request.summary for request in tools.approver.requests] == ["Run in the background: rm x"]
-
-
-async def test_the_sandbox_is_reported(tools: Toolbox) -> None:
-    for access in ("read", "write"):
-        sandbox = (await tools("Bash", command="true", access=access)).data["sandbox"]
-        assert (sandbox["access"], sandbox["network"]) == (access, False)
-        assert sandbox["layer"] in ("bwrap", "landlock")
-    assert tools.approver.requests == []
 
 
 async def test_read_access_cannot_write_and_says_what_can(tools: Toolbox) -> None:
@@ -364,17 +250,6 @@ async def test_in_chat_safe_mode_it_is_denied(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_without_a_workspace_nothing_runs() -> None:
-    context = toolgate.ToolContext(mode=toolgate.ToolMode.coding, approver=AutoApprover())
-    toolset = toolgate.builtin_registry().toolset(toolgate.ToolMode.coding, context)
-    for command in ("ls", "read x", ""):
-        call = toolgate.ToolCall(id="1", name="Bash", arguments=f'{{"command": "{command}", "restart": true}}')
-        result = await toolset.handle(call)
-        assert result.response.error is not None
-        assert result.response.error.code == "EXECUTION_ERROR"
-        assert "no workspace" in result.message
-
-
 async def test_without_a_sandbox_every_command_asks(tmp_path: Path) -> None:
     settings = Settings.defaults()
     settings = settings.model_copy(update={"shell": settings.shell.model_copy(update={"sandbox": "off"})})
@@ -388,36 +263,6 @@ async def test_without_a_sandbox_every_command_asks(tmp_path: Path) -> None:
 
     assert denied.error is not None
     assert denied.error.code == "APPROVAL_DENIED"
-
-
-async def test_a_machine_without_a_sandbox_runs_no_command_and_agent_commands_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from toolgate.errors import ToolError
-
-    def none(*_: object) -> Any:
-        raise ToolError(toolgate.ErrorCode.EXECUTION_ERROR, "There is no sandbox here.", "Install bubblewrap.")
-
-    monkeypatch.setattr("toolgate.shell.session.choose_layer", none)
-    box = Toolbox(tmp_path)
-    (tmp_path / "x").write_text("content\n")
-    refused = await box("Bash", command="touch y")
-    read = await box("Bash", command="read x")
-
-    assert refused.error is not None
-    assert (refused.error.code, (tmp_path / "y").exists()) == ("EXECUTION_ERROR", False)
-    assert read.data["stdout"] == "     1\tcontent"
-
-
-async def test_concurrent_commands_queue(tools: Toolbox) -> None:
-    calls = [
-        toolgate.ToolCall(id=str(number), name="Bash", arguments=f'{{"command": "echo {number} >> log"}}')
-        for number in range(5)
-    ]
-    results = await asyncio.gather(*[tools.toolset.handle(call) for call in calls])
-
-    assert [result.tool_call_id for result in results] == ["0", "1", "2", "3", "4"]
-    assert (tools.root / "log").read_text() == "0\n1\n2\n3\n4\n"
 
 
 async def test_s11_s12_nothing_of_the_host_process_reaches_a_command(
@@ -436,25 +281,6 @@ async def test_s11_s12_nothing_of_the_host_process_reaches_a_command(
     assert response.data["stdout"].rstrip().split("\n")[-4:-1] == ["0", "1", "2"]
 
 
-async def test_every_answer_keeps_the_envelopes_rules(tools: Toolbox) -> None:
-    (tools.root / "f").write_text("x\n")
-    for command in (
-        "true",
-        "false",
-        "nope",
-        "read f",
-        "read g",
-        "edit f x y",
-        "edit f",
-        "bash",
-        "jobs",
-        "tools",
-        "todo",
-    ):
-        result = await tools.result("Bash", command=command)
-        assert violations(result, root=str(tools.root)) == []
-
-
 async def test_a_path_outside_the_project_makes_every_word_a_question(tools: Toolbox) -> None:
     await tools("Bash", command="mkdir -p /tmp/e && export PATH=/tmp/e:$PATH")
     asked = len(tools.approver.requests)
@@ -466,36 +292,3 @@ async def test_a_path_outside_the_project_makes_every_word_a_question(tools: Too
     await tools("Bash", restart=True)
     await tools("Bash", command="ls")
     assert len(tools.approver.requests) == asked + 1
-
-
-@pytest.mark.parametrize("where", ["/tmp", "..", "~"])
-async def test_e14_the_directory_in_the_context_is_never_a_path_outside_the_root(tools: Toolbox, where: str) -> None:
-    (tools.root / "sub").mkdir()
-    answers = [
-        await tools("Bash", command=command)
-        for command in (f"cd {where}", "true", "false", "jobs", "tools", "read missing.txt", "read --help", "read")
-    ]
-
-    assert {answer.context["cwd"] for answer in answers} == {"(outside the root)"}
-    assert [violations(answer) for answer in answers] == [[]] * len(answers)
-    back = await tools("Bash", command=f"cd {tools.root}/sub")
-    assert back.context["cwd"] == "sub"
-
-
-@pytest.mark.parametrize("directory", ["sub/deeper", "/tmp"])
-@pytest.mark.parametrize("path", ["missing.txt", "../missing.txt", "../../../../etc/passwd", "d"])
-@pytest.mark.parametrize("command", ["read {}", "edit {} a b", "write {} content"])
-async def test_path_errors_of_agent_commands_quote_the_path_as_it_was_typed(
-    tools: Toolbox, directory: str, path: str, command: str
-) -> None:
-    (tools.root / "sub/deeper/d").mkdir(parents=True)
-    (tools.root / "sub/d").mkdir(parents=True)
-    await tools("Bash", command=f"cd {directory}")
-    answer = await tools("Bash", command=command.format(path))
-
-    if answer.data["exit_code"]:  # a missing file is written
-        assert f"'{path}'" in answer.data["stderr"]
-        assert str(tools.root) not in answer.data["stderr"]
-        assert directory not in answer.data["stderr"]
-    else:
-        assert (command, path.endswith("missing.txt")) == ("write {} content", True)

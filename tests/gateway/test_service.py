@@ -9,7 +9,6 @@ import pytest
 
 from tests.gateway.kit import PATIENCE, Client, Gateway, gateway, is_done, settings_for
 from toolgate.gateway import service as serving
-from toolgate.gateway.outbox import Outbox
 from toolgate.testing import ScriptedModel
 
 FOREVER = 3600.0
@@ -102,26 +101,3 @@ async def test_a_log_that_cannot_be_read_keeps_no_gateway_from_ending(
         await running.app.state.database.close()
         await asyncio.wait_for(running.service.drain(), PATIENCE)
     assert "watchers_left_behind" in caplog.text
-
-
-@pytest.mark.parametrize("ending", ["written", "closed"])
-async def test_an_outbox_is_empty_when_the_last_frame_is_written_or_never_will_be(ending: str) -> None:
-    written = asyncio.Event()
-
-    async def send(_message: MutableMapping[str, Any]) -> None:
-        await written.wait()
-
-    outbox = Outbox(send)
-    await asyncio.wait_for(outbox.sent(), PATIENCE)
-    outbox.put("a frame")
-    writing, waiting = asyncio.create_task(outbox.run()), asyncio.create_task(outbox.sent())
-    assert not (await asyncio.wait({waiting}, timeout=0.1))[0]
-    assert outbox.size == 0
-    if ending == "written":
-        written.set()
-    else:
-        outbox.close(1001, "")
-    await asyncio.wait_for(waiting, PATIENCE)
-    outbox.close(1001, "")
-    written.set()
-    await writing

@@ -6,9 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.gateway.kit import PATIENCE, TOKEN, call, check, gateway, is_done, is_type, settings_for, text_of, types
+from tests.gateway.kit import PATIENCE, TOKEN, call, gateway, is_done, is_type, settings_for, text_of, types
 from toolgate.testing import ScriptedModel
 
 
@@ -135,70 +133,6 @@ async def test_a_failed_turn_is_an_error_and_then_the_last_chunk(tmp_path: Path)
         assert {frame["id"] for frame in frames} == {"r2"}
 
 
-async def test_who_watches_sees_the_same_frames(tmp_path: Path) -> None:
-    model = ScriptedModel([["a", "b", call("current_time")], "c"])
-    async with (
-        gateway(settings_for(tmp_path), model) as running,
-        running.client() as client,
-        running.client() as watcher,
-    ):
-        session = await client.session()
-        answer = await watcher.data("session.subscribe", session_id=session, after_seq=0)
-        assert answer["session_id"] == session
-        frames = await client.turn(session)
-        seen = await watcher.until(is_done)
-        assert [frame for frame in seen if "seq" in frame] == [frame for frame in frames if "seq" in frame]
-        assert text_of(seen) == text_of(frames) == "abc"
-        assert await watcher.silent()
-
-
-async def test_who_comes_back_gets_what_was_missed_in_order(tmp_path: Path) -> None:
-    model = ScriptedModel([["a ", call("current_time")], ["b ", call("current_time", call_id="c2")], "c"])
-    async with gateway(settings_for(tmp_path), model) as running:
-        async with running.client() as client:
-            session = await client.session()
-            frames = await client.turn(session)
-        for cut in range(len(frames)):
-            last = max((frame["seq"] for frame in frames[: cut + 1] if "seq" in frame), default=0)
-            async with running.client() as client:
-                await client.data("session.subscribe", session_id=session, after_seq=last)
-                rest = await client.until(is_done)
-                missed = [frame for frame in frames if frame.get("seq", 0) > last]
-                assert [frame for frame in rest if "seq" in frame] == missed
-                assert sum(map(is_done, rest)) == 1
-                assert await client.silent(0.05)
-
-
-async def test_a_subscription_beyond_the_end_sees_what_comes_next(tmp_path: Path) -> None:
-    async with gateway(settings_for(tmp_path), ScriptedModel(["a", "b"])) as running, running.client() as client:
-        session = await client.session()
-        await client.turn(session)
-        await client.data("session.subscribe", session_id=session, after_seq=10**9)
-        assert await client.silent(0.1)
-        assert text_of(await client.turn(session)) == "b"
-
-
-async def test_joining_in_the_middle_of_a_message_gives_all_of_it_once(tmp_path: Path) -> None:
-    go = asyncio.Event()
-
-    class Slow:
-        async def stream(self, request: Any) -> Any:
-            yield "one "
-            await go.wait()
-            yield "two"
-
-    async with gateway(settings_for(tmp_path), Slow()) as running, running.client() as client, running.client() as late:
-        session = await client.session()
-        await client.send("chat.send", session_id=session, content="x")
-        await client.until(is_type("stream_chunk"))
-        await late.data("session.subscribe", session_id=session, after_seq=0)
-        first = await late.receive()
-        assert first["data"] == {"content": "one ", "done": False}
-        go.set()
-        assert text_of([first, *await late.until(is_done)]) == "one two"
-        assert await late.silent(0.1)
-
-
 async def test_history_list_get_rename_and_search(tmp_path: Path) -> None:
     async with (
         gateway(settings_for(tmp_path), ScriptedModel(["An answer.", "x"])) as running,
@@ -265,18 +199,6 @@ async def test_a_named_request_that_is_sent_twice_at_once_starts_one_turn(tmp_pa
         assert len(model.requests) == 1
 
 
-async def test_a_client_that_watches_hears_the_end_of_a_request_that_it_repeats(tmp_path: Path) -> None:
-    async with gateway(settings_for(tmp_path), ScriptedModel(["one", "never"])) as running, running.client() as client:
-        session = await client.session()
-        await client.data("session.subscribe", session_id=session)
-        await client.send("chat.send", session_id=session, content="x", request_id="mine")
-        frames = await client.until(is_done)
-        assert {frame["id"] for frame in frames} == {"r3"}
-        await client.send("chat.send", session_id=session, content="x", request_id="mine")
-        again = await client.until(is_done)
-        assert [(frame["type"], frame["id"]) for frame in again] == [("stream_chunk", "r4")]
-
-
 async def test_a_request_without_a_name_starts_a_turn_for_every_frame(tmp_path: Path) -> None:
     async with gateway(settings_for(tmp_path), ScriptedModel(["one", "two"])) as running, running.client() as client:
         session = await client.session()
@@ -292,73 +214,6 @@ async def test_a_name_counts_in_its_session_only(tmp_path: Path) -> None:
             session = await client.session()
             await client.send("chat.send", session_id=session, content="x", request_id="mine")
             assert text_of(await client.until(is_done)) == answer
-
-
-async def test_details_say_everything_and_nothing_twice(tmp_path: Path) -> None:
-    todo = call("todo", '{"items": [{"content": "x", "status": "pending"}]}')
-    model = ScriptedModel([["a", todo], "b"])
-    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
-        session = await client.session()
-        await client.data("session.subscribe", session_id=session, details=True)
-        frames = await client.turn(session)
-        assert types(frames) == [
-            *["turn_started", "user_message", "stream_chunk", "text_end", "tool_call", "tool_started", "todos"],
-            *["tool_result", "stream_chunk", "text_end", "turn_finished", "stream_chunk"],
-        ]
-        assert {frame["session_id"] for frame in frames} == {session}
-        assert len({frame["turn_id"] for frame in frames} - {None}) == 1
-        seqs = [frame["seq"] for frame in frames if "seq" in frame]
-        assert seqs == sorted(set(seqs))
-        for frame in frames:
-            check(frame)
-
-
-async def test_the_page_gets_text_as_sanitised_html(tmp_path: Path) -> None:
-    model = ScriptedModel([["**bold** ", "<img src=x onerror=alert(1)>", call("current_time")], "two"])
-    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
-        session = await client.session()
-        await client.data("session.subscribe", session_id=session, details=True, render=True)
-        frames = await client.turn(session)
-        html = json.dumps([frame["data"] for frame in frames if frame["type"] == "markdown"])
-        assert "<strong>bold</strong>" in html
-        assert "<img" not in html
-        assert "two" in html
-        assert text_of(frames) == ""
-        assert types(frames).index("text_end") < types(frames).index("tool_call")
-
-
-async def test_what_a_command_prints_comes_while_it_runs(tmp_path: Path) -> None:
-    model = ScriptedModel([[call("Bash", '{"command": "echo one; sleep 0.3; echo two"}')], "ok"])
-    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
-        session = await client.session("coding")
-        await client.data("session.subscribe", session_id=session, details=True)
-        frames = await client.turn(session)
-        printed = [frame["data"] for frame in frames if frame["type"] == "tool_output"]
-        assert "".join(piece["text"] for piece in printed) == "one\ntwo\n"
-        kinds = types(frames)
-        assert kinds.index("tool_call") < kinds.index("tool_output") < kinds.index("tool_result")
-
-
-async def test_who_comes_while_a_command_runs_sees_what_it_prints_from_then_on(tmp_path: Path) -> None:
-    settings = settings_for(tmp_path)
-    model = ScriptedModel([[call("Bash", '{"command": "until [ -e go ]; do echo waiting; sleep 0.1; done"}')], "ok"])
-    async with gateway(settings, model) as running:
-        async with running.client() as client:
-            session = await client.session("coding")
-            await client.data("session.subscribe", session_id=session, details=True)
-            await client.send("chat.send", session_id=session, content="wait")
-            seen = await client.until(is_type("tool_output"))
-        last = max(frame.get("seq", 0) for frame in seen)
-        for after in (0, last):  # a page that is opened, and one that comes back; nobody watches meanwhile
-            async with running.client() as late:
-                await late.data("session.subscribe", session_id=session, details=True, after_seq=after)
-                frames = await late.until(is_type("tool_output"))
-                assert frames[-1]["data"]["text"].startswith("waiting\n")
-                assert ("tool_call" in types(frames)) is (after == 0)
-        async with running.client() as client:
-            await client.data("session.subscribe", session_id=session, after_seq=last)
-            (Path(settings.workspace.root) / "go").touch()
-            await client.until(is_done)
 
 
 async def test_a_client_that_asks_too_much_is_read_more_slowly(tmp_path: Path) -> None:
@@ -412,16 +267,3 @@ async def test_nothing_is_kept_of_clients_that_are_gone(tmp_path: Path) -> None:
         async with asyncio.timeout(PATIENCE):
             while running.service.connections or len(running.service.channels):
                 await asyncio.sleep(0.02)
-
-
-async def test_an_event_that_cannot_be_shown_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with gateway(settings_for(tmp_path), ScriptedModel(["a", "b"])) as running, running.client() as client:
-        session = await client.session()
-        sessions = running.service.sessions
-        lease = await sessions.try_claim(session)
-        assert lease is not None
-        await sessions.append_event(lease, "call_proposed", {"nonsense": True})
-        await sessions.release(lease)
-        await client.data("session.subscribe", session_id=session)
-        assert text_of(await client.turn(session)) == "a"
-        assert "event_not_shown" in caplog.text

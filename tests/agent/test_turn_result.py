@@ -17,7 +17,7 @@ import pytest
 from tests.agent.kit import OPEN, Stage, call
 from tests.kit import ProbeTool
 from tests.models.conftest import Provider, provider
-from tests.models.test_bounded_streams import HEAD, of
+from tests.models.kit import HEAD, of
 from tests.models.test_openai import DONE, chunk
 from tests.support.scripted_server import serving
 from toolgate.agent import TextChunk, TurnDone, TurnFailed
