@@ -1,4 +1,4 @@
-"""The stage guard of seed 003, section 5.2: no configuration starts sessions in anything but chat_safe."""
+"""No configuration starts sessions in anything but chat_safe while coding is not enabled."""
 
 import pytest
 from pydantic import ValidationError

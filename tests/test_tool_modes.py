@@ -1,4 +1,4 @@
-"""Seed 003, section 5.1: modes, both gates, the agent loop, the prompt and the session manager."""
+"""Modes in both gates, the agent loop, the prompt and the session manager."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Seed 003, section 5.3: modes from the database to the wire."""
+"""Modes, from the database to the wire."""
 
 import json
 from pathlib import Path

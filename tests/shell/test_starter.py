@@ -224,7 +224,7 @@ async def _alone(session: ShellSession) -> None:
 
 @pytest.mark.timeout(120 + 20 * TORTURE)
 def test_r10_thousands_of_calls_leave_nothing_behind(shells: Shells) -> None:
-    """`TOOLGATE_TORTURE=41` makes it the 10,000 calls of the matrix."""
+    """`TOOLGATE_TORTURE=41` makes it 10,000 calls."""
 
     many = SOAK.get(shells.layer, WARM + 120 * TORTURE)
 

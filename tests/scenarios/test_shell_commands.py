@@ -1,4 +1,4 @@
-"""The shell scenarios of the two core-tools documents (part 07 and part 08), with the scenario's title as docstring.
+"""Shell commands and agent commands, scenario by scenario; each docstring is the title of its scenario.
 
 Each holds for the handlers of `toolgate.shell` on a real session and for calls of `Bash`.
 """

@@ -1,4 +1,4 @@
-"""Core tools, part 08: the scenarios that need no shell, each under its own title.
+"""Reading, writing and editing files, scenario by scenario.
 
 The file scenarios speak of the commands `read`, `write` and `edit`; here the tools behind them are called.
 """

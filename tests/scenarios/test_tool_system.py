@@ -1,4 +1,4 @@
-"""The tool system's specification, except for its command and task tools: each scenario under its own title."""
+"""Definitions, schemas, gates and results of tools, scenario by scenario."""
 
 import json
 from collections.abc import Iterator

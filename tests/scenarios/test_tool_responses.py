@@ -1,4 +1,4 @@
-"""The tool response protocol, rule by rule, on the built-in tools as they are."""
+"""What every tool response consists of, rule by rule, shown on the built-in tools."""
 
 import json
 from collections.abc import Iterator

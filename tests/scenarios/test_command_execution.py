@@ -1,4 +1,4 @@
-"""The command execution tool of the tool system's specification, scenario by scenario."""
+"""Running commands through the tool `Bash`, scenario by scenario."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
