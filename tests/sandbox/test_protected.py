@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sandbox.kit import VIEWED
 from tests.support.shells import Shells
 from toolgate.errors import ToolError
 from toolgate.shell.session import ShellSession
@@ -46,6 +47,7 @@ def protected_state(root: Path) -> list[tuple[str, bytes]]:
     return found
 
 
+@VIEWED
 def test_protected_paths_that_exist_stay_as_they_are(shells: Shells) -> None:
     repository(shells)
     before = protected_state(shells.root)
@@ -56,6 +58,7 @@ def test_protected_paths_that_exist_stay_as_they_are(shells: Shells) -> None:
     assert not any(result.timed_out for result in results)
 
 
+@VIEWED
 def test_protected_paths_that_do_not_exist_cannot_be_made(shells: Shells) -> None:
     shells.commands(*ATTACKS, "git init; git init -q sub/../.", "ln -s /etc .git", "echo gitdir: /tmp > .git")
 
@@ -64,6 +67,7 @@ def test_protected_paths_that_do_not_exist_cannot_be_made(shells: Shells) -> Non
     assert sorted(path.name for path in shells.root.iterdir()) == ["sub"]
 
 
+@VIEWED
 def test_what_redirects_gits_configuration_cannot_be_made(shells: Shells) -> None:
     repository(shells)
     result = shells.command("mkdir evil; echo ../evil > .git/commondir")
@@ -72,6 +76,7 @@ def test_what_redirects_gits_configuration_cannot_be_made(shells: Shells) -> Non
     assert not (shells.root / ".git" / "commondir").exists()
 
 
+@VIEWED
 @pytest.mark.parametrize("name", [".git", ".toolgate"])
 def test_a_protected_path_that_is_a_link_stops_writing_access(shells: Shells, name: str) -> None:
     repository(shells)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sandbox.kit import VIEWED
 from tests.support.shells import CANARY, Shells
 from toolgate.process import executables
 from toolgate.process.executables import runtime_files
@@ -15,6 +16,7 @@ from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
 
 
+@VIEWED
 def test_the_runtimes_own_files_are_hidden_in_every_access(shells: Shells) -> None:
     (shells.root / ".toolgate").mkdir()
     (shells.root / ".toolgate" / "policy.toml").write_text(CANARY)

@@ -4,6 +4,7 @@ from tests.sandbox.kit import VIEWED, outcomes, python
 from tests.support.shells import Shells
 
 
+@VIEWED
 def test_links_planted_in_the_private_directories_lead_the_next_set_up_nowhere(shells: Shells) -> None:
     top = shells.root.parts[2]
     shells.commands(
@@ -16,6 +17,7 @@ def test_links_planted_in_the_private_directories_lead_the_next_set_up_nowhere(s
     assert [path.name for path in shells.evil.iterdir()] == ["secret.txt"]
 
 
+@VIEWED
 def test_the_private_temp_lasts_as_long_as_the_session(shells: Shells) -> None:
     first, second = shells.commands("echo kept > /tmp/f; echo $TMPDIR", "cat /tmp/f")
 

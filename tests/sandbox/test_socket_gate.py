@@ -14,6 +14,7 @@ from tests.support.shells import Shells
 from toolgate.protocol.plan import Access
 
 
+@VIEWED
 def test_there_is_no_network_and_the_hint_says_what_would_help(shells: Shells) -> None:
     result, own = shells.commands(
         "python3 -I -c 'import socket; socket.create_connection((\"192.0.2.1\", 80), 2)'",
@@ -25,6 +26,7 @@ def test_there_is_no_network_and_the_hint_says_what_would_help(shells: Shells) -
     assert own.exit_code == 0
 
 
+@VIEWED
 def test_abstract_sockets_of_the_host_cannot_be_reached(shells: Shells) -> None:
     import socket
 

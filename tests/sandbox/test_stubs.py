@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sandbox.kit import VIEWED
 from tests.support.shells import Shells
 from toolgate.sandbox.root_directory import RootDirectory
 from toolgate.sandbox.stubs import Stubs
@@ -22,6 +23,7 @@ def repository(shells: Shells) -> None:
         os.chown(path, shells.uid, shells.uid) if os.geteuid() == 0 else None
 
 
+@VIEWED
 def test_mount_points_for_missing_paths_are_gone_after_the_session(shells: Shells) -> None:
     repository(shells)
     shutil.rmtree(shells.root / ".git" / "hooks")
@@ -35,6 +37,7 @@ def test_mount_points_for_missing_paths_are_gone_after_the_session(shells: Shell
     assert not (shells.root / ".git" / "hooks").exists()
 
 
+@VIEWED
 def test_a_second_session_keeps_the_mount_points_that_it_shares(shells: Shells) -> None:
     async def script(first: ShellSession) -> tuple[bool, CommandResult]:
         await first.execute("true")

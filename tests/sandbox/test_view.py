@@ -1,8 +1,10 @@
 """What a command sees of the file system."""
 
+from tests.sandbox.kit import VIEWED
 from tests.support.shells import CANARY, Shells
 
 
+@VIEWED
 def test_nothing_outside_the_root_can_be_read_or_written(shells: Shells) -> None:
     command = (
         f"cat {shells.evil}/secret.txt ../root-evil/secret.txt; ls ..; echo x > {shells.evil}/new; echo x > /etc/new"
@@ -13,6 +15,7 @@ def test_nothing_outside_the_root_can_be_read_or_written(shells: Shells) -> None
     assert [path.name for path in shells.evil.iterdir()] == ["secret.txt"]
 
 
+@VIEWED
 def test_kernel_settings_cannot_be_written(shells: Shells) -> None:
     results = shells.commands(
         "echo x > /proc/sys/kernel/core_pattern",
@@ -24,12 +27,14 @@ def test_kernel_settings_cannot_be_written(shells: Shells) -> None:
     assert [result.exit_code == 0 for result in results] == [False] * 4
 
 
+@VIEWED
 def test_homes_and_keys_are_hidden(shells: Shells) -> None:
     result = shells.command("ls -A ~ /home 2>/dev/null; cat /etc/shadow ~/.ssh/* /root/.ssh/* 2>/dev/null")
 
     assert set(result.stdout.split()) <= {".cargo", ".pyenv", ".rustup", ".nvm", "/root:", "/home:"}
 
 
+@VIEWED
 def test_output_through_device_names_is_not_lost(shells: Shells) -> None:
     result = shells.command("echo one; echo two > /dev/stdout; echo three > /dev/stderr; echo four | tee /dev/stderr")
 
