@@ -10,6 +10,7 @@ import os
 import pickle
 import pkgutil
 import shutil
+import signal
 import stat
 import tempfile
 import traceback
@@ -95,6 +96,10 @@ def acting_as(uid: int) -> Iterator[None]:
         os.seteuid(mine)
 
 
+_LONGEST = 300
+"""Seconds after which a copy of this process ends, also if nobody waits for it any more."""
+
+
 def run_apart(uid: int, function: Callable[[], T]) -> T:
     """The same in a copy of this process in any case: its limits, its memory and its children are its own."""
     everything_imported()
@@ -117,6 +122,8 @@ def run_apart(uid: int, function: Callable[[], T]) -> T:
 
 
 def _child(uid: int, function: Callable[[], object], writing: int) -> None:
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(_LONGEST)
     try:
         if os.geteuid() == 0:
             os.setgroups([])

@@ -13,6 +13,7 @@ import toolgate
 from tests.support.arena import Arena, arena_for
 from tests.support.privileges import UIDS, run_apart
 from tests.workspace.test_temporary import Session
+from toolgate.log import logger
 from toolgate.workspace.undo import undo
 
 SMALL = "x marks the spot\n"
@@ -51,6 +52,7 @@ async def _session(root: Path, more: int) -> tuple[dict[str, str], list[str], li
     await used.call(*read)
     await used.call("Bash", {"command": "true", "access": "read"})
     calls = [toolgate.ToolCall(id=name, name=name, arguments=json.dumps(arguments)) for name, arguments in CALLS]
+    logger("test").debug("imported")  # the first message imports a package
     limit_memory(more)
     ends, starved = {}, []
     for call in calls:

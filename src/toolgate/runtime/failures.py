@@ -28,8 +28,7 @@ def failure_of(error: BaseException, tool_name: str, path: object = None) -> Too
         data = error.data if isinstance(error.data, dict) else {}
         message = str(error.message) or f"Tool '{tool_name}' failed."
         return ToolResponse.failure(error.code, message, data=data, next_step=str(error.next_step))
-    if isinstance(error, MemoryError):
-        logger("pipeline").error("tool_out_of_memory", tool_name=tool_name)
+    if isinstance(error, MemoryError):  # nothing is logged: that would need memory
         return ToolResponse.failure(
             ErrorCode.INTERNAL_ERROR,
             f"Tool '{tool_name}' failed: there is not enough memory.",
