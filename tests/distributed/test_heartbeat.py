@@ -44,7 +44,7 @@ async def test_a_worker_that_is_told_twice_hands_its_turns_over_at_once(machines
     turn = await machines.begin(await machines.session(), [["look", {"key": "long", "seconds": 500}]], "Later.")
     await until(lambda: machines.effects("looks"), what="the look", logs=machines.logs)
     worker.signal(signal.SIGTERM)
-    await until(lambda: "Ending: 1 turns" in worker.output, what="the first word", logs=machines.logs)
+    await until(lambda: "Shutting down: 1 turns" in worker.output, what="the first word", logs=machines.logs)
     worker.signal(signal.SIGTERM)
     await until(lambda: worker.popen.poll() is not None, what="its end", logs=machines.logs)
     row = await machines.db.read(lambda tx: tx.row("SELECT state FROM dispatches WHERE turn_id = ?1", turn.id))

@@ -292,9 +292,9 @@ async def test_a_gateway_that_is_a_worker_too_serves_what_is_stored_and_what_is_
         frames = await ada.turn(session)
         results = [frame["data"] for frame in frames if frame["type"] == "tool_result"]
         for name in results[0]["data"]["full_output"].values():
-            (settings.workspace.root / name).unlink()
+            (settings.workspace.root / name).resolve().unlink()
         answers = [await fetch(running.port, f"{result['full_output']}/stdout", kit.TOKEN) for result in results]
-        (settings.workspace.root / results[1]["data"]["full_output"]["stdout"]).unlink()
+        (settings.workspace.root / results[1]["data"]["full_output"]["stdout"]).resolve().unlink()
         gone = await fetch(running.port, f"{results[1]['full_output']}/stdout", kit.TOKEN)
 
     assert [answer.content for answer in answers] == [b"[redacted]" + PRINTED, b"[redacted]" + PRINTED * 2]
