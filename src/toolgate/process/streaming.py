@@ -3,7 +3,7 @@
 import os
 import selectors
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO, Protocol
 
@@ -77,11 +77,21 @@ class StreamEnd:
     """Whether a process ended by itself with an error."""
 
 
-def follow(processes: Sequence[OutputProcess], sinks: Sequence[Sink], bounds: Bounds) -> StreamEnd:
-    """Read the output of each process into its sink until they end or must be ended. None is left running."""
+def follow(
+    processes: Sequence[OutputProcess],
+    sinks: Sequence[Sink],
+    bounds: Bounds,
+    meanwhile: Callable[[], object] | None = None,
+) -> StreamEnd:
+    """Read the output of each process into its sink until they end or must be ended. None is left running.
+
+    `meanwhile` is called first. It starts what the caller has to do beside the processes, and MUST NOT block.
+    """
     ending = StreamEnd()
     messages = bytearray()
     try:
+        if meanwhile is not None:
+            meanwhile()
         with selectors.DefaultSelector() as selector:
             for process, sink in zip(processes, sinks, strict=True):
                 assert process.stdout is not None

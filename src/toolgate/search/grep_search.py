@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -131,9 +131,9 @@ class _Search:
         return outcome
 
     def _with_ripgrep(self, program: str, outcome: GrepOutcome) -> StreamEnd:
-        with self._survey() as survey:
+        with self._survey() as (survey, begin):
             try:
-                ending = ripgrep.search(program, self._query, self._found, self._bounds)
+                ending = ripgrep.search(program, self._query, self._found, self._bounds, begin)
             except ripgrep.BadPattern as error:
                 raise self._explained(str(error)) from None
         if survey is not None:
@@ -143,10 +143,13 @@ class _Search:
         return ending
 
     @contextmanager
-    def _survey(self) -> Iterator[SkippedFiles | None]:
-        """Survey the same tree during the search. It is complete when the block ends, unless the block failed."""
+    def _survey(self) -> Iterator[tuple[SkippedFiles | None, Callable[[], None] | None]]:
+        """A survey of the same tree, and the function that begins it when ripgrep runs.
+
+        It is complete when the block ends, unless the block failed.
+        """
         if self._start.directory is None:
-            yield None
+            yield None, None
             return
         survey = SkippedFiles(
             self._start.directory,
@@ -161,14 +164,14 @@ class _Search:
             name="toolgate-survey",
             daemon=True,
         )
-        thread.start()
         try:
-            yield survey
+            yield survey, thread.start
         except BaseException:
             over.set()
             raise
         finally:
-            thread.join()
+            if thread.ident is not None:
+                thread.join()
 
     def _explained(self, reason: str) -> ToolError:
         """Return ripgrep's reason, or a better one with a position if the translator finds a mistake too."""

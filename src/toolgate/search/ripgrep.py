@@ -6,7 +6,7 @@ reads no configuration. It ends with the call: on cancellation, at its deadline,
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -98,9 +98,11 @@ def _glob_literal(text: str) -> str:
     return "".join("\\" + character if character in "*?[]{}\\!#" else character for character in text)
 
 
-def search(program: str, query: Query, found: Matches, bounds: Bounds) -> StreamEnd:
-    """Search with ripgrep. Raises `RipgrepUnusable` or `BadPattern`."""
-    code, ending = run(program, query, MatchStream(found), bounds)
+def search(
+    program: str, query: Query, found: Matches, bounds: Bounds, meanwhile: Callable[[], object] | None = None
+) -> StreamEnd:
+    """Search with ripgrep, and call `meanwhile` once it runs. Raises `RipgrepUnusable` or `BadPattern`."""
+    code, ending = run(program, query, MatchStream(found), bounds, meanwhile)
     if code == 2 and not found.total:
         _explain(ending.messages)
     for path, reason in complaints(ending.messages):
@@ -108,7 +110,9 @@ def search(program: str, query: Query, found: Matches, bounds: Bounds) -> Stream
     return ending
 
 
-def run(program: str, query: Query, sink: Sink, bounds: Bounds) -> tuple[int, StreamEnd]:
+def run(
+    program: str, query: Query, sink: Sink, bounds: Bounds, meanwhile: Callable[[], object] | None = None
+) -> tuple[int, StreamEnd]:
     """Start ripgrep, confined, and read its output; return its exit code. Raises `RipgrepUnusable`."""
     rules = memory_file("\n".join(query.inherited).encode("utf-8", "surrogateescape")) if query.inherited else None
     command = ReadOnlyCommand(
@@ -124,7 +128,7 @@ def run(program: str, query: Query, sink: Sink, bounds: Bounds) -> tuple[int, St
     finally:
         if rules is not None:
             os.close(rules)
-    ending = follow([process], [sink], bounds)
+    ending = follow([process], [sink], bounds, meanwhile)
     return process.returncode, ending
 
 

@@ -74,8 +74,9 @@ class BashTool(Tool[BashParams]):
         arguments = from_root(outcome)
 
         def answer(response: ToolResponse, render: Callable[[ToolResponse], str]) -> ToolResponse:
+            directory = shown_directory(outcome.cwd)
             typed = as_typed(response, outcome, arguments)
-            typed = typed.model_copy(update={"context": {**typed.context, "cwd": shown_directory(outcome.cwd)}})
+            typed = typed.model_copy(update={"context": {**typed.context, "cwd": directory}})
             return to_bash_response(typed, outcome.command, render)
 
         return Reroute(tool_name=outcome.tool_name, arguments=arguments, answer=answer)

@@ -41,10 +41,11 @@ class Steps:
 
 def parsed(params: BashParams, context: ToolContext) -> Outcome:
     """What the command line is, typed where the shell will be. No shell is made for it."""
+    directory = "." if params.restart else context.shell_directory
+    workspace = context.require_workspace()
     from toolgate.agent_commands.router import parse
 
-    directory = "." if params.restart else context.shell_directory
-    return parse(params.command, directory, context.require_workspace().is_file)
+    return parse(params.command, directory, workspace.is_file)
 
 
 async def plan_of(params: BashParams, context: ToolContext) -> Plan:

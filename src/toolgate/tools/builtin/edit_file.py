@@ -70,10 +70,10 @@ class FileEditTool(Tool[FileEditParams]):
 
     async def prepare(self, params: FileEditParams, context: ToolContext) -> Plan:
         """Find what is to be replaced, and show it as a diff."""
+        workspace = context.require_workspace()
         from toolgate.workspace.edit import plan_edit
 
-        edits, workspace = _edits(params), context.require_workspace()
-        planned = await in_thread(plan_edit, workspace, params.path, edits, context.state.seen_files)
+        planned = await in_thread(plan_edit, workspace, params.path, _edits(params), context.state.seen_files)
         change = planned.change
         return Plan(
             summary=f"Edit {quote(params.path)} ({planned.replacements_text})",
@@ -89,7 +89,7 @@ class FileEditTool(Tool[FileEditParams]):
         from toolgate.workspace.write import commit
 
         plan = context.plan or await self.prepare(params, context)
-        origin, workspace = origin_of(context, self.name), context.require_workspace()
+        origin, seen, workspace = origin_of(context, self.name), context.state.seen_files, context.require_workspace()
         planned: Edited = plan.payload
         place = {"path_resolved": planned.change.target.path}
         data = {
@@ -101,9 +101,8 @@ class FileEditTool(Tool[FileEditParams]):
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to make the change."
             return ToolResponse.partial(data, text, context=place)
         written = await in_thread(commit, workspace, planned.change, origin)
-        known = context.state.seen_files
-        if known.has(written.parts):  # an edit shows a part: whoever had not read the file still has not
-            known.remember(written.parts, written.stat, written.digest)
+        if seen.has(written.parts):  # an edit shows only a part, so it does not count as reading the file
+            seen.remember(written.parts, written.stat, written.digest)
         text = f"Edited {quote(params.path)}: {planned.replacements_text}, now {written.stat.st_size} bytes."
         stats: dict[str, int | float | str] = {"bytes": written.stat.st_size}
         return ToolResponse.success(data, text, stats=stats, context=place)

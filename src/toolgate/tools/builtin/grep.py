@@ -67,6 +67,7 @@ class GrepTool(Tool[GrepParams]):
 
         settings, workspace = context.settings, context.require_workspace()
         relative = workspace.relative(params.path)
+        asked = quote(params.pattern) + (f" in {quote(relative)}" if relative != "." else "")
         job = GrepJob(
             **params.model_dump(),
             output_dir=settings.tool_output.dir,
@@ -93,7 +94,7 @@ class GrepTool(Tool[GrepParams]):
         build = ToolResponse.partial if truncated or outcome.fallback or failed else ToolResponse.success
         return build(
             data,
-            _text(params, relative, outcome),
+            _text(asked, outcome),
             stats={
                 "total_matches": outcome.total,
                 "total_files": outcome.files,
@@ -121,11 +122,10 @@ def _rendered(match: dict[str, Any]) -> list[str]:
     ]
 
 
-def _text(params: GrepParams, relative: str, outcome: Any) -> str:
+def _text(asked: str, outcome: Any) -> str:
     total, shown = outcome.total, len(outcome.matches)
     least = "" if outcome.complete else "at least "
-    where = f" in {quote(relative)}" if relative != "." else ""
-    parts = [f"Found {least}{_count(total, 'match', 'matches')} for {quote(params.pattern)}{where}"]
+    parts = [f"Found {least}{_count(total, 'match', 'matches')} for {asked}"]
     parts[0] += f" in {_count(outcome.files, 'file', 'files')}" if total else ""
     parts[0] += f", showing the first {shown}." if shown < total else "."
     if not outcome.complete:

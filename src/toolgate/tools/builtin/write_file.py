@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -91,11 +92,10 @@ class FileWriteTool(Tool[FileWriteParams]):
 
 def origin_of(context: ToolContext, tool: str) -> Origin:
     """Which call a change belongs to, for the journal."""
-    from toolgate.protocol.ids import uuid7
     from toolgate.workspace.journal_entries import Origin
 
-    session = context.session_id or ""
-    return Origin(session_id=session, turn_id=context.turn_id, call_id=context.call_id, tool=tool, run=uuid7())
+    session, run = context.session_id or "", os.urandom(16).hex()
+    return Origin(session_id=session, turn_id=context.turn_id, call_id=context.call_id, tool=tool, run=run)
 
 
 def _text(planned: Overwrite, params: FileWriteParams, size: int) -> str:
