@@ -172,7 +172,7 @@ PAGE = Bench(
     measure=measure,
     rounds=3,
     targets=[
-        Target(contender="toolgate", case="load", at_most=60, extra="kB"),
+        Target(contender="toolgate", case="load", at_most=90, extra="kB"),
         Target(contender="toolgate", case="load", at_most=200, extra="ms"),
         Target(contender="toolgate", case="10,000 lines of text", at_most=1.05),
         Target(contender="toolgate", case="10,000 lines of output", at_most=1.05),

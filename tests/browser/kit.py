@@ -143,13 +143,16 @@ class Person:
             self.problems.append(text)
 
     async def begin(self, mode: str | None = None) -> None:
-        """Begin a session."""
+        """Go to the start page and choose a mode. The session begins with its first message."""
+        await self.page.get_by_role("button", name="New session").click()
+        await expect(self.page.locator("tg-empty")).to_be_visible(timeout=PATIENCE)
         if mode is not None:
             await self.page.locator(f".mode-choice [value={mode}] + span").click()
-        before = self.page.url
-        await self.page.get_by_role("button", name="New session").click()
-        await self.page.wait_for_url(lambda url: url != before and "#/s/" in url)
-        await expect(self.page.locator("tg-mode button")).to_be_visible(timeout=PATIENCE)
+
+    async def began(self) -> str:
+        """The address of the session, once its first message was sent."""
+        await self.page.wait_for_url(lambda url: "#/s/" in url)
+        return self.page.url
 
     async def say(self, text: str) -> None:
         """Write a message and send it."""

@@ -1,6 +1,7 @@
 """Asking a person: the keyboard answers, the first answer counts, and nobody allows what they have not seen."""
 
 import json
+import re
 from collections.abc import Callable
 
 from playwright.async_api import BrowserContext, expect
@@ -25,13 +26,13 @@ async def test_a_allows_and_the_difference_is_coloured(context: BrowserContext, 
     await expect(dialog.locator(".removed")).to_have_text("-old line\n")
     await expect(dialog.locator(".added")).to_have_text("+new line\n")
     await expect(dialog.get_by_role("timer")).to_contain_text("denied in 9:")
-    assert "Permission needed" in await person.page.title()
+    await expect(person.page).to_have_title("(1) Permission needed · Toolgate")
     await person.picture("approval-diff")
     await person.page.keyboard.press("a")
     await person.ended("edit_file", "success")
     await expect(dialog).to_have_count(0)
     assert file.read_text() == "new line\n--- not a header\n"
-    assert await person.page.title() == "Toolgate"
+    await expect(person.page).to_have_title(re.compile(r"^edit_file .* · Toolgate$"), timeout=PATIENCE)
     assert person.problems == []
 
 
@@ -105,9 +106,9 @@ async def test_escape_puts_it_aside_and_the_card_brings_it_back(context: Browser
 async def test_answered_elsewhere_it_goes_away(context: BrowserContext, gateway: Gateway) -> None:
     one = await arrive(context, gateway)
     await one.begin("coding")
-    two = await arrive(context, gateway, link=False)
-    await two.page.goto(one.page.url)
     await one.say("Bash rm -f x.tmp")
+    two = await arrive(context, gateway, link=False)
+    await two.page.goto(await one.began())
     dialog = await one.asked()
     await two.asked()
     await two.page.bring_to_front()
@@ -128,7 +129,7 @@ async def test_stopping_withdraws_the_question(context: BrowserContext, gateway:
     await person.page.get_by_role("button", name="Stop", exact=True).click()
     await person.ended("Bash", "cancelled")
     await expect(dialog).to_have_count(0)
-    assert await person.page.title() == "Toolgate"
+    await expect(person.page).to_have_title("Bash rm -f x.tmp · Toolgate", timeout=PATIENCE)
     await expect(person.card("Bash").get_by_role("button", name="Review")).to_have_count(0)
 
 

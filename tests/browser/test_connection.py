@@ -68,10 +68,9 @@ async def test_a_turn_that_a_restart_interrupts_says_so(
 async def test_two_tabs_show_the_same(context: BrowserContext, gateway: Gateway) -> None:
     one = await arrive(context, gateway)
     await one.begin("coding")
-    two = await arrive(context, gateway, link=False)
-    await two.page.goto(one.page.url)
-    await expect(two.page.locator("tg-mode button")).to_be_visible(timeout=PATIENCE)
     await one.say("Bash echo from one")
+    two = await arrive(context, gateway, link=False)
+    await two.page.goto(await one.began())
     await two.ended("Bash", "success")
     await two.idle()
     await two.say("Bash echo from two")

@@ -81,9 +81,7 @@ export class Approval extends HTMLElement {
   }
 
   #title() {
-    const waiting = this.#queue.size;
     this.dispatchEvent(new CustomEvent("aside", { detail: [...this.#aside] }));
-    document.title = waiting ? `(${waiting}) Permission needed · Toolgate` : "Toolgate";
   }
 
   #open(id) {

@@ -3,10 +3,18 @@ import { announce, h } from "./dom.js";
 import { Session } from "./session.js";
 import * as signin from "./signin.js";
 import { SIGNED_OUT, Wire } from "./wire.js";
-import { Transcript, welcome } from "./chat.js";
+import { Transcript } from "./chat.js";
+import { Models } from "./models.js";
+import { Notifier } from "./notify.js";
+import { Sessions } from "./sessions.js";
+import { Workplace } from "./workplace.js";
 import "./approval.js";
+import "./banner.js";
 import "./composer.js";
+import "./empty.js";
+import "./header.js";
 import "./modes.js";
+import "./panel.js";
 import "./sidebar.js";
 import "./title.js";
 import "./todos.js";
@@ -14,15 +22,18 @@ import "./todos.js";
 const find = (selector) => document.querySelector(selector);
 const parts = {
   sidebar: find("tg-sidebar"),
+  header: find("tg-header"),
   chat: find("tg-chat"),
   composer: find("tg-composer"),
   mode: find("tg-mode"),
   todos: find("tg-todos"),
   counters: find("tg-counters"),
-  banner: find(".banner"),
+  banner: find("tg-banner"),
   pending: find(".pending"),
   title: find("tg-title"),
+  panel: find("tg-panel"),
   approval: h("tg-approval"),
+  empty: h("tg-empty"),
 };
 document.body.append(parts.approval);
 
@@ -31,38 +42,40 @@ const wire = new Wire(() => {
   address.protocol = address.protocol.replace("http", "ws");
   return new WebSocket(address, signin.protocols());
 });
+const models = new Models(wire);
+const sessions = new Sessions(wire, parts.sidebar);
+const notifier = new Notifier((id) => (location.hash = `#/s/${id}`));
+const workplace = new Workplace({ wire, parts, models, sessions, notifier });
 let current = null;
-const sessions = new Map();
+/** Whether a session is being created for a message. */
+let beginning = false;
 let wasOpen = false;
 let retryTimer = 0;
+let refreshTimer = 0;
 /** Milliseconds before the next attempt when the gateway's database is unavailable. */
 const RETRY_MS = 2000;
+/** Milliseconds between two looks at the other sessions' states. */
+const POLL_MS = 5000;
+const LOST = {
+  cause: "The connection is lost.",
+  advice: "Running turns continue; this page catches up after it reconnects.",
+};
 
 const named = () => location.hash.match(/^#\/s\/([\w-]+)$/)?.[1] ?? null;
-
-function banner(text) {
-  parts.banner.hidden = !text;
-  parts.banner.textContent = text ?? "";
-}
+const failed = (error) => parts.banner.show({ message: error.message, ...error.data });
 
 function update() {
-  const running = Boolean(current && (current.turn || current.unsent));
+  const running = beginning || Boolean(current && (current.turn || current.unsent));
   parts.composer.become({ ready: wire.state === "open", running });
   parts.counters.turn(current?.turn ?? null, current?.replaying);
+  const status = current?.questions.size ? "waiting" : running ? "running" : null;
+  sessions.live(current?.id ?? null, status);
 }
 
-async function refresh() {
-  const answer = await wire.ask("session.list", { limit: 200, search: parts.sidebar.words });
-  const found = answer.sessions.map(({ session_id, ...rest }) => ({ id: session_id, ...rest }));
-  for (const session of found) sessions.set(session.id, session);
-  parts.sidebar.show(found);
-  parts.title.show(current?.id ?? null, about(current?.id)?.title);
-}
-
-const about = (id) => sessions.get(id);
-
-function beginning(mode) {
-  return welcome({ offline: Transcript.offline, mode, onExample: (text) => parts.composer.fill(text) });
+/** Load the list again soon: once for everything that happens at the same time. */
+function refreshSoon() {
+  clearTimeout(refreshTimer);
+  refreshTimer = setTimeout(() => sessions.load().catch(() => {}), 300); // the next poll tries again
 }
 
 /** Show a session, or the start page. */
@@ -73,18 +86,19 @@ async function show(id) {
   parts.counters.clear();
   parts.todos.show([]);
   parts.sidebar.select(id);
-  parts.title.show(id, about(id)?.title);
+  parts.title.show(id, sessions.get(id)?.title);
   current = null;
+  workplace.show(null);
   if (id === null) {
     parts.mode.show(null);
-    parts.chat.show(beginning(parts.sidebar.mode));
+    parts.chat.show(parts.empty);
     return update();
   }
   const view = new Transcript();
   const session = new Session(wire, id, view);
   current = session;
   listen(session, view);
-  parts.mode.show(about(id)?.mode ?? null);
+  parts.mode.show(sessions.get(id)?.mode ?? null);
   parts.chat.show(view);
   update();
   try {
@@ -92,75 +106,82 @@ async function show(id) {
   } catch (error) {
     if (error.code === "OFFLINE" || current !== session) return;
     if (error.code !== "INVALID_PARAMS") return later(error);
-    current = null;
-    history.replaceState(null, "", "#/");
-    await show(null);
-    banner("That session does not exist, or is not yours.");
+    await home();
+    parts.banner.show("That session does not exist, or is not yours.");
   }
+}
+
+/** Show the start page; no session is created before the first message. */
+async function home() {
+  current?.leave();
+  current = null;
+  if (named()) history.pushState(null, "", "#/");
+  await show(null);
 }
 
 function listen(session, view) {
   const mine = (act) => (event) => current === session && act(event.detail);
-  session.addEventListener("ready", mine(() => ready(session, view)));
-  session.addEventListener("turn", mine(update));
+  session.addEventListener("ready", mine(() => {
+    parts.mode.show(session.mode);
+    workplace.show(session);
+    update();
+  }));
+  session.addEventListener("turn", mine(() => {
+    update();
+    refreshSoon();
+    if (!session.turn && !session.replaying) workplace.refresh();
+  }));
   session.addEventListener("usage", mine(() => parts.counters.usage(session.usage)));
   session.addEventListener("todos", mine(() => parts.todos.show(session.todos)));
-  session.addEventListener("said", mine(() => {
-    view.querySelector(".welcome")?.remove();
-    if (!about(session.id)?.title) refresh().catch(() => {});
+  session.addEventListener("said", mine(() => sessions.get(session.id)?.title || refreshSoon()));
+  session.addEventListener("question", mine(({ session: asking, question }) => {
+    parts.approval.add(asking, question);
+    update();
   }));
-  session.addEventListener("question", mine(({ session: asking, question }) => parts.approval.add(asking, question)));
-  session.addEventListener("resolved", mine(({ id, answer }) => parts.approval.remove(id, answer)));
+  session.addEventListener("resolved", mine(({ id, answer }) => {
+    parts.approval.remove(id, answer);
+    update();
+  }));
   session.addEventListener("refused", mine(({ content, error }) => {
     parts.composer.fill(content);
-    banner(error.message);
+    parts.banner.show(error);
   }));
-}
-
-function ready(session, view) {
-  parts.mode.show(session.mode);
-  if (!view.childElementCount && !session.replaying) {
-    view.append(beginning(session.mode));
-  }
-  update();
 }
 
 /** Create a session and show it. */
-async function begin(mode) {
-  const answer = await wire.ask("session.create", mode ? { mode } : {});
-  await refresh();
+async function begin() {
+  beginning = true;
+  update();
+  const { mode } = parts.empty;
+  const wanted = { ...(mode && { mode }), ...(models.next && { model: models.next }) };
+  const answer = await wire.ask("session.create", wanted);
   history.pushState(null, "", `#/s/${answer.session_id}`);
   await show(answer.session_id);
-  parts.composer.focus();
-}
-
-/** Rename the current session. */
-async function rename(title) {
-  try {
-    await wire.ask("session.rename", { session_id: current.id, title });
-  } finally {
-    await refresh();
-  }
 }
 
 async function send(content) {
-  banner(null);
+  if (beginning) return;
+  parts.banner.show(null);
   try {
-    if (!current) await begin(parts.sidebar.mode);
+    if (!current) await begin();
     if (current.send(content)) {
       parts.composer.clear();
       parts.chat.toEnd();
     }
   } catch (error) {
-    banner(error.message);
+    failed(error);
+  } finally {
+    beginning = false;
+    update();
   }
 }
 
 async function connected() {
-  const [tools] = await Promise.all([wire.ask("tools.list"), refresh()]);
+  const [tools] = await Promise.all([wire.ask("tools.list"), sessions.load()]);
+  const coding = tools.enabled_modes.includes("coding");
   parts.mode.tools(tools.tools, tools.enabled_modes);
-  parts.sidebar.modes(tools.enabled_modes.includes("coding"));
-  Transcript.offline = tools.model === "offline";
+  await workplace.load({ name: tools.model, coding });
+  Transcript.offline = models.offline;
   if (!current) await show(named());
   else await current.watch();
   update();
@@ -178,18 +199,19 @@ async function arrive() {
 }
 
 function later(error) {
-  banner(error.message);
+  failed(error);
   clearTimeout(retryTimer);
   retryTimer = setTimeout(async () => {
-    banner(null);
+    parts.banner.show(null);
     await arrive();
   }, RETRY_MS);
 }
 
 wire.addEventListener("frame", (event) => {
   const frame = event.detail;
+  workplace.take(frame);
   if (current?.take(frame)) return;
-  if (frame.type === "error") banner(frame.data.message);
+  if (frame.type === "error") parts.banner.show(frame.data);
 });
 wire.addEventListener("state", async ({ detail: { state, code } }) => {
   parts.sidebar.state(state);
@@ -197,14 +219,14 @@ wire.addEventListener("state", async ({ detail: { state, code } }) => {
   if (state === "open") {
     if (wasOpen) announce("Connected again");
     wasOpen = true;
-    banner(null);
+    parts.banner.show(null);
     signin.renew();
     await arrive();
   } else if (state === "closed") {
     const known = await signin.known();
     if (known === false) return signedOut();
     if (code === SIGNED_OUT) return wire.open(); // this connection's key expired, and there is a newer one
-    if (wasOpen) banner("The connection is lost. Running turns continue; this page catches up after it reconnects.");
+    if (wasOpen) parts.banner.show(LOST, [{ label: "Reconnect now", act: () => wire.retryNow() }]);
   }
 });
 
@@ -214,14 +236,21 @@ function signedOut() {
   signin.ask();
 }
 
-parts.sidebar.addEventListener("new", (event) => begin(event.detail).catch((error) => banner(error.message)));
-parts.title.addEventListener("rename", ({ detail: title }) => rename(title).catch((error) => banner(error.message)));
+parts.sidebar.addEventListener("new", () => home().then(() => parts.composer.focus()));
+parts.title.addEventListener("rename", ({ detail: title }) => sessions.rename(current.id, title).catch(failed));
 parts.sidebar.addEventListener("leave", () => {
-  signin.leave().then(signedOut, () => banner("The gateway does not answer. You are still signed in."));
+  signin.leave().then(signedOut, () => parts.banner.show("The gateway does not answer. You are still signed in."));
 });
-parts.sidebar.addEventListener("search", () => refresh().catch(() => {}));
+sessions.addEventListener("failed", ({ detail }) => failed(detail));
+sessions.addEventListener("deleted", ({ detail: id }) => current?.id === id && home());
+sessions.addEventListener("change", () => {
+  parts.title.show(current?.id ?? null, sessions.get(current?.id)?.title);
+  notifier.update(sessions.all, sessions.get(current?.id)?.title, current?.questions.size);
+});
+workplace.addEventListener("failed", ({ detail }) => failed(detail));
 parts.composer.addEventListener("send", (event) => send(event.detail));
-parts.composer.addEventListener("stop", () => current?.cancel().catch((error) => banner(error.message)));
+parts.composer.addEventListener("stop", () => current?.cancel().catch(failed));
+parts.empty.addEventListener("fill", ({ detail }) => parts.composer.fill(detail));
 parts.approval.addEventListener("aside", ({ detail: ids }) => {
   parts.pending.hidden = !ids.length;
   const words = ids.length > 1 ? `${ids.length} questions wait` : "A question waits";
@@ -229,7 +258,9 @@ parts.approval.addEventListener("aside", ({ detail: ids }) => {
   parts.pending.onclick = () => parts.approval.review(ids[0]);
 });
 document.addEventListener("review", (event) => parts.approval.review(event.detail));
+document.addEventListener("tryagain", () => workplace.tryAgain(send));
 addEventListener("hashchange", () => show(named()));
+setInterval(() => wire.state === "open" && (!document.hidden || notifier.on) && sessions.load().catch(() => {}), POLL_MS);
 
 await signin.enter();
 wire.open();

@@ -2,10 +2,15 @@
 import { h, icon } from "./dom.js";
 import { visible } from "./text.js";
 
-const ABOUT = {
-  chat_safe: "Talk, notes and the time. No files, no commands.",
-  coding: "Files and commands of the project, confined to it. You are asked before anything risky.",
+/** The modes' names for people, and what a session in them can do. */
+export const MODES = {
+  chat_safe: { name: "Chat only", about: "Talk, notes and the time. No files, no commands." },
+  coding: {
+    name: "Work on files",
+    about: "Files and commands of the project, confined to it. You are asked before anything risky.",
+  },
 };
+const named = (mode) => MODES[mode]?.name ?? mode;
 
 export class Mode extends HTMLElement {
   #button = this.querySelector("button");
@@ -29,15 +34,16 @@ export class Mode extends HTMLElement {
     this.#mode = mode;
     this.#button.hidden = !mode;
     this.#button.dataset.mode = mode;
-    this.#button.textContent = mode ?? "";
-    this.#button.setAttribute("aria-label", `Mode ${mode}: see what it allows`);
+    this.#button.textContent = mode ? named(mode) : "";
+    this.#button.title = mode ?? "";
+    this.#button.setAttribute("aria-label", `Mode: ${named(mode)}. See what it allows`);
   }
 
   #open() {
     const modes = [...new Set(["chat_safe", "coding", ...this.#tools.flatMap((tool) => tool.modes ?? [])])];
     const close = () => this.#dialog.close();
     const note = (mode) => (this.#enabled.includes(mode) ? null : h("span", { class: "closed" }, "not enabled here"));
-    const head = (mode) => h("th", { scope: "col", class: mode === this.#mode && "now" }, mode, note(mode));
+    const head = (mode) => h("th", { scope: "col", class: mode === this.#mode && "now", title: mode }, named(mode), note(mode));
     this.#dialog.replaceChildren(
       h(
         "div",
@@ -45,7 +51,7 @@ export class Mode extends HTMLElement {
         h("h2", { id: "matrix-title" }, "What this session may do"),
         h("button", { type: "button", class: "quiet square", "aria-label": "Close", onclick: close }, icon("close")),
       ),
-      h("p", {}, h("strong", {}, this.#mode), ` ${ABOUT[this.#mode] ?? ""} The mode of a session never changes.`),
+      h("p", {}, h("strong", {}, named(this.#mode)), ` (`, h("code", {}, this.#mode), `). ${MODES[this.#mode]?.about ?? ""} The mode of a session never changes.`),
       h(
         "div",
         { class: "table", tabindex: "0", role: "group", "aria-label": "Tools and modes" },

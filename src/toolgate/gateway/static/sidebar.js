@@ -1,22 +1,28 @@
 // The list of sessions with search, the state of the connection, and the theme switch.
 import { h } from "./dom.js";
-import { day, time, visible } from "./text.js";
+import { grouped, row } from "./rows.js";
 
 const STATES = { open: "Connected", connecting: "Connecting", closed: "No connection, trying again" };
 
 const UNTITLED = "New session";
 const NONE = "Your sessions appear here.";
-const NOT_FOUND = "No session has these words in its title.";
+const NO_ARCHIVED = "No session is archived.";
+const NOT_FOUND = "No session has these words.";
 const SEARCH_DELAY_MS = 200;
 
 export class Sidebar extends HTMLElement {
   #nav = this.querySelector("nav");
   #search = this.querySelector("[type=search]");
   #new = this.querySelector(".new");
-  #choice = this.querySelector(".mode-choice");
+  #archive = this.querySelector(".archive");
   #sessions = null;
   #current = null;
+  #drawn = "";
   #timer = 0;
+  /** The name of the gateway's project; its sessions come first. */
+  project = "";
+  /** Whether the archived sessions are shown. */
+  archived = false;
 
   connectedCallback() {
     this.#search.addEventListener("input", () => this.#searched());
@@ -26,8 +32,9 @@ export class Sidebar extends HTMLElement {
     });
     this.#new.addEventListener("click", () => {
       this.menu(false);
-      this.dispatchEvent(new CustomEvent("new", { detail: this.mode }));
+      this.dispatchEvent(new CustomEvent("new"));
     });
+    this.#archive.addEventListener("click", () => this.#toggleArchived());
     this.querySelector(".theme").addEventListener("click", toggleTheme);
     this.querySelector(".leave").addEventListener("click", () => this.dispatchEvent(new CustomEvent("leave")));
     this.querySelector(".close-menu").addEventListener("click", () => this.menu(false));
@@ -61,23 +68,14 @@ export class Sidebar extends HTMLElement {
     this.#new.disabled = state !== "open";
   }
 
-  /** The mode for the next session; null if there is no choice. */
-  get mode() {
-    return this.#choice.hidden ? null : this.#choice.querySelector(":checked").value;
-  }
-
   /** The search words. */
   get words() {
     return this.#search.value.trim();
   }
 
-  /** Show the choice of a mode if there is one. */
-  modes(enabled) {
-    this.#choice.hidden = !enabled;
-  }
-
   show(sessions) {
     this.#sessions = sessions;
+    this.#archive.hidden = !this.archived && !sessions.some((one) => one.archived !== undefined);
     this.#draw();
   }
 
@@ -101,29 +99,35 @@ export class Sidebar extends HTMLElement {
     this.#searched();
   }
 
+  #toggleArchived() {
+    this.archived = !this.archived;
+    this.#archive.lastElementChild.textContent = this.archived ? "Back to the sessions" : "Archived";
+    this.#sessions = null;
+    this.#nav.replaceChildren();
+    this.dispatchEvent(new CustomEvent("search"));
+  }
+
+  #found(words) {
+    const title = (one) => (one.title || UNTITLED).toLowerCase();
+    return this.#sessions.filter((one) => one.snippet || words.every((word) => title(one).includes(word)));
+  }
+
+  /** Draw the list if it changed; the focus stays where it was. */
   #draw() {
     if (!this.#sessions) return;
     const words = this.words.toLowerCase().split(/\s+/).filter(Boolean);
-    const title = (one) => (one.title || UNTITLED).toLowerCase();
-    const found = this.#sessions.filter((one) => words.every((word) => title(one).includes(word)));
-    const groups = Map.groupBy(found, (one) => day(one.updated_at));
-    const rows = (sessions) => h("ul", {}, ...sessions.map((one) => this.#row(one)));
-    this.#nav.replaceChildren(...[...groups].flatMap(([name, sessions]) => [h("h2", {}, name), rows(sessions)]));
-    if (!found.length) this.#nav.append(h("p", { class: "none" }, words.length ? NOT_FOUND : NONE));
-  }
-
-  #row(session) {
-    const current = session.id === this.#current && "page";
-    return h(
-      "li",
-      {},
-      h(
-        "a",
-        { href: `#/s/${session.id}`, "aria-current": current, onclick: () => this.menu(false) },
-        h("span", { class: "name" }, visible(session.title || UNTITLED)),
-        h("span", { class: "about" }, time(session.updated_at), h("span", { class: "tag" }, session.mode)),
-      ),
-    );
+    const found = this.#found(words);
+    const now = JSON.stringify([found, words, this.project, new Date().getDate()]);
+    if (now === this.#drawn && this.#nav.childElementCount) return this.select(this.#current);
+    this.#drawn = now;
+    const focused = this.#nav.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    const rows = (sessions) => h("ul", {}, ...sessions.map((one) => row(one, words, this)));
+    const part = ([name, sessions, kind]) => [h("h2", { class: kind }, name), rows(sessions)];
+    this.#nav.replaceChildren(...grouped(found, this.project).flatMap(part));
+    const none = this.archived ? NO_ARCHIVED : NONE;
+    if (!found.length) this.#nav.append(h("p", { class: "none" }, words.length ? NOT_FOUND : none));
+    if (focused) this.#nav.querySelector(`[data-key="${focused}"]`)?.focus();
+    this.select(this.#current);
   }
 }
 

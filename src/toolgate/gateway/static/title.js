@@ -11,8 +11,8 @@ export class Title extends HTMLElement {
   #id = null;
 
   connectedCallback() {
-    this.#button.addEventListener("click", () => this.#edit());
-    this.#text.addEventListener("dblclick", () => this.#id && this.#edit());
+    this.#button.addEventListener("click", () => this.edit());
+    this.#text.addEventListener("dblclick", () => this.#id && this.edit());
   }
 
   /** Show the title of a session; null if there is none. */
@@ -23,7 +23,8 @@ export class Title extends HTMLElement {
     this.#button.hidden = !id || this.#field !== null;
   }
 
-  #edit() {
+  /** Let the person change the title. */
+  edit() {
     const value = this.#text.textContent;
     this.#field = h("input", { type: "text", maxlength: MAX_LENGTH, value, "aria-label": "Title of this session" });
     this.#field.addEventListener("keydown", (event) => {

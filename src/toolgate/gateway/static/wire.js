@@ -6,9 +6,10 @@ const MAX_DELAY_MS = 10_000;
 export const SIGNED_OUT = 4401;
 
 export class WireError extends Error {
-  constructor(code, message) {
+  constructor(code, message, data = {}) {
     super(message);
     this.code = code;
+    this.data = data;
   }
 }
 
@@ -20,14 +21,16 @@ export class Wire extends EventTarget {
   #timer = 0;
   #number = 0;
   #pending = new Map();
+  /** Methods that this gateway does not have. */
+  #unknown = new Set();
   state = "connecting";
 
   /** `connect` creates a WebSocket, or throws. */
   constructor(connect) {
     super();
     this.#connect = connect;
-    addEventListener("online", () => this.#retryNow());
-    document.addEventListener("visibilitychange", () => document.hidden || this.#retryNow());
+    addEventListener("online", () => this.retryNow());
+    document.addEventListener("visibilitychange", () => document.hidden || this.retryNow());
   }
 
   open() {
@@ -56,6 +59,18 @@ export class Wire extends EventTarget {
     });
   }
 
+  /** Like `ask`, but null if the gateway does not have the method. */
+  async optional(method, params = {}) {
+    if (this.#unknown.has(method)) return null;
+    try {
+      return await this.ask(method, params);
+    } catch (error) {
+      if (error.code !== "METHOD_NOT_FOUND") throw error;
+      this.#unknown.add(method);
+      return null;
+    }
+  }
+
   /** Send a request and return its id; null without a connection. An earlier `id` repeats that request. */
   send(method, params = {}, id = `p${++this.#number}`) {
     if (this.#socket?.readyState !== WebSocket.OPEN) return null;
@@ -64,6 +79,7 @@ export class Wire extends EventTarget {
   }
 
   #opened() {
+    this.#unknown.clear(); // it may be another gateway
     this.#wait = MIN_DELAY_MS;
     this.#tell("open");
   }
@@ -73,7 +89,7 @@ export class Wire extends EventTarget {
     if (waiting && (frame.type === "response" || frame.type === "error")) {
       this.#pending.delete(frame.id);
       if (frame.type === "response") waiting.resolve(frame.data);
-      else waiting.reject(new WireError(frame.data.code, frame.data.message));
+      else waiting.reject(new WireError(frame.data.code, frame.data.message, frame.data));
       return;
     }
     this.dispatchEvent(new CustomEvent("frame", { detail: frame }));
@@ -90,7 +106,8 @@ export class Wire extends EventTarget {
     this.#wait = Math.min(this.#wait * 2, MAX_DELAY_MS);
   }
 
-  #retryNow() {
+  /** Try to connect now instead of later. */
+  retryNow() {
     if (this.#timer) this.open();
   }
 

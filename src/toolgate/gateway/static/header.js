@@ -1,0 +1,88 @@
+// The header: where the session works, with which model, and how full the model's context is.
+import { h } from "./dom.js";
+import { number, visible } from "./text.js";
+
+const NEARLY_FULL = 0.8;
+/** Circumference of the ring in index.html. */
+const RING = 50.27;
+
+/** 128000 as 128k. */
+export const short = (tokens) => (tokens >= 1000 ? `${Math.round(tokens / 1000)}k` : String(tokens));
+
+export class Header extends HTMLElement {
+  #project = this.querySelector(".project");
+  #branch = this.querySelector(".branch");
+  #model = this.querySelector(".model");
+  #sandbox = this.querySelector(".sandbox");
+  #ring = this.querySelector(".context");
+  #changes = this.querySelector(".changes");
+  #usage = null;
+
+  connectedCallback() {
+    for (const button of [this.#model, this.#ring, this.#changes, this.querySelector(".session-menu")]) {
+      button.addEventListener("click", () => this.dispatchEvent(new CustomEvent(button.dataset.event, { detail: button })));
+    }
+  }
+
+  /** Show the project: `{name, root_label, branch, sandbox}`; null if the gateway does not tell. */
+  project(info) {
+    const place = info?.root_label || info?.name;
+    this.#write(this.#project, place && visible(place), "Project");
+    this.#write(this.#branch, info?.branch && visible(info.branch), "Branch");
+    const on = info?.sandbox && !/^(off|none|no)\b/i.test(String(info.sandbox));
+    const words = info?.sandbox === undefined || info === null ? null : on ? "sandbox on" : "sandbox off";
+    this.#write(this.#sandbox, words, info?.sandbox && `Sandbox: ${visible(String(info.sandbox))}`);
+    this.#sandbox.dataset.on = String(Boolean(on));
+  }
+
+  /** Show the model; `choice` if the person can change it, `missing` if none is set up. */
+  model(label, { choice = false, missing = false } = {}) {
+    const words = missing ? "No model" : visible(label || "");
+    this.#model.hidden = !words;
+    this.#model.firstElementChild.textContent = words;
+    this.#model.disabled = !choice;
+    this.#model.dataset.missing = String(missing);
+    this.#model.setAttribute("aria-label", missing ? "Set up a model" : `Model: ${words}`);
+  }
+
+  /** Show how much of the model's context is used: `{used, limit}`, or null. */
+  context(context, usage) {
+    this.#usage = { context, usage };
+    const known = Boolean(context?.limit);
+    this.#ring.hidden = !known;
+    if (!known) return;
+    const part = Math.min(1, context.used / context.limit);
+    this.#ring.querySelector(".used").setAttribute("stroke-dasharray", `${part * RING} ${RING}`);
+    this.#ring.dataset.full = String(part >= NEARLY_FULL);
+    const words = `Context: ${Math.round(part * 100)} % used`;
+    this.#ring.setAttribute("aria-label", words);
+    this.#ring.title = `${words} (${number(context.used)} of ${number(context.limit)} tokens)`;
+  }
+
+  /** The words of the context's menu. */
+  get usage() {
+    const { context, usage } = this.#usage ?? {};
+    const lines = context ? [`${number(context.used)} of ${number(context.limit)} tokens in the model's context`] : [];
+    if (usage) lines.push(`${number(usage.input_tokens)} tokens read, ${number(usage.output_tokens)} written`);
+    return lines;
+  }
+
+  /** Show the changed lines; `panel` says whether the panel is open. */
+  changes(found, panel) {
+    this.#changes.hidden = found === null;
+    this.#changes.setAttribute("aria-expanded", String(panel));
+    if (found === null) return;
+    const any = found.added || found.removed;
+    const counts = any ? [h("ins", {}, `+${found.added}`), h("del", {}, `−${found.removed}`)] : [];
+    this.#changes.lastElementChild.replaceChildren(...counts);
+    const words = any ? `Changes: ${found.added} lines added, ${found.removed} removed` : "Changes and files";
+    this.#changes.setAttribute("aria-label", words);
+  }
+
+  #write(place, text, about) {
+    place.hidden = !text;
+    place.textContent = text ?? "";
+    place.title = about ? String(about) : "";
+  }
+}
+customElements.define("tg-header", Header);

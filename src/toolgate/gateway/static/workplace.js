@@ -1,0 +1,173 @@
+// What surrounds the conversation: project, model and context in the header, the panel, menus and dialogs.
+import { toast } from "./confirm.js";
+import { showMenu } from "./menu.js";
+
+/** Frames after which files may have changed. */
+const CHANGING = new Set(["tool_result", "rewound", "turn_finished"]);
+const CHANGES_DELAY_MS = 250;
+
+/** Events: `failed` (error). */
+export class Workplace extends EventTarget {
+  #wire;
+  #parts;
+  #models;
+  #sessions;
+  #notifier;
+  #session = null;
+  #project = null;
+  #coding = false;
+  #canSetUp = false;
+  #timer = 0;
+
+  constructor({ wire, parts, models, sessions, notifier }) {
+    super();
+    Object.assign(this, { failed: (error) => this.dispatchEvent(new CustomEvent("failed", { detail: error })) });
+    [this.#wire, this.#parts, this.#models, this.#sessions, this.#notifier] = [wire, parts, models, sessions, notifier];
+    const { header, panel, empty } = parts;
+    header.addEventListener("model", ({ detail }) => this.#pickModel(detail));
+    header.addEventListener("context", ({ detail }) => this.#contextMenu(detail));
+    header.addEventListener("panel", () => panel.toggle());
+    header.addEventListener("menu", ({ detail }) => this.#menu(detail));
+    panel.addEventListener("change", () => this.#drawChanges());
+    panel.connect(wire);
+    empty.addEventListener("setup", () => this.setUp());
+    models.addEventListener("change", () => this.#drawModel());
+    document.addEventListener("changemodel", ({ detail }) => this.#pickModel(detail ?? header.querySelector(".model")));
+  }
+
+  /** Load what the gateway says about its project and its models. */
+  async load({ name, coding }) {
+    this.#coding = coding;
+    const project = this.#wire.optional("project.info").catch(() => null); // the page works without it
+    await this.#models.load(name);
+    this.#drawProject(await project);
+    if (this.#models.offline || this.#models.choice) this.#learnProviders();
+  }
+
+  async #learnProviders() {
+    this.#canSetUp = Boolean(await this.#models.canSetUp());
+    this.#drawModel();
+  }
+
+  /** Show a session in the header and in the panel; null for the start page. */
+  show(session) {
+    this.#session = session;
+    this.#models.of(null);
+    this.#parts.header.context(null);
+    this.#parts.panel.show(session && session.mode === "coding" ? session.id : null);
+    this.#drawChanges();
+    if (session) this.refresh();
+  }
+
+  /** Load what a turn may have changed: the branch, the model, the context, the files. */
+  async refresh() {
+    const session = this.#session;
+    if (!session) return;
+    try {
+      const [about, project] = await Promise.all([
+        this.#wire.ask("session.get", { session_id: session.id }),
+        this.#wire.optional("project.info").catch(() => this.#project),
+      ]);
+      if (this.#session !== session) return;
+      this.#drawProject(project);
+      this.#models.of(about.model ?? null);
+      this.#parts.header.context(about.context ?? null, about.usage);
+    } catch (error) {
+      if (error.code !== "OFFLINE") this.failed(error);
+    }
+  }
+
+  /** Look at a frame of the session that is shown. */
+  take(frame) {
+    if (!this.#session || frame.session_id !== this.#session.id) return;
+    if (frame.type === "model_changed") this.#models.of(frame.data.model);
+    if (!CHANGING.has(frame.type) || this.#session.replaying) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#parts.panel.reload(), CHANGES_DELAY_MS);
+  }
+
+  /** Repeat the turn that failed. */
+  tryAgain(send) {
+    const session = this.#session;
+    if (!session) return;
+    this.#wire.ask("chat.retry", { session_id: session.id }).catch((error) => {
+      if (error.code !== "METHOD_NOT_FOUND") return this.failed(error);
+      const said = [...document.querySelectorAll("tg-chat .user p")].at(-1);
+      if (said) send(said.textContent);
+    });
+  }
+
+  /** Open the dialog that sets up a model. */
+  async setUp() {
+    const { setUpModel } = await import("./setup.js");
+    setUpModel(this.#wire, async (list, model) => {
+      this.#models.configured(list, model);
+      if (this.#session) await this.#models.choose(this.#session.id, model).catch(this.failed);
+      toast("The model is ready.");
+      document.dispatchEvent(new CustomEvent("configured"));
+    });
+  }
+
+  #drawProject(project) {
+    this.#project = project;
+    this.#parts.header.project(project);
+    this.#parts.sidebar.project = project?.name ?? "";
+    this.#drawEmpty();
+  }
+
+  #drawModel() {
+    const { label, offline, choice } = this.#models;
+    this.#parts.header.model(label, { choice: choice || this.#canSetUp, missing: offline });
+    this.#drawEmpty();
+  }
+
+  #drawEmpty() {
+    const { offline, problem } = this.#models;
+    this.#parts.empty.show({ project: this.#project, coding: this.#coding, offline, problem, canSetUp: this.#canSetUp });
+  }
+
+  #drawChanges() {
+    const { header, panel } = this.#parts;
+    header.changes(panel.found, panel.isOpen);
+  }
+
+  #pickModel(button) {
+    if (this.#models.offline) return this.setUp();
+    const choose = (id) => this.#models.choose(this.#session?.id ?? null, id).catch(this.failed);
+    this.#models.pick(button, { choose, setUp: () => this.setUp() });
+  }
+
+  #contextMenu(button) {
+    const lines = this.#parts.header.usage.map((heading) => ({ heading }));
+    const compact = () =>
+      this.#wire.ask("session.compact", { session_id: this.#session.id }).catch(this.failed);
+    showMenu(button, "Context", [...lines, null, { label: "Summarise older steps now", icon: "fold", act: compact }]);
+  }
+
+  #menu(button) {
+    const id = this.#session?.id;
+    const known = this.#sessions.get(id);
+    const about = (act) => () => act().catch(this.failed);
+    const own = [
+      { label: "Rename", icon: "pencil", act: () => this.#parts.title.edit() },
+      { label: "Remembered permissions…", icon: "key", act: about(() => this.#permissions(id)) },
+    ];
+    const more = [
+      { label: "Export as Markdown", icon: "download", act: about(() => this.#sessions.save(id, "markdown")) },
+      { label: "Export as JSON", icon: "download", act: about(() => this.#sessions.save(id, "json")) },
+      { label: "Archive", icon: "archive", act: about(() => this.#sessions.archive(id, true)) },
+      { label: "Delete…", icon: "trash", danger: true, act: about(() => this.#sessions.remove(id)) },
+    ];
+    const page = [
+      { label: "Desktop notifications", checked: this.#notifier.on, act: () => this.#notifier.toggle().then(toast), disabled: !this.#notifier.possible },
+      { label: "State of the gateway", icon: "pulse", act: () => open("/status", "_blank", "noopener") },
+    ];
+    const session = id ? [...own, ...(known?.archived === undefined ? [] : more), null] : [];
+    showMenu(button, "Menu", [...session, ...page]);
+  }
+
+  async #permissions(id) {
+    const { showPermissions } = await import("./permissions.js");
+    await showPermissions(this.#wire, id);
+  }
+}
