@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from toolgate.command.syntax import Grammar, Lexeme, Part, Simple, UnparsableError
+from toolgate.command.syntax.redirection import unclosed
 from toolgate.command.words import UNRESOLVED, Word, heredoc_value
 
 _OPERATOR = re.compile(r"&&|\|\||\|&|[;&|]+|[()]|\n")
@@ -66,7 +67,7 @@ def _end(reader: Grammar) -> str:
     if reader.gap():
         return operator or "\n"
     if reader.pending:
-        raise UnparsableError(f"the heredoc is not closed by a line '{reader.pending[0].delimiter}'")
+        raise unclosed(reader.pending[0])
     return ""
 
 

@@ -24,18 +24,6 @@ _ESCAPES = {"a": 7, "b": 8, "e": 27, "E": 27, "f": 12, "n": 10, "r": 13, "t": 9,
 _ANSI = re.compile(
     rb"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))|[^\\]+", re.DOTALL
 )
-_IN_DOUBLE_QUOTES = re.compile(r"\\(?:\n()|([$`\"\\]))")
-_UNQUOTED = re.compile(r"\\(?:\n()|(.))", re.DOTALL)
-
-
-def unescape(text: str) -> str:
-    """The value of text outside quotes: a backslash stands for the character behind it."""
-    return _UNQUOTED.sub(r"\1\2", text) if "\\" in text else text
-
-
-def unescape_double(text: str) -> str:
-    """The value of text inside double quotes, where a backslash keeps itself before ordinary characters."""
-    return _IN_DOUBLE_QUOTES.sub(r"\1\2", text) if "\\" in text else text
 
 
 def ansi_c(body: str) -> str | None:

@@ -10,7 +10,6 @@ from toolgate.command.analysis import (
     Assignment,
     CommandPlan,
     Kind,
-    Redirection,
     Surroundings,
     analyse,
 )
@@ -29,16 +28,14 @@ def plan(command: str, around: Surroundings = AROUND) -> CommandPlan:
 
 def test_a_plan_holds_everything_that_was_found() -> None:
     assert plan("X=1 ls a >new 2>&1 | sh s.sh") == CommandPlan(
-        text="X=1 ls a >new 2>&1 | sh s.sh",
         commands=(("=", "X", "1"), (">", "new"), ("ls", "a"), ("sh", "s.sh")),
-        redirections=(Redirection(target="new"),),
         assignments=(Assignment(name="X", value="1"),),
         scripts=("s.sh",),
     )
 
 
 def test_an_empty_command_is_nothing() -> None:
-    assert plan("  \n # only a comment\n") == CommandPlan(text="  \n # only a comment\n", commands=(), read_only=True)
+    assert plan("  \n # only a comment\n") == CommandPlan(commands=())
 
 
 @pytest.mark.parametrize(
@@ -76,31 +73,37 @@ def test_a_lone_dash_before_a_heredoc_is_a_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "expected"),
+    ("command", "written", "danger"),
     [
-        ("echo x > f", Redirection(target="f", existing=True)),
-        ("echo x >> f", Redirection(target="f", append=True, existing=True)),
-        ("echo x > new", Redirection(target="new")),
-        ("echo x > ../f", Redirection(target="../f", outside=True)),
-        ("echo x > src/../f", Redirection(target="src/../f", existing=True)),
-        ("echo x > /project/f", Redirection(target="/project/f", existing=True)),
-        ("echo x > /project/../f", Redirection(target="/project/../f", outside=True)),
-        ("echo x > /project-evil/f", Redirection(target="/project-evil/f", outside=True)),
-        ("cd src && echo x > ../f", Redirection(target="../f", existing=True)),
-        ("tee f", Redirection(target="f", existing=True)),
-        ("dd if=x of=f", Redirection(target="f", existing=True)),
-        ("sort -o f x", Redirection(target="f", existing=True)),
-        ("git diff --output f", Redirection(target="f", existing=True)),
-        ("curl -o f http://localhost", Redirection(target="f", existing=True)),
+        ("echo x > f", (">", "f"), "it overwrites 'f', which exists"),
+        ("echo x >> f", (">>", "f"), None),
+        ("echo x > new", (">", "new"), None),
+        ("echo x > ../f", (">", "../f"), "'../f' is outside the root"),
+        ("echo x > src/../f", (">", "src/../f"), "it overwrites 'src/../f', which exists"),
+        ("echo x > /project/f", (">", "/project/f"), "it overwrites '/project/f', which exists"),
+        ("echo x > /project/../f", (">", "/project/../f"), "'/project/../f' is outside the root"),
+        ("echo x > /project-evil/f", (">", "/project-evil/f"), "'/project-evil/f' is outside the root"),
+        ("cd src && echo x > ../f", (">", "../f"), "it overwrites '../f', which exists"),
+        ("tee f", (">", "f"), "it overwrites 'f', which exists"),
+        ("dd if=x of=f", (">", "f"), "it overwrites 'f', which exists"),
+        ("sort -o f x", (">", "f"), "it overwrites 'f', which exists"),
+        ("git diff --output f", (">", "f"), "it overwrites 'f', which exists"),
+        ("curl -o f http://localhost", (">", "f"), "it overwrites 'f', which exists"),
     ],
 )
-def test_files_that_are_written_are_known(command: str, expected: Redirection) -> None:
-    assert plan(command).redirections == (expected,)
+def test_files_that_are_written_are_known(command: str, written: tuple[str, str], danger: str | None) -> None:
+    found = plan(command)
+    assert _written(found) == [written]
+    assert found.dangers == (() if danger is None else (danger,))
 
 
 @pytest.mark.parametrize("command", ["ls >/dev/null", "ls 2>&1", "ls >&-", "ls < f", "cat <<< x"])
 def test_nothing_is_written_where_nothing_is(command: str) -> None:
-    assert plan(command).redirections == ()
+    assert _written(plan(command)) == []
+
+
+def _written(found: CommandPlan) -> list[tuple[str, ...]]:
+    return [words for words in found.commands if words[0] in (">", ">>")]
 
 
 @pytest.mark.parametrize(
@@ -124,10 +127,6 @@ def test_nothing_is_written_where_nothing_is(command: str) -> None:
 )
 def test_scripts_that_run_are_known_so_that_their_content_can_be_hashed(command: str, scripts: tuple[str, ...]) -> None:
     assert plan(command).scripts == scripts
-
-
-def test_heredocs_are_kept() -> None:
-    assert plan("cat <<A\nx\ny\nA").heredocs == ("x\ny\n",)
 
 
 @pytest.mark.parametrize(

@@ -83,5 +83,4 @@ def test_a_command_wrapped_again_and_again_is_found_or_asked_about(inner: str, s
 @example("a[$(")
 def test_the_analysis_never_raises(command: str) -> None:
     plan = analyse(command)
-    assert plan.text == command
     assert plan.asks is bool(plan.dangers)

@@ -7,7 +7,7 @@ Start reading: `analyse`, then `walk.py`, `simple_command.py` and `program.py`.
 
 import re
 
-from toolgate.command.analysis.plan import Assignment, CommandPlan, Kind, Redirection, Surroundings
+from toolgate.command.analysis.plan import Assignment, CommandPlan, Kind, Surroundings
 from toolgate.command.analysis.scope import FULL, QUICK, Findings, Limits, Scope
 from toolgate.command.analysis.simple_command import run
 from toolgate.command.analysis.walk import sequence, walk
@@ -19,7 +19,6 @@ __all__ = [
     "Assignment",
     "CommandPlan",
     "Kind",
-    "Redirection",
     "Surroundings",
     "analyse",
     "analyse_quickly",
@@ -40,7 +39,7 @@ def analyse(command: str, around: Surroundings | None = None) -> CommandPlan:
     A long command takes up to `FULL.seconds`: a program with an event loop calls `analyse_quickly` first, and this in a
     thread.
     """
-    return _found(command, around, FULL).plan(command)
+    return _found(command, around, FULL).plan()
 
 
 def analyse_quickly(command: str, around: Surroundings | None = None) -> CommandPlan | None:
@@ -48,7 +47,7 @@ def analyse_quickly(command: str, around: Surroundings | None = None) -> Command
     if len(command) > QUICK.characters:
         return None
     found = _found(command, around, QUICK)
-    return None if found.exhausted else found.plan(command)
+    return None if found.exhausted else found.plan()
 
 
 def _found(command: str, around: Surroundings | None, limits: Limits) -> Findings:
@@ -61,7 +60,7 @@ def _found(command: str, around: Surroundings | None, limits: Limits) -> Finding
         return scope.found
     walk(scope, command)
     _check_evaluated(scope)
-    if len(command) - sum(map(len, scope.found.heredocs)) > MAX_CODE:
+    if len(command) - scope.found.heredocs > MAX_CODE:
         scope.found.unclear(f"it has more than {MAX_CODE} characters of code")
     return scope.found
 

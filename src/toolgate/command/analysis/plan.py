@@ -53,18 +53,6 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Redirection:
-    """A file that a redirection, or an option that amounts to one, opens for writing."""
-
-    target: str
-    append: bool = False
-    outside: bool = False
-    """Not beneath the root."""
-    existing: bool = False
-    """There is a file now."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
     """A variable that the command line sets."""
 
@@ -87,9 +75,7 @@ class CommandPlan:
     and `UNRESOLVED` alone for something that could not be understood.
     """
 
-    text: str
     commands: tuple[tuple[str, ...], ...]
-    redirections: tuple[Redirection, ...] = ()
     assignments: tuple[Assignment, ...] = ()
     dangers: tuple[str, ...] = ()
     """Why it is potentially dangerous; a person is asked if there is any reason."""
@@ -103,11 +89,8 @@ class CommandPlan:
     """Variables whose values it uses."""
     unresolved: tuple[str, ...] = field(default=(), compare=False)
     """What is only known when it runs: the same text may do something else the next time."""
-    heredocs: tuple[str, ...] = ()
     suspects: tuple[tuple[str, ...], ...] = ()
     """The words of programs that are not known: any of them may be a command that the program runs."""
-    read_only: bool = False
-    """Every command is known to change nothing."""
 
     @property
     def plain(self) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from toolgate.command.analysis.paths import Place, Where, expand, locate
-from toolgate.command.analysis.plan import NO_COMMANDS, Assignment, CommandPlan, Redirection, Surroundings
+from toolgate.command.analysis.plan import NO_COMMANDS, Assignment, CommandPlan, Surroundings
 from toolgate.command.syntax import MAX_DEPTH
 from toolgate.command.syntax import Sequence as Tree
 from toolgate.command.words import UNRESOLVED, Word
@@ -53,7 +53,6 @@ class Findings:
 
     def __init__(self) -> None:
         self.commands: dict[tuple[str, ...], None] = {}
-        self.redirections: list[Redirection] = []
         self.assignments: list[Assignment] = []
         self.dangers: dict[str, None] = {}
         self.unknown: set[str] = set()
@@ -63,9 +62,9 @@ class Findings:
         self.definitions: dict[str, str] = {}
         self.variables: dict[str, None] = {}
         self.unresolved: dict[str, None] = {}
-        self.heredocs: list[str] = []
+        self.heredocs = 0
+        """Characters of heredocs, which are no code."""
         self.suspects: dict[tuple[str, ...], None] = {}
-        self.changes = False
         self.holds_code = False
         """Whether there is quoted text that would run something if bash were to evaluate it."""
         self.evaluates = False
@@ -90,14 +89,11 @@ class Findings:
         self.dangers[reason] = None
         self.unknown.add(reason)
         self.commands[(UNRESOLVED,)] = None
-        self.changes = True
 
-    def plan(self, text: str) -> CommandPlan:
+    def plan(self) -> CommandPlan:
         """The result."""
         return CommandPlan(
-            text=text,
             commands=tuple(self.commands),
-            redirections=tuple(self.redirections),
             assignments=tuple(self.assignments),
             dangers=tuple(self.dangers),
             scripts=tuple(self.scripts),
@@ -105,9 +101,7 @@ class Findings:
             definitions=self.definitions,
             variables=tuple(self.variables),
             unresolved=tuple(self.unresolved),
-            heredocs=tuple(self.heredocs),
             suspects=tuple(self.suspects),
-            read_only=not self.changes,
         )
 
 
@@ -257,13 +251,9 @@ class Scope:
         if place.where is Where.shown and reads:
             self.found.commands[("..", text)] = None
         elif place.where in (Where.outside, Where.shown):
-            self.outside(text)
+            self.found.commands[("..", text)] = None
+            self.found.danger(f"'{text}' is outside the root")
         return place
-
-    def outside(self, text: str) -> None:
-        """Note a path outside the root."""
-        self.found.commands[("..", text)] = None
-        self.found.danger(f"'{text}' is outside the root")
 
     def write(self, word: Word, append: bool = False) -> None:
         """Note a file that is written."""
@@ -271,17 +261,12 @@ class Scope:
         if place.where is Where.free:
             return
         self.written.update(place.paths)
-        existing = place.where is Where.inside and any(self.around.kind(path) == "file" for path in place.paths)
-        unknown = place.where is Where.unknown or not word.known
-        self.found.changes = True
         self.found.commands[(">>" if append else ">", word.text)] = None
-        outside = place.where in (Where.outside, Where.shown)
-        self.found.redirections.append(Redirection(target=word.text, append=append, outside=outside, existing=existing))
-        if append or outside or place.where is Where.scratch:
+        if append or place.where not in (Where.inside, Where.unknown):
             return
-        if existing:
+        if any(self.around.kind(path) == "file" for path in place.paths):
             self.found.danger(f"it overwrites '{word.text}', which exists")
-        elif unknown:
+        elif place.where is Where.unknown or not word.known:
             self.found.danger(f"it writes to '{word.raw or word.text}', which is only known when it runs", sure=False)
 
     def input(self, word: Word) -> None:
@@ -322,7 +307,6 @@ class Scope:
         self.found, self.expanding = Findings(), before | {name}
         self.code(text)
         inner, self.found, self.expanding = self.found, outer, before
-        outer.changes |= inner.changes
         if inner.exhausted:
             outer.too_large(f"the script '{path}'")
         outer.scripts.update(inner.scripts)

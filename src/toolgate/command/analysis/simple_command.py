@@ -53,8 +53,6 @@ def _known(scope: Scope, words: Sequence[Word], known: Program) -> None:
     note_dependencies(scope, words, known)
     if known.reader != "git.git":
         scope.found.commands[tuple([word.text for word in words])] = None
-    if not known.reads:
-        scope.found.changes = True
     apply_facts(scope, words, known)
     if known.suspect:
         suspect(scope, words)
@@ -66,7 +64,6 @@ def _known(scope: Scope, words: Sequence[Word], known: Program) -> None:
 def _file(scope: Scope, words: Sequence[Word]) -> None:
     """A program that is named by its path: the project's own, or one from outside the root."""
     found = scope.found
-    found.changes = True
     found.commands[tuple(word.text for word in words)] = None
     named = [words[0]._replace(text=posixpath.basename(words[0].text)), *words[1:]]
     known = program(named[0].text)
@@ -103,7 +100,6 @@ def _redefined(scope: Scope, words: Sequence[Word], known: Program) -> bool:
     is_alias = name in around.aliases and not words[0].quoted
     if name not in scope.expanding and (is_alias or name in around.functions):
         before, scope.expanding = scope.expanding, scope.expanding | {name}
-        found.changes = True
         if is_alias:
             found.definitions[name] = around.aliases[name]
             rest = " ".join(word.raw or word.text for word in words[1:])
@@ -126,7 +122,6 @@ def _shadowed(scope: Scope, words: Sequence[Word], known: Program) -> None:
     if file is not None:
         found.scripts[file] = None
         found.commands[(f"./{file}", *(word.text for word in words[1:]))] = None
-        found.changes = True
         if known.well_known:
             found.danger(f"'{name}' is '{file}' here, because 'PATH' finds that first")
     elif scope.path_changed and known.well_known and not known.no_paths:

@@ -40,7 +40,6 @@ def assign(scope: Scope, name: str, value: Word, words: Sequence[Word] | None) -
     elif (meaning := _meaning(name)) == "code":
         _command(scope, name, value)
     elif meaning and not _own(words):
-        found.changes = True
         found.danger(f"'{name}' changes what commands run", sure=False)
 
 

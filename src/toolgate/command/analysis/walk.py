@@ -145,7 +145,7 @@ def _redirects(scope: Scope, redirects: Iterable[Redirect]) -> Stdin | None:
             continue
         if redirect.heredoc is not None:
             body = redirect.heredoc.body or ""
-            scope.found.heredocs.append(body)
+            scope.found.heredocs += len(body)
             resolve_parts(scope, redirect.heredoc.parts)
             scope.found.holds_code |= redirect.heredoc.quoted and ("$(" in body or "`" in body)
             scope.found.holds_code |= any(map(is_code, redirect.heredoc.parts))

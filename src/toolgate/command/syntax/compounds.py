@@ -32,7 +32,7 @@ class CompoundReader(RedirectReader):
         """`(…)` or `((…))`."""
         if self.text.startswith("((", self.at):
             self.at += 2
-            compound = Compound("expression", parts=self.arithmetic_body())
+            compound = Compound("expression", parts=self.arithmetic("((", "))"))
         else:
             self.at += 1
             compound = Compound("subshell", (self.bracketed(),))
@@ -80,7 +80,7 @@ class CompoundReader(RedirectReader):
         self.blank()
         if self.text.startswith("((", self.at):
             self.at += 2
-            expression = Part("expression", parts=self.arithmetic_body())
+            expression = Part("expression", parts=self.arithmetic("((", "))"))
             self.separator()
             return Compound("branches", (self.do_group(),), parts=(expression,), loops=True)
         name = _NAME.match(self.text, self.at)
@@ -156,18 +156,7 @@ class CompoundReader(RedirectReader):
         while True:
             self.blank()
             text, at = self.text, self.at
-            if text.startswith("]]", at) and text[at + 2 : at + 3] in (
-                "",
-                " ",
-                "\t",
-                "\n",
-                ";",
-                "&",
-                "|",
-                ")",
-                "<",
-                ">",
-            ):
+            if _TEST_END.match(text, at):
                 self.at += 2
                 self.in_test = False
                 check_literals(parts)

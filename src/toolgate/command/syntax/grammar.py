@@ -6,6 +6,7 @@ import re
 
 from toolgate.command.syntax.compounds import FUNCTION, RESERVED, CompoundReader
 from toolgate.command.syntax.lexing import UnparsableError, check_literals
+from toolgate.command.syntax.redirection import unclosed
 from toolgate.command.syntax.tree import AndOr, Assign, Command, Compound, Lexeme, Pipeline, Sequence, Simple
 
 MAX_COMMANDS = 10_000
@@ -35,7 +36,7 @@ class Grammar(CompoundReader):
         if self.at < len(self.text):
             raise self.unexpected()
         if self.pending:
-            raise UnparsableError(f"the heredoc is not closed by a line '{self.pending[0].delimiter}'")
+            raise unclosed(self.pending[0])
         return code
 
     def nested(self, ends: frozenset[str]) -> Sequence:
@@ -140,9 +141,7 @@ class Grammar(CompoundReader):
                 continue
             self.count_words(len(command.words))
             character = self.text[self.at : self.at + 1]
-            if character in ("", "\n", ";", "|", ")", "#") or (
-                character == "&" and self.text[self.at + 1 : self.at + 2] != ">"
-            ):
+            if character in _ENDS_SIMPLE or (character == "&" and self.text[self.at + 1 : self.at + 2] != ">"):
                 return command
             if redirect := self.redirect():
                 command.redirects.append(redirect)

@@ -16,8 +16,7 @@ _BARE = re.compile(r"[^ \t\n\\'\"`$;&|<>()]+")
 _IN_DOUBLE = re.compile(r"[^\"\\$`]+")
 _IN_HEREDOC = re.compile(r"[^\\$`]+")
 _IN_BRACES = re.compile(r"[^}\\'\"`$<>]+")
-_IN_ARITHMETIC = re.compile(r"[^()\\'\"`$]+")
-_IN_OLD_ARITHMETIC = re.compile(r"[^\[\]\\'\"`$]+")
+_IN_ARITHMETIC = {"((": re.compile(r"[^()\\'\"`$]+"), "$[": re.compile(r"[^\[\]\\'\"`$]+")}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!_-]")
 _ASSIGNS = re.compile(r"\$\{!?([A-Za-z_][A-Za-z0-9_]*)(?:\[[^]]*\])?:?=")
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
@@ -89,7 +88,7 @@ class WordReader:
             if character in "<>":
                 if not text.startswith("(", self.at + 1):
                     break
-                parts.append(self.process())
+                parts.append(self.substitution())
             else:
                 self.piece(character, parts)
         return Lexeme(text[start : self.at], tuple(parts))
@@ -179,11 +178,11 @@ class WordReader:
             self.at = name.end()
             parts.append(Part("variable", name.group()))
         elif following == "(":
-            parts.append(self.arithmetic() if text.startswith("((", at + 1) else self.command())
+            parts.append(self.expression("((", "))") if text.startswith("((", at + 1) else self.substitution())
         elif following == "{":
             parts.append(self.braces(in_double))
         elif following == "[":
-            parts.append(self.old_arithmetic())
+            parts.append(self.expression("$[", "]"))
         elif following == "'" and not in_double:
             parts.append(self.ansi())
         elif following == '"' and not in_double:
@@ -195,22 +194,22 @@ class WordReader:
 
     def ansi(self) -> Part:
         """`$'…'`."""
-        start = end = self.at + 2
-        while not self.text.startswith("'", end):
-            end += 2 if self.text.startswith("\\", end) else 1
-            if end >= len(self.text):
-                raise UnparsableError("a single quote is not closed")
-        self.at = end + 1
-        value = ansi_c(self.text[start:end])
+        self.at += 2
+        value = ansi_c(self.up_to("'", "a single quote is not closed"))
         return Part("expression") if value is None else Part("quoted", value)
 
-    def command(self) -> Part:
-        """`$(…)`."""
-        self.at += 2
-        return Part("run", code=self.bracketed())
+    def up_to(self, mark: str, problem: str) -> str:
+        """The text up to `mark`, which is consumed too; a backslash hides the character behind it."""
+        start = end = self.at
+        while not self.text.startswith(mark, end):
+            end += 2 if self.text.startswith("\\", end) else 1
+            if end >= len(self.text):
+                raise UnparsableError(problem)
+        self.at = end + 1
+        return self.text[start:end]
 
-    def process(self) -> Part:
-        """`<(…)` or `>(…)`."""
+    def substitution(self) -> Part:
+        """`$(…)`, `<(…)` or `>(…)`."""
         feeds = self.text[self.at] == ">"
         self.at += 2
         return Part("run", code=self.bracketed(), feeds=feeds)
@@ -231,13 +230,8 @@ class WordReader:
 
     def backquoted(self, escaped: re.Pattern[str]) -> Part:
         """`` `…` ``, whose text has escapes of its own: they are resolved before it is read as code."""
-        start = end = self.at + 1
-        while not self.text.startswith("`", end):
-            end += 2 if self.text.startswith("\\", end) else 1
-            if end >= len(self.text):
-                raise UnparsableError("a backquote is not closed")
-        inner = self.text[start:end]
-        self.at = end + 1
+        self.at += 1
+        inner = self.up_to("`", "a backquote is not closed")
         self.deeper()
         code = self.fresh(escaped.sub(r"\1", inner)).program()
         self.depth -= 1
@@ -283,56 +277,33 @@ class WordReader:
         else:
             self.piece(character, parts)
 
-    def arithmetic(self) -> Part:
-        """`$((…))`."""
-        self.at += 3
-        return Part("expression", parts=self.arithmetic_body())
+    def expression(self, opening: str, closing: str) -> Part:
+        """`$((…))` or `$[…]`."""
+        self.at += 3 if opening == "((" else 2
+        return Part("expression", parts=self.arithmetic(opening, closing))
 
-    def arithmetic_body(self) -> tuple[Part, ...]:
-        """Up to the `))` that closes it; code in its literals would be run."""
+    def arithmetic(self, opening: str, closing: str) -> tuple[Part, ...]:
+        """The expression behind `opening`, which is consumed; code in its literals would be run."""
         parts: list[Part] = []
         level = 0
         self.deeper()
-        while not (level == 0 and self.text.startswith("))", self.at)):
-            match = _IN_ARITHMETIC.match(self.text, self.at)
+        while level or not self.text.startswith(closing, self.at):
+            match = _IN_ARITHMETIC[opening].match(self.text, self.at)
             if match:
                 self.at = match.end()
                 continue
             character = self.text[self.at : self.at + 1]
-            if character in ("(", ")"):
-                level += 1 if character == "(" else -1
+            if character in (opening[-1], closing[0]):
+                level += 1 if character == opening[-1] else -1
                 self.at += 1
             elif character:
                 self.piece(character, parts)
             if not character or level < 0:
-                raise UnparsableError("'((' is not closed")
+                raise UnparsableError(f"'{opening}' is not closed")
         self.depth -= 1
-        self.at += 2
+        self.at += len(closing)
         check_literals(parts)
         return tuple(parts)
-
-    def old_arithmetic(self) -> Part:
-        """`$[…]`."""
-        parts: list[Part] = []
-        level = 1
-        self.at += 2
-        self.deeper()
-        while level:
-            match = _IN_OLD_ARITHMETIC.match(self.text, self.at)
-            if match:
-                self.at = match.end()
-                continue
-            character = self.text[self.at : self.at + 1]
-            if character in ("[", "]"):
-                level += 1 if character == "[" else -1
-                self.at += 1
-            elif character:
-                self.piece(character, parts)
-            else:
-                raise UnparsableError("'$[' is not closed")
-        self.depth -= 1
-        check_literals(parts)
-        return Part("expression", parts=tuple(parts))
 
     def heredoc_parts(self) -> tuple[Part, ...]:
         """All of the text, as an unquoted heredoc."""

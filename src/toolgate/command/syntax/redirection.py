@@ -76,9 +76,26 @@ class RedirectReader(WordReader):
 
     def read_heredoc(self, heredoc: Heredoc) -> None:
         """The lines up to the delimiter."""
-        if not heredoc.tabs and (heredoc.quoted or self.at > self.last_continuation):
-            self.read_at_once(heredoc)
-            return
+        as_they_are = not heredoc.tabs and (heredoc.quoted or self.at > self.last_continuation)
+        heredoc.body = self.whole_body(heredoc) if as_they_are else self.joined_body(heredoc)
+        if not heredoc.quoted:
+            heredoc.parts = self.fresh(heredoc.body).heredoc_parts()
+
+    @functools.cached_property
+    def last_continuation(self) -> int:
+        """The position of the last line that goes on in the next one."""
+        return self.text.rfind("\\\n")
+
+    def whole_body(self, heredoc: Heredoc) -> str:
+        """The text where the lines are taken as they are: tabs stay, and none goes on in the next one."""
+        end = re.compile(rf"^{re.escape(heredoc.delimiter)}(?:\n|\Z)", re.MULTILINE).search(self.text, self.at)
+        if end is None:
+            raise unclosed(heredoc)
+        start, self.at = self.at, end.end()
+        return self.text[start : end.start()]
+
+    def joined_body(self, heredoc: Heredoc) -> str:
+        """The text line by line, without tabs at the beginning, and with lines that go on in the next one."""
         lines: list[str] = []
         joined = False
         while self.at < len(self.text):
@@ -87,28 +104,15 @@ class RedirectReader(WordReader):
             self.at = len(self.text) if end < 0 else end + 1
             stripped = line.lstrip("\t") if heredoc.tabs and not joined else line
             if stripped == heredoc.delimiter and not joined:
-                heredoc.body = "".join(f"{line}\n" for line in lines)
-                if not heredoc.quoted:
-                    heredoc.parts = self.fresh(heredoc.body).heredoc_parts()
-                return
+                return "".join(f"{line}\n" for line in lines)
             lines.append(stripped)
             joined = not heredoc.quoted and (len(line) - len(line.rstrip("\\"))) % 2 == 1
-        raise UnparsableError(f"the heredoc is not closed by a line '{heredoc.delimiter}'")
+        raise unclosed(heredoc)
 
-    @functools.cached_property
-    def last_continuation(self) -> int:
-        """The position of the last line that goes on in the next one."""
-        return self.text.rfind("\\\n")
 
-    def read_at_once(self, heredoc: Heredoc) -> None:
-        """The same where the lines are taken as they are: tabs stay, and none goes on in the next one."""
-        end = re.compile(rf"^{re.escape(heredoc.delimiter)}(?:\n|\Z)", re.MULTILINE).search(self.text, self.at)
-        if end is None:
-            raise UnparsableError(f"the heredoc is not closed by a line '{heredoc.delimiter}'")
-        heredoc.body = self.text[self.at : end.start()]
-        self.at = end.end()
-        if not heredoc.quoted:
-            heredoc.parts = self.fresh(heredoc.body).heredoc_parts()
+def unclosed(heredoc: Heredoc) -> UnparsableError:
+    """The error for a heredoc whose last line is missing."""
+    return UnparsableError(f"the heredoc is not closed by a line '{heredoc.delimiter}'")
 
 
 def _heredoc(target: Lexeme, tabs: bool) -> Heredoc:

@@ -156,11 +156,8 @@ def link(scope: Scope, words: Sequence[Word]) -> None:
         directory = path if into else posixpath.dirname(path) or "."
         for text in given[:-1]:
             beside = symbolic and not text.startswith(("/", "~"))
-            scope.path(posixpath.join(_rooted(scope, directory), text) if beside else text)
-
-
-def _rooted(scope: Scope, relative: str) -> str:
-    return posixpath.normpath(posixpath.join(scope.around.root, relative))
+            rooted = posixpath.normpath(posixpath.join(scope.around.root, directory))
+            scope.path(posixpath.join(rooted, text) if beside else text)
 
 
 def tar(scope: Scope, words: Sequence[Word]) -> None:
@@ -171,7 +168,7 @@ def tar(scope: Scope, words: Sequence[Word]) -> None:
 
 
 def _archive(words: Sequence[Word]) -> Word | None:
-    """The archive that `tar -c` makes; None if it makes none, or writes it to standard output."""
+    """The file of that archive; None if it makes none, or writes it to standard output."""
     letters = words[1].text.removeprefix("-") if len(words) > 1 else ""
     creates = has(words, "c", "--create") or (letters.isalpha() and "c" in letters)
     for at, word in enumerate(words[:-1] if creates else (), 0):

@@ -38,7 +38,6 @@ def find(scope: Scope, words: Sequence[Word]) -> None:
         elif text == "-delete":
             scope.found.commands[("rm", *(word.text for word in words[1:at] if not word.text.startswith("-")))] = None
             scope.found.danger("it removes files")
-            scope.found.changes = True
         elif text in _WRITES and at + 1 < len(words):
             scope.write(words[at + 1])
         elif not words[at].known and text.startswith(UNRESOLVED) and not _is_value(words, at):

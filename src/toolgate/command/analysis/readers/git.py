@@ -43,7 +43,6 @@ def git(scope: Scope, words: Sequence[Word]) -> None:
     known = program(f"git-{verb.text}")
     if known is UNKNOWN:
         scope.found.unclear(f"'git {verb.text}' is an alias or an unknown command")
-    scope.found.changes |= not known.reads
     apply_facts(scope, words[at:], known, subcommand=True)
     _paths(scope, verb.text, rest)
 

@@ -105,9 +105,7 @@ def evaluate(scope: Scope, words: Sequence[Word]) -> None:
     """`eval`: its words, joined, are code."""
     if [word.text for word in words[1:2]] == ["--"]:
         words = words[1:]
-    if all(word.known for word in words[1:]):
-        scope.found.changes = True
-    else:
+    if not all(word.known for word in words[1:]):
         scope.found.unclear("part of what 'eval' runs is only known when it runs")
     scope.code(" ".join(word.text for word in words[1:]), here=True)
 
