@@ -130,5 +130,5 @@ START = Bench(
     contenders={**{name: argv for name, argv in _ECHO.items() if name != "toolgate"}, "toolgate mcp": _REAL},
     measure=measure_start,
     prepare=prepare,
-    targets=[Target(contender="toolgate mcp", case="tools/list", at_most=1.5)],
+    targets=[Target(contender="toolgate mcp", case="tools/list", at_most=0.5)],
 )

@@ -165,7 +165,7 @@ async def _client(url: str, **named: Any) -> AsyncIterator[Any]:
 
 async def _text(client: Any, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
-    return " ".join(block.text for block in result.content) + json.dumps(result.structured_content)
+    return " ".join(block.text for block in result.content) + result.model_dump_json()
 
 
 @attack("Two clients of one server have neither each other's outputs nor each other's shell.", layers=_ONE)
@@ -174,7 +174,7 @@ async def two_clients(arena: Arena) -> None:
     async with mcp_server(arena) as url, _client(url) as one, _client(url) as two:
         arguments = {"pattern": "client", "path": "long.txt", "limit": 9000}
         result = await one.call_tool("grep", arguments)
-        path = result.structured_content["data"]["truncation"]["full_output_path"]
+        path = result.meta["toolgate/outcome"]["full_output_path"]
         (arena.root / "long.txt").unlink()
         if "of the first client" not in await _text(one, "read_file", path=path):
             raise Broken("a client does not read its own output")

@@ -1,7 +1,6 @@
 """`toolgate mcp --http`: its token and the addresses where it may listen."""
 
 import asyncio
-import json
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ async def test_a_token_is_made_up_where_none_is_set_and_never_shown_to_tools(roo
         assert len(server.token) > 30
         async with server.client() as connected:
             found = await connected.call_tool("Bash", {"command": f"env; echo {server.token}"})
-    assert server.token not in json.dumps(found.structured_content)
+    assert server.token not in found.model_dump_json()
     assert "[redacted]" in text(found)
 
 

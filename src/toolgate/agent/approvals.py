@@ -93,10 +93,9 @@ class DurableApprover:
         self._tell_answer(request_id, answer)
         return answer
 
-    def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> None:
+    def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> bool:
         """Pass advice on to an unattended approver."""
-        if isinstance(self._approver, Unattended):
-            self._approver.advise(request, rules)
+        return isinstance(self._approver, Unattended) and self._approver.advise(request, rules)
 
     async def _answer_of(self, approver: Approver, request: ApprovalRequest) -> Approval:
         """The approver's answer; a failure and a wrong type are denials."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_mode, add_root
+from toolgate.log import logger
 
 if TYPE_CHECKING:
     from toolgate.adapters.mcp_server import Clients
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 PORT = 8766
+MAX_OUTPUT_BYTES = 40_000
+"""Maximum bytes of an answer's text."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +36,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_root(parser)
     parser.add_argument("--tools", metavar="A,B", help="only these tools of the mode")
     parser.add_argument("--record", action="store_true", help="record all calls in the sessions' database")
+    parser.add_argument(
+        "--approvals",
+        choices=("ask", "client"),
+        default="ask",
+        help="who approves calls that need it: ask (the user, through a form) or client (trust a client that asks its "
+        "own user before every call; rules that deny still hold)",
+    )
     parser.add_argument("--http", action="store_true", help="serve streamable HTTP at /mcp instead of stdin and stdout")
     parser.add_argument("--host", help="with --http: address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, help=f"with --http: port to listen on; 0: a free one (default: {PORT})")
@@ -57,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
 async def _serve(args: argparse.Namespace) -> None:
     from toolgate.settings import Settings
 
-    settings = Settings()
+    _require("mcp")
+    settings = _short_outputs(Settings())
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
@@ -93,8 +104,13 @@ async def _open_clients(args: argparse.Namespace, settings: "Settings") -> Async
     try:
         contexts = _ContextFactory(settings, mode, storage, record=args.record)
         registry = _filter_tools(_available(contexts.context(workspace)), mode, args.tools)
-        clients = Clients(registry, mode, workspace, open_context=contexts.context, settings=settings)
+        trusted = args.approvals == "client"
+        clients = Clients(
+            registry, mode, workspace, open_context=contexts.context, settings=settings, client_approves=trusted
+        )
         clients.check()
+        if trusted:
+            logger("mcp").warning("approvals_left_to_client", mode=mode.value)
         yield clients
     finally:
         await storage.close()
@@ -124,6 +140,20 @@ class _ContextFactory:
             memory=ProjectMemory(self._storage, str(workspace.root)) if _has_database() else None,
             recorder=ClientRecorder(self._storage, str(workspace.root)) if self._record else None,
         )
+
+
+def _require(package: str) -> None:
+    """Raise `ModuleNotFoundError` for a package that is loaded only after the first answers."""
+    import importlib.util
+
+    if importlib.util.find_spec(package) is None:
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+
+def _short_outputs(settings: "Settings") -> "Settings":
+    """Limit outputs to what clients pass on whole: several cut longer ones in the middle, without a hint."""
+    limit = min(settings.tool_output.max_bytes, MAX_OUTPUT_BYTES)
+    return settings.model_copy(update={"tool_output": settings.tool_output.model_copy(update={"max_bytes": limit})})
 
 
 def _has_database() -> bool:

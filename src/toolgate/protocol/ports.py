@@ -21,13 +21,16 @@ class Approver(Protocol):
 
 @runtime_checkable
 class Unattended(Approver, Protocol):
-    """An approver behind which nobody is: it tells whoever reads its words what would have allowed a call.
+    """An approver that may answer without a person. It is told which rules would have allowed a denied call.
 
-    `advise` MUST NOT raise. It is called after every no, in the task that asked.
+    `advise` MUST NOT raise. It is called after every denial, in the task that asked.
     """
 
-    def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> None:
-        """`rules` finds the narrowest rules of the user's policy that allow the call, as TOML; None if none can."""
+    def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> bool:
+        """Return whether no person has looked at the request: then the model's answer names the rules, too.
+
+        `rules` finds the narrowest rules of the user's policy that allow the call, as TOML; None if none can.
+        """
         ...
 
 

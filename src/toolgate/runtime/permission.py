@@ -72,9 +72,11 @@ async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...])
         decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict
     )
     if not approval.allowed:
-        advice = _advice(invocation, policy, secrets) if invocation.context.approver is None else ""
-        if isinstance(invocation.context.approver, Unattended):
-            invocation.context.approver.advise(request, lambda: _rules(invocation, policy, secrets))
+        approver = invocation.context.approver
+        unseen = approver is None
+        if isinstance(approver, Unattended):
+            unseen = approver.advise(request, lambda: _rules(invocation, policy, secrets))
+        advice = _advice(invocation, policy, secrets) if unseen else ""
         return _refused(f"This call was not approved: {approval.message.rstrip('.') or 'denied'}.", advice)
     if approval.remember:
         policy.remember(name, invocation.arguments, invocation.plan)

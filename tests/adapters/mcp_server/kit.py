@@ -51,12 +51,13 @@ def stdio(root: Path, *more: str, mode: str = "coding", **env: str) -> StdioServ
 
 
 def answering(action: str = "accept", *, remember: bool = False, seen: list[str] | None = None) -> Any:
-    """An elicitation callback that always answers the same, and keeps the questions."""
+    """An elicitation callback that always answers the same (accepting allows), and keeps the questions."""
 
     async def answer(_: Any, params: Any) -> types.ElicitResult:
         if seen is not None:
             seen.append(params.message)
-        content: dict[str, Any] | None = {"remember": remember} if action == "accept" else None
+        decision = "allow for this session" if remember else "allow once"
+        content: dict[str, Any] | None = {"decision": decision} if action == "accept" else None
         return types.ElicitResult(action=action, content=content)  # type: ignore[arg-type]
 
     return answer
@@ -81,9 +82,15 @@ def text(result: Any) -> str:
 
 
 def code(result: Any) -> str | None:
-    """The error code in the envelope."""
-    error = result.structured_content.get("error")
-    return None if error is None else str(error["code"])
+    """The error code."""
+    found = outcome(result).get("error_code")
+    return None if found is None else str(found)
+
+
+def outcome(result: Any) -> dict[str, Any]:
+    """What programs are told about a result, whatever the version of the protocol."""
+    found: dict[str, Any] = result.meta["toolgate/outcome"]
+    return found
 
 
 class Sleeper:

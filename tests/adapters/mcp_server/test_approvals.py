@@ -9,7 +9,7 @@ import mcp_types as types
 import pytest
 from mcp import Client
 
-from tests.adapters.mcp_server.kit import ERAS, answering, client, code, near, text, until
+from tests.adapters.mcp_server.kit import ERAS, answering, client, code, lines, near, text, until
 from toolgate.adapters.mcp_server import Clients, build_server
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.builtin import builtin_registry
@@ -41,14 +41,98 @@ async def test_a11_the_person_sees_the_diff_and_allows_it(root: Path, era: str) 
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(("action", "said"), [("decline", "the user declined"), ("cancel", "the user closed the")])
-async def test_a11_anything_but_accepting_is_no(root: Path, era: str, action: str, said: str) -> None:
+@pytest.mark.parametrize(("action", "said"), [("decline", "declined"), ("cancel", "closed without")])
+async def test_a11_a_form_that_is_declined_or_closed_is_no_and_the_answer_names_the_rule(
+    root: Path, era: str, action: str, said: str
+) -> None:
     async with near(root, era=era, elicitation_callback=answering(action)) as connected:
         result = await connected.call_tool("write_file", WRITE)
     assert code(result) == "APPROVAL_DENIED"
     assert said in text(result)
+    assert '[[rule]]\ntool = "write_file"\nargs = { path = "new.txt" }\ndecision = "allow"' in text(result)
+    assert not (root / "new.txt").exists()
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    "content", [{}, {"decision": "deny"}, {"decision": True}, {"decision": "Allow once"}, {"remember": True}, None]
+)
+async def test_a11_an_accepted_form_without_a_decision_that_allows_is_no(
+    root: Path, era: str, content: dict[str, Any] | None
+) -> None:
+    async def submit(_: Any, params: Any) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content=content)
+
+    async with near(root, era=era, elicitation_callback=submit) as connected:
+        result = await connected.call_tool("write_file", WRITE)
+    assert code(result) == "APPROVAL_DENIED"
+    assert "the user denied it" in text(result)
     assert "[[rule]]" not in text(result)
     assert not (root / "new.txt").exists()
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_form_is_one_list_whose_default_is_deny_and_the_reason_reaches_the_model(
+    root: Path, era: str
+) -> None:
+    forms: list[dict[str, Any]] = []
+
+    async def deny(_: Any, params: Any) -> types.ElicitResult:
+        forms.append(params.requested_schema)
+        return types.ElicitResult(action="accept", content={"decision": "deny", "reason": "put it into docs/ "})
+
+    async with near(root, era=era, elicitation_callback=deny) as connected:
+        result = await connected.call_tool("write_file", WRITE)
+    assert "This call was not approved: the user denied it: put it into docs/." in text(result)
+    [form] = forms
+    assert form["required"] == ["decision"]
+    assert sorted(form["properties"]) == ["decision", "reason"]
+    assert form["properties"]["decision"]["enum"] == ["allow once", "allow for this session", "deny"]
+    assert form["properties"]["decision"]["default"] == "deny"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_call_that_cannot_be_remembered_is_not_allowed_for_the_session(root: Path, era: str) -> None:
+    offered: list[list[str]] = []
+
+    async def whole_session(_: Any, params: Any) -> types.ElicitResult:
+        offered.append(params.requested_schema["properties"]["decision"]["enum"])
+        return types.ElicitResult(action="accept", content={"decision": "allow for this session"})
+
+    async with near(root, era=era, elicitation_callback=whole_session) as connected:
+        result = await connected.call_tool("Bash", {"command": "true", "access": "full"})
+    assert offered == [["allow once", "deny"]]
+    assert code(result) == "APPROVAL_DENIED"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_client_that_is_trusted_to_ask_is_not_asked_again_and_rules_that_deny_hold(
+    root: Path, era: str
+) -> None:
+    policy = root.parent / "policy.toml"
+    policy.write_text('[[rule]]\ntool = "Bash"\nwords = ["rm"]\ndecision = "deny"\n')
+    settings = Settings.of(policy_file=policy)
+    clients = Clients(builtin_registry(), ToolMode.coding, Workspace(root), settings=settings, client_approves=True)
+    seen: list[str] = []
+    async with Client(build_server(clients), mode=era, elicitation_callback=answering(seen=seen)) as connected:
+        written = await connected.call_tool("write_file", WRITE)
+        removed = await connected.call_tool("Bash", {"command": "rm a.txt"})
+    assert not written.is_error, text(written)
+    assert (code(removed), seen) == ("APPROVAL_DENIED", [])
+    assert (root / "a.txt").exists()
+
+
+async def test_trusting_the_client_is_an_option_that_is_said_in_the_log(root: Path) -> None:
+    async with lines(root, "--approvals", "client") as server:
+        await server.begin()
+        answer = await server.call(2, "write_file", **WRITE)
+        assert answer["result"]["isError"] is False
+        assert server.process.stdin is not None
+        server.process.stdin.close()
+        assert await server.ended() == 0
+        assert server.process.stderr is not None
+        assert "approvals_left_to_client" in (await server.process.stderr.read()).decode()
+    assert (root / "new.txt").exists()
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -186,7 +185,7 @@ async def test_g07_a_body_that_is_too_large_is_refused(root: Path) -> None:
         async with server.client() as connected:
             huge = await connected.call_tool("read_file", {"path": "x" * (1 << 20)})
             assert code(huge) == "INVALID_PARAM"
-            assert len(json.dumps(huge.structured_content)) < 1 << 16
+            assert len(huge.model_dump_json()) < 1 << 16
 
 
 def test_a_door_without_a_token_is_not_built(root: Path) -> None:

@@ -31,7 +31,10 @@ async def _asked(connected: Client, arguments: dict[str, Any]) -> types.InputReq
 
 
 async def _repeated(connected: Client, arguments: dict[str, Any], state: str | None, action: Any = "accept") -> Any:
-    answers: dict[str, Any] = {} if action is None else {APPROVAL_KEY: types.ElicitResult(action=action)}
+    said: dict[str, Any] | None = {"decision": "allow once"} if action == "accept" else None
+    answers: dict[str, Any] = {}
+    if action is not None:
+        answers[APPROVAL_KEY] = types.ElicitResult(action=action, content=said)
     return await connected.session.call_tool(
         "write_file", arguments, input_responses=answers, request_state=state, allow_input_required=True
     )

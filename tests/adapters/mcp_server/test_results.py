@@ -1,11 +1,12 @@
 """The answer to a call, as a client reads it."""
 
+import json
 from pathlib import Path
 
 import jsonschema_rs
 import pytest
 
-from tests.adapters.mcp_server.kit import ERAS, code, near, text
+from tests.adapters.mcp_server.kit import ERAS, answering, code, near, outcome, text
 
 
 @pytest.fixture
@@ -18,18 +19,62 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_an_answer_is_the_envelope_and_what_the_model_reads(root: Path, era: str) -> None:
+async def test_an_answer_is_what_the_model_reads(root: Path, era: str) -> None:
     async with near(root, era=era) as connected:
-        tools = {tool.name: tool for tool in (await connected.list_tools()).tools}
         read = await connected.call_tool("read_file", {"path": "a.txt"})
         missing = await connected.call_tool("read_file", {"path": "b.txt"})
-        failed = await connected.call_tool("Bash", {"command": "exit 3"})
+        failed = await connected.call_tool("Bash", {"command": "echo out; exit 3"})
     assert text(read) == "Read all 2 lines of 'a.txt'.\n     1\tone\n     2\ttwo"
-    assert read.structured_content["data"] == {"content": "     1\tone\n     2\ttwo", "truncated": False}
     assert (read.is_error, missing.is_error, failed.is_error) == (False, True, False)
     assert code(missing) == "NOT_FOUND"
-    assert (failed.structured_content["status"], failed.structured_content["data"]["exit_code"]) == ("partial", 3)
-    for name, result in (("read_file", read), ("read_file", missing), ("Bash", failed)):
+    assert outcome(read) == {"status": "success", "path": "a.txt", "truncated": False}
+    assert outcome(failed)["status"] == "partial"
+    assert outcome(failed)["exit_code"] == 3
+    assert "out" in text(failed)
+
+
+async def test_a_client_that_begins_with_initialize_gets_no_structured_content(root: Path) -> None:
+    """Codex and Claude Code show it to the model instead of the text."""
+    async with near(root, era="legacy") as connected:
+        tools = (await connected.list_tools()).tools
+        result = await connected.call_tool("Bash", {"command": "echo hi"})
+    assert [tool.name for tool in tools if tool.output_schema is not None] == []
+    assert result.structured_content is None
+    assert text(result) == "hi\n"
+
+
+async def test_a_newer_client_gets_the_outcome_and_never_arguments_or_content(root: Path) -> None:
+    secret = "line that must not come twice\n"
+    async with near(root, era="auto", elicitation_callback=answering()) as connected:
+        tools = {tool.name: tool for tool in (await connected.list_tools()).tools}
+        results = {
+            "write_file": await connected.call_tool("write_file", {"path": "new.txt", "content": secret * 300}),
+            "read_file": await connected.call_tool("read_file", {"path": "new.txt"}),
+            "Bash": await connected.call_tool("Bash", {"command": "echo hi; exit 3"}),
+            "grep": await connected.call_tool("grep", {"pattern": "must"}),
+            "edit_file": await connected.call_tool("edit_file", {"path": "no", "old_string": "a", "new_string": "b"}),
+        }
+    for name, result in results.items():
         schema = tools[name].output_schema
         assert schema is not None
         jsonschema_rs.validator_for(schema).validate(result.structured_content)
+        said = json.dumps(result.structured_content)
+        assert "must" not in said
+        assert len(said) < 200
+    assert results["Bash"].structured_content["exit_code"] == 3
+    assert results["edit_file"].structured_content["error_code"] == "NOT_FOUND"
+
+
+async def test_a_new_file_of_300_lines_is_a_short_answer(root: Path) -> None:
+    content = "".join(f"line {number}\n" for number in range(300))
+    async with near(root, elicitation_callback=answering()) as connected:
+        result = await connected.call_tool("write_file", {"path": "new.txt", "content": content})
+    assert len(result.model_dump_json()) < 1500
+
+
+async def test_an_output_that_was_cut_names_the_file_with_all_of_it(root: Path) -> None:
+    async with near(root) as connected:
+        result = await connected.call_tool("Bash", {"command": "seq 100000"})
+    said = outcome(result)
+    assert said["truncated"] is True
+    assert said["full_output_path"] in text(result)

@@ -8,6 +8,7 @@ import mcp_types as types
 import pytest
 from mcp import Client
 
+from tests.adapters.mcp_server.kit import code
 from toolgate import ToolMode, ToolRegistry, tool
 from toolgate.adapters.mcp_server import Clients, build_server
 from toolgate.runtime.builtin import builtin_registry
@@ -36,7 +37,7 @@ async def _told(registry: ToolRegistry, connected: Client, heard: asyncio.Queue[
     await asyncio.wait_for(heard.get(), 30)
     assert "extra" not in await _names(connected)
     assert heard.empty()
-    assert (await connected.call_tool("Bash", {"command": "true"})).structured_content["error"]["code"] == "MODE_DENIED"
+    assert code(await connected.call_tool("Bash", {"command": "true"})) == "MODE_DENIED"
 
 
 async def test_clients_of_the_handshake_get_a_notification(tmp_path: Path) -> None:

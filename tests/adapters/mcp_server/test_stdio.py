@@ -33,7 +33,7 @@ async def test_s14_a_cancelled_call_ends_its_process_tree_and_is_not_answered(ro
         await server.send({"method": "notifications/cancelled", "params": {"requestId": 5}})
         await sleeper.gone()
         answer = await server.call(6, "Bash", command="echo on")
-        assert answer["result"]["structuredContent"]["data"]["stdout"] == "on\n"
+        assert answer["result"]["content"][0]["text"] == "on\n"
         assert [message for message in server.others if message.get("id") == 5] == []
 
 
@@ -113,14 +113,14 @@ async def test_requests_that_are_piped_in_are_all_answered(root: Path) -> None:
     out, _ = await process.communicate(begin + call)
     assert process.returncode == 0
     assert out.count(b"\n") == 2
-    assert b'"stdout":"hi\\n"' in out
+    assert b'"text":"hi\\n"' in out
 
 
 async def test_s12_a_command_reads_nothing_of_the_wire_and_writes_nothing_to_it(root: Path) -> None:
     async with lines(root) as server:
         await server.begin()
         answer = await server.call(1, "Bash", command="cat; echo end; echo aside >&2")
-        data = answer["result"]["structuredContent"]["data"]
-        assert (data["stdout"], data["stderr"]) == ("end\n", "aside\n")
+        [block] = answer["result"]["content"]
+        assert block["text"].split() == ["end", "[stderr]", "aside"]
         assert server.others == []
         await _is_alive(server)

@@ -1,8 +1,12 @@
-"""Approvals through MCP elicitation: the client shows a form with exactly what will happen."""
+"""Approvals through MCP elicitation: the client shows a form with exactly what will happen.
+
+The form has one list of decisions, and `deny` is its default, so that no way of submitting it can be misread.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -14,11 +18,11 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
-_REMEMBER: dict[str, Any] = {
-    "type": "boolean",
-    "title": "Also allow exactly this call again, in this session",
-    "default": False,
-}
+ALLOW_ONCE = "allow once"
+ALLOW_SESSION = "allow for this session"
+DENY = "deny"
+_MAX_REASON = 1000
+_UNSEEN = {"decline": "the user or the client declined", "cancel": "the question was closed without an answer"}
 
 
 def can_ask(session: ServerSession) -> bool:
@@ -28,11 +32,16 @@ def can_ask(session: ServerSession) -> bool:
 
 
 def form(request: ApprovalRequest) -> dict[str, Any]:
-    """Return the schema of the form. Accepting it allows the call; declining or closing it does not.
-
-    Remembering is offered only if the same call will do the same again.
-    """
-    return {"type": "object", "properties": {"remember": _REMEMBER} if request.rule else {}}
+    """Return the schema of the form. Allowing for the session is offered only if the call can be remembered."""
+    decisions = [ALLOW_ONCE, *([ALLOW_SESSION] if request.rule else []), DENY]
+    return {
+        "type": "object",
+        "properties": {
+            "decision": {"type": "string", "title": "Decision", "enum": decisions, "default": DENY},
+            "reason": {"type": "string", "title": "Reason, if denied: the model reads it", "maxLength": _MAX_REASON},
+        },
+        "required": ["decision"],
+    }
 
 
 def question(request: ApprovalRequest) -> str:
@@ -42,12 +51,29 @@ def question(request: ApprovalRequest) -> str:
     return f"{head}\n\n{detail}" if detail else head
 
 
-def approval_of(result: types.ElicitResult) -> Approval:
-    """Read the form's result. Only accepting it allows the call."""
+def approval_of(result: types.ElicitResult, request: ApprovalRequest) -> Approval:
+    """Read the form's result. Only a decision that allows, and that the form offered, allows the call."""
     if result.action != "accept":
-        said = "the user declined" if result.action == "decline" else "the user closed the question"
-        return Approval(allowed=False, message=said)
-    return Approval(allowed=True, remember=(result.content or {}).get("remember") is True)
+        return Approval(allowed=False, message=_UNSEEN.get(result.action, "the question was not answered"))
+    content = result.content or {}
+    decision, reason = content.get("decision"), content.get("reason")
+    if decision == ALLOW_ONCE or (decision == ALLOW_SESSION and request.rule):
+        return Approval(allowed=True, remember=decision == ALLOW_SESSION)
+    said = reason.strip()[:_MAX_REASON] if isinstance(reason, str) else ""
+    return Approval(allowed=False, message=f"the user denied it: {said}" if said else "the user denied it")
+
+
+def is_unseen(approval: Approval) -> bool:
+    """Whether the form was declined or closed: some clients do that without showing it."""
+    return not approval.allowed and approval.message in _UNSEEN.values()
+
+
+class ClientApprover:
+    """Leaves approvals to a client that asks its own user before every call (`--approvals client`)."""
+
+    async def decide(self, request: ApprovalRequest) -> Approval:
+        """Allow the call."""
+        return Approval(allowed=True, message="the client asks its own user")
 
 
 class Elicitation:
@@ -56,11 +82,18 @@ class Elicitation:
     def __init__(self, ctx: ServerRequestContext[Any, Any], seconds: float | None) -> None:
         self._ctx = ctx
         self._seconds = seconds
+        self._is_unseen = False
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Send the form and wait for the answer."""
         asked = self._ctx.session.elicit_form(question(request), form(request), self._ctx.request_id)
         try:
-            return approval_of(await asyncio.wait_for(asked, self._seconds))
+            approval = approval_of(await asyncio.wait_for(asked, self._seconds), request)
         except TimeoutError:
             return Approval(allowed=False, message="nobody answered in time")
+        self._is_unseen = is_unseen(approval)
+        return approval
+
+    def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> bool:
+        """Name the rule that would allow the call if the form was declined or closed."""
+        return self._is_unseen

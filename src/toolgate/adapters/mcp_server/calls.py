@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolgate.adapters.mcp_server.approvals import Elicitation, can_ask
-from toolgate.adapters.mcp_server.clients import Clients, ClientState
+from toolgate.adapters.mcp_server.approvals import ClientApprover, Elicitation, can_ask
+from toolgate.adapters.mcp_server.clients import Clients, ClientState, is_modern
 from toolgate.adapters.mcp_server.live_output import LiveOutput, wants_log
 from toolgate.adapters.mcp_server.pending_calls import PendingApproval, PendingCalls, RunningCall
 from toolgate.adapters.mcp_server.results import call_result
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.ids import uuid7
+from toolgate.protocol.ports import Unattended
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.tools.context import ToolContext
 
@@ -46,6 +47,11 @@ class _CurrentApprover:
             return Approval(allowed=False, message="nobody can be asked here")
         return await approver.decide(request)
 
+    def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> bool:
+        """Ask the approver of the current call whether the answer names the rules."""
+        approver = _current_approver.get()
+        return isinstance(approver, Unattended) and approver.advise(request, rules)
+
 
 class Calls:
     """Handles the calls of all clients."""
@@ -66,7 +72,7 @@ class Calls:
             running = self._start(ctx, params.name, arguments)
         await self._wait(running, ctx)
         if running.task.done():
-            return call_result(running.task.result(), arguments)
+            return call_result(running.task.result(), structured=is_modern(ctx))
         return self._pending.suspend(running)
 
     async def close(self) -> None:
@@ -89,9 +95,11 @@ class Calls:
 
     def _approver(self, ctx: ServerRequestContext[Any, Any]) -> tuple[Approver | None, PendingApproval | None]:
         """Return the approver; None if the client cannot show a question to a person."""
+        if self._clients.client_approves:
+            return ClientApprover(), None
         if not can_ask(ctx.session):
             return None, None
-        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        if is_modern(ctx):
             question = PendingApproval()
             return question, question
         return (Elicitation(ctx, self._approval_timeout), None) if ctx.session.can_send_request else (None, None)

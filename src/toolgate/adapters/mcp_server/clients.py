@@ -9,9 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
-from toolgate.adapters.mcp_server.roots import client_roots, narrowed_workspace
+from toolgate.adapters.mcp_server.listing import tool_entry
 from toolgate.adapters.mcp_server.storage import ClientRecorder
 from toolgate.log import logger
 from toolgate.protocol.ids import uuid7
@@ -30,6 +28,8 @@ if TYPE_CHECKING:
 
 MAX_CLIENTS = 64
 """Maximum number of clients whose state is kept; the one idle for longest is closed first."""
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""The versions of the protocol that begin with `initialize`."""
 IDLE_SECONDS = 1800.0
 """Seconds after which the state of an unused client is closed."""
 
@@ -76,11 +76,14 @@ class Clients:
         *,
         open_context: Callable[[Workspace], ToolContext] | None = None,
         settings: Settings | None = None,
+        client_approves: bool = False,
     ) -> None:
+        """With `client_approves` nobody is asked about calls that policy does not deny: the client asks its user."""
         self.registry = registry
         self.mode = mode
         self.workspace = workspace
         self.settings = settings or Settings.defaults()
+        self.client_approves = client_approves
         self._open = open_context or self._default_context
         self._states: dict[str, ClientState] = {}
         self._lock = asyncio.Lock()
@@ -92,6 +95,10 @@ class Clients:
     def tools(self) -> list[Declaration]:
         """List the tools that clients see, which are exactly those that they may call."""
         return self.registry.list_declarations(self.mode)
+
+    def tool_entries(self, *, structured: bool) -> list[dict[str, Any]]:
+        """List the tools as `tools/list` shows them."""
+        return [tool_entry(tool, structured=structured) for tool in self.tools()]
 
     def client(self, ctx: ServerRequestContext[Any, Any]) -> ClientState:
         """Return the state of the client that sent this request."""
@@ -153,6 +160,8 @@ class Clients:
 
     async def _narrow(self, client: ClientState, ctx: ServerRequestContext[Any, Any]) -> None:
         """Ask for the client's roots and switch to the selected workspace once no other call is running."""
+        from toolgate.adapters.mcp_server.roots import client_roots, narrowed_workspace
+
         workspace = narrowed_workspace(self.workspace, await client_roots(ctx))
         same = (workspace or self.workspace).root == (client.workspace or self.workspace).root
         busy = client.context is not None and client.calls > 1
@@ -169,8 +178,13 @@ class Clients:
         return ToolContext(workspace=workspace, mode=self.mode, session_id=uuid7(), settings=self.settings)
 
 
+def is_modern(ctx: ServerRequestContext[Any, Any]) -> bool:
+    """Whether the client uses protocol version 2026-07-28 or later, which has no `initialize`."""
+    return ctx.protocol_version not in HANDSHAKE_VERSIONS
+
+
 def _key(ctx: ServerRequestContext[Any, Any]) -> str:
     """Return the HTTP session id; empty for stdio and for HTTP clients without sessions."""
-    if ctx.request is None or ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+    if ctx.request is None or is_modern(ctx):
         return ""  # the session id of such a request is not verified
     return str(ctx.request.headers.get("mcp-session-id", ""))

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
+from toolgate.adapters.mcp_server.results import OUTCOME_SCHEMA
 from toolgate.protocol.modes import ToolGroup
-from toolgate.protocol.schema import envelope_schema
 from toolgate.tools.declaration import Declaration
 
 
-def tool_entry(tool: Declaration) -> dict[str, Any]:
-    """Return a tool's entry in `tools/list`."""
+def tool_entry(tool: Declaration, *, structured: bool) -> dict[str, Any]:
+    """Return a tool's entry in `tools/list`; with `structured`, it promises structured content."""
     definition = tool.definition
-    return {
+    entry = {
         "name": definition.name,
         "description": definition.description,
         "inputSchema": definition.parameters,
-        "outputSchema": _envelope(),
         "annotations": tool_annotations(tool),
     }
+    return {**entry, "outputSchema": OUTCOME_SCHEMA} if structured else entry
 
 
 def tool_annotations(tool: Declaration) -> dict[str, bool]:
@@ -36,11 +35,3 @@ def tool_annotations(tool: Declaration) -> dict[str, bool]:
         "idempotentHint": tool.idempotent or tool.read_only,
         "openWorldHint": tool.group is ToolGroup.world or (destructive and not tool.requires_permission),
     }
-
-
-@functools.cache
-def _envelope() -> dict[str, Any]:
-    """The envelope's schema. Some clients refuse a schema that accepts everything."""
-    schema = envelope_schema()
-    schema["properties"]["context"]["properties"]["params_input"] = {"anyOf": [{"type": "object"}, {"type": "string"}]}
-    return schema

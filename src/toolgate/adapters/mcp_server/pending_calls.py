@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from toolgate.adapters.mcp_server.approvals import approval_of, form, question
+from toolgate.adapters.mcp_server.approvals import approval_of, form, is_unseen, question
 from toolgate.adapters.mcp_server.live_output import LiveOutput
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolResult
@@ -35,6 +36,10 @@ class PendingApproval:
         self.asked: asyncio.Future[ApprovalRequest] = loop.create_future()
         """The approval request, once there is one."""
         self._answer: asyncio.Future[Approval] = loop.create_future()
+
+    def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> bool:
+        """Name the rule that would allow the call if the form was declined or closed."""
+        return self._answer.done() and is_unseen(self._answer.result())
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Wait for the answer."""
@@ -97,7 +102,7 @@ class PendingCalls:
         self._timers.pop(state).cancel()
         given = (params.input_responses or {}).get(APPROVAL_KEY)
         if call.question is not None and isinstance(given, types.ElicitResult):
-            call.question.answer(approval_of(given))
+            call.question.answer(approval_of(given, call.question.asked.result()))
         return call
 
     def close(self) -> None:

@@ -1,34 +1,71 @@
-"""Converts a result into the response of `tools/call`."""
+"""Converts a result into the response of `tools/call`.
+
+Several agents give a model the structured content *instead of* the text. So the text has everything, and structured
+content repeats none of it: clients that begin with `initialize` get none, newer ones get only the outcome.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from toolgate.protocol.calls import ToolResult
-from toolgate.text.redaction import recorded_copy
+from toolgate.protocol.envelope import ToolResponse
 
 CALL_ID = "toolgate/callId"
 """The `_meta` key with the call's id, which `toolgate undo` and the record use."""
 CATEGORY = "toolgate/failureCategory"
+OUTCOME = "toolgate/outcome"
+"""The `_meta` key with the outcome, for programs; agents do not show `_meta` to a model."""
+
+_FROM_DATA = ("exit_code", "timed_out", "truncated", "applied", "replacements", "job_id")
+"""Short values of `data` that programs want to know and that are not content."""
+
+OUTCOME_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "status": {"enum": ["success", "partial", "error"]},
+        "error_code": {"type": "string", "description": "Present if the status is error."},
+        "path": {"type": "string", "description": "The file or directory, relative to the project root."},
+        "exit_code": {"type": ["integer", "null"], "description": "Of a command; null if it did not end."},
+        "timed_out": {"type": "boolean"},
+        "truncated": {"type": "boolean", "description": "Whether there is more than the text shows."},
+        "full_output_path": {"type": "string", "description": "The file with the whole output, if it was cut."},
+        "applied": {"type": "boolean", "description": "Whether a change was written."},
+        "replacements": {"type": "integer"},
+        "job_id": {"type": ["integer", "string"], "description": "Of a command in the background."},
+    },
+    "required": ["status"],
+    "additionalProperties": False,
+}
+"""The schema of the outcome."""
 
 
-MAX_ECHOED_ARGUMENTS = 1 << 16
-"""Arguments with more characters are shortened in the response, as in the record: clients have limits too."""
-
-
-def call_result(result: ToolResult, arguments: str) -> dict[str, Any]:
-    """Return the rendered text with the envelope beside it; `isError` is the envelope's."""
-    envelope = result.response.to_dict()
-    if len(arguments) > MAX_ECHOED_ARGUMENTS:
-        given = envelope["context"]
-        envelope["context"] = {**given, "params_input": recorded_copy(given["params_input"])}
-    meta = {CALL_ID: result.tool_call_id}
+def call_result(result: ToolResult, *, structured: bool) -> dict[str, Any]:
+    """Return the rendered text; with `structured`, the outcome as structured content."""
+    outcome = outcome_of(result.response)
+    meta: dict[str, Any] = {CALL_ID: result.tool_call_id, OUTCOME: outcome}
     if category := result.extras.get("failureCategory"):
         meta[CATEGORY] = category
-    return {
-        "content": [{"type": "text", "text": result.output}],
-        "structuredContent": envelope,
-        "isError": result.is_error,
-        "resultType": "complete",
-        "_meta": meta,
-    }
+    answer: dict[str, Any] = {"content": [{"type": "text", "text": result.output}]}
+    if structured:
+        answer["structuredContent"] = outcome
+    return {**answer, "isError": result.is_error, "resultType": "complete", "_meta": meta}
+
+
+def outcome_of(response: ToolResponse) -> dict[str, Any]:
+    """Return what a program wants to know about a result: never arguments, never content."""
+    outcome: dict[str, Any] = {"status": response.status.value}
+    if response.error is not None:
+        outcome["error_code"] = response.error.code.value
+    if "path_resolved" in response.context:
+        outcome["path"] = response.context["path_resolved"]
+    data = response.data
+    outcome |= {key: data[key] for key in _FROM_DATA if isinstance(data.get(key), bool | int | str)}
+    if "exit_code" in data and data["exit_code"] is None:
+        outcome["exit_code"] = None
+    truncation = data.get("truncation")
+    if isinstance(truncation, dict):
+        outcome["truncated"] = True
+        if isinstance(truncation.get("full_output_path"), str):
+            outcome["full_output_path"] = truncation["full_output_path"]
+    return outcome

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.metadata
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,8 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 from toolgate.adapters.mcp_server.calls import Calls
-from toolgate.adapters.mcp_server.clients import Clients
-from toolgate.adapters.mcp_server.listing import tool_entry
-from toolgate.tools.text import load_text
+from toolgate.adapters.mcp_server.clients import Clients, is_modern
+from toolgate.adapters.mcp_server.server_info import INSTRUCTIONS, NAME, TITLE, version
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -34,7 +32,8 @@ class _Handlers:
 
     async def list_tools(self, ctx: ServerRequestContext[Any, Any], params: Any) -> dict[str, Any]:
         self.clients.client(ctx)
-        return {"tools": self._listing(), "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        tools = self._listing(structured=is_modern(ctx))
+        return {"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
     async def set_level(self, ctx: ServerRequestContext[Any, Any], params: types.SetLevelRequestParams) -> None:
         self.clients.client(ctx).level = params.level
@@ -60,8 +59,8 @@ class _Handlers:
             await client.send_tool_list_changed()
         await self._bus.publish(ToolsListChanged())
 
-    def _listing(self) -> list[dict[str, Any]]:
-        return [tool_entry(tool) for tool in self.clients.tools()]
+    def _listing(self, *, structured: bool = False) -> list[dict[str, Any]]:
+        return self.clients.tool_entries(structured=structured)
 
 
 class _Server(Server[Any]):
@@ -92,10 +91,10 @@ def build_server(clients: Clients) -> Server[Any]:
             await clients.close()
 
     server = _Server(
-        "toolgate",
-        version=importlib.metadata.version("toolgate"),
-        title="Toolgate",
-        instructions=load_text(__file__),
+        NAME,
+        version=version(),
+        title=TITLE,
+        instructions=INSTRUCTIONS,
         lifespan=lifespan,
         on_subscriptions_listen=ListenHandler(bus),
     )

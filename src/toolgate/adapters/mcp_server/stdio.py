@@ -5,20 +5,37 @@ At the end of the input, after SIGTERM, or when nobody reads the output, running
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import importlib
 import os
 from collections.abc import Iterator
 
 from toolgate.adapters.mcp_server.clients import Clients
-from toolgate.adapters.mcp_server.server import build_server
-from toolgate.adapters.mcp_server.transport import Incoming, Outgoing
+from toolgate.adapters.mcp_server.descriptors import LineReader, LineWriter
+from toolgate.adapters.mcp_server.handshake import Handshake, shake_hands
 
 
 async def serve_stdio(clients: Clients, *, stdin: int = 0, stdout: int = 1) -> None:
     """Serve one client on two descriptors until it disconnects."""
+    with LineWriter(stdout) as writer, LineReader(stdin) as reader:
+        writer.on_broken = reader.wake
+        begun = await shake_hands(reader, writer, clients)
+        if not (begun.has_ended and writer.is_empty):
+            await _serve(clients, reader, writer, begun)
+
+
+async def _serve(clients: Clients, reader: LineReader, writer: LineWriter, begun: Handshake) -> None:
+    """Load the SDK, off the event loop, and let it continue the connection."""
+    for module in ("server", "transport"):
+        await asyncio.to_thread(importlib.import_module, f"toolgate.adapters.mcp_server.{module}")
+    from toolgate.adapters.mcp_server.server import build_server
+    from toolgate.adapters.mcp_server.transport import Incoming, Outgoing
+
     server = build_server(clients)
-    with Outgoing(stdout) as outgoing, Incoming(stdin, outgoing) as incoming:
-        await server.run(incoming, outgoing, server.create_initialization_options())
+    outgoing = Outgoing(writer, begun.answered)
+    incoming = Incoming(reader, outgoing, begun.lines)
+    await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 @contextlib.contextmanager

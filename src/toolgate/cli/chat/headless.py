@@ -29,8 +29,8 @@ class HeadlessApprover:
             return Approval(allowed=True, message="allowed by --yes")
         return Approval(allowed=False, message=_DENIED)
 
-    def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> None:
-        """Print what a person can do about a denial."""
+    def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> bool:
+        """Print what a person can do about a denial. The model is not told: it cannot change the policy."""
         said = f"{request.tool_name} was denied because nobody can be asked: {request.summary}"
         allowing = rules()
         if allowing is None:
@@ -39,6 +39,7 @@ class HeadlessApprover:
         else:
             place = self._policy_file or "your policy file (TOOLGATE_POLICY_FILE)"
             print_error(f"{said}. To allow it, add to {place}:", allowing)
+        return False
 
 
 def is_full(request: ApprovalRequest) -> bool:

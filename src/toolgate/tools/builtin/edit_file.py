@@ -15,6 +15,7 @@ from toolgate.protocol.plan import Plan, Precondition
 from toolgate.tools.base import Tool
 from toolgate.tools.builtin.write_file import DRY_RUN, LONGEST_SHOWN_DIFF, origin_of
 from toolgate.tools.context import ToolContext
+from toolgate.tools.render import render_change
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
 from toolgate.workspace.oserrors import quote
@@ -106,6 +107,10 @@ class FileEditTool(Tool[FileEditParams]):
         text = f"Edited {quote(params.path)}: {planned.replacements_text}, now {written.stat.st_size} bytes."
         stats: dict[str, int | float | str] = {"bytes": written.stat.st_size}
         return ToolResponse.success(data, text, stats=stats, context=place)
+
+    def render(self, response: ToolResponse) -> str:
+        """What happened, then the diff as text."""
+        return render_change(response)
 
 
 def _edits(params: FileEditParams) -> list[Edit]:

@@ -12,6 +12,7 @@ from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan, Precondition
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
+from toolgate.tools.render import render_change
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
 from toolgate.workspace.oserrors import quote
@@ -88,6 +89,10 @@ class FileWriteTool(Tool[FileWriteParams]):
         return ToolResponse.success(
             {"applied": True, "diff": diff}, _text(planned, params, written.stat.st_size), stats=stats, context=place
         )
+
+    def render(self, response: ToolResponse) -> str:
+        """What happened, then the diff as text."""
+        return render_change(response)
 
 
 def origin_of(context: ToolContext, tool: str) -> Origin:
