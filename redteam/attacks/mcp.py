@@ -165,7 +165,7 @@ async def _client(url: str, **named: Any) -> AsyncIterator[Any]:
 
 async def _text(client: Any, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
-    return " ".join(block.text for block in result.content) + result.model_dump_json()
+    return " ".join(block.text for block in result.content) + str(result.model_dump_json())
 
 
 @attack("Two clients of one server have neither each other's outputs nor each other's shell.", layers=_ONE)

@@ -12,7 +12,7 @@ from typing import Self
 
 from toolgate.adapters.mcp_server.line_buffer import LineBuffer, LineTooLong
 
-GRACE = 1.0
+GRACE = 5.0
 """Seconds that calls have to finish after the client closed stdin but still reads: `printf … | toolgate mcp`."""
 _CHUNK = 1 << 16
 _MAX_BACKLOG = 1 << 18

@@ -45,13 +45,13 @@ class Outgoing:
     async def send(self, item: SessionMessage) -> None:
         """Write one message and wait while the client is slow. Raises `BrokenResourceError` if nobody reads."""
         message = item.message
-        is_answer = isinstance(message, types.JSONRPCResponse | types.JSONRPCError)
-        if is_answer and message.id in self._answered:
-            self._answered.discard(message.id)
+        answer_to = message.id if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) else None
+        if answer_to is not None and answer_to in self._answered:
+            self._answered.discard(answer_to)
         else:
             self._writer.put(message.model_dump_json(by_alias=True, exclude_unset=True))
-        if is_answer:
-            self.settle(message.id)
+        if answer_to is not None:
+            self.settle(answer_to)
         await self._writer.drained()
         if self.is_broken:
             raise anyio.BrokenResourceError
