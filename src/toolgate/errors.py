@@ -17,7 +17,8 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
         ├── RequestRepeated  the client's request has already started a turn
         ├── SessionFenced    the lease of the write is no longer valid
         ├── ModeNotEnabled   the operator has not enabled that mode
-        └── MessageTooLarge  more than a message may hold
+        ├── MessageTooLarge  more than a message may hold
+        └── NoSuchMessage    the session's conversation has no such message of its person
 """
 
 from typing import Any
@@ -119,3 +120,7 @@ class ModeNotEnabled(SessionError):
 
 class MessageTooLarge(SessionError):
     """A message holds more than 1 MiB."""
+
+
+class NoSuchMessage(SessionError):
+    """The conversation of the session has no message of its person with that number."""

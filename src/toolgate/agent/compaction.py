@@ -46,6 +46,11 @@ class Compactor:
         """The number of messages, from the beginning, of which only the person's are kept."""
         self._sizes: list[int] = []
 
+    def clear(self) -> None:
+        """Start again: the conversation is another one, because its person went back in it."""
+        self._blanked = self._dropped = 0
+        self._sizes.clear()
+
     def fit(self, messages: Sequence[Message], spent: int) -> tuple[list[Message], int, int]:
         """The messages to send, their tokens, and the tokens that they would have without a new compaction.
 

@@ -1,6 +1,6 @@
 """What a session hands on to another process: the state of its shell, and the files that it has seen.
 
-The text is the shell's own with two more keys, so an older version that does not know them can still read it.
+The text is the shell's own with a few more keys, so an older version that does not know them can still read it.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ def pack(context: ToolContext) -> str:
     more = {"known": context.state.seen_files.export_state(), "jobs": 0 if shell is None else shell.jobs.number}
     if state is None and not any(more.values()):
         return ""
+    if context.state.rewound_by:
+        more["rewound"] = context.state.rewound_by
     text = json.dumps(more, separators=(",", ":"))
     return text if state is None else f"{text[:-1]},{state[1:]}"
 
@@ -69,6 +71,7 @@ def unpack(context: ToolContext, text: str) -> None:
     try:
         found = json.loads(text)
         context.state.seen_files.import_state(found.pop("known", {}))
+        context.state.rewound_by = found.pop("rewound", 0)
         number = found.pop("jobs", 0)
         if found or number:
             context.shell.jobs.number = number

@@ -93,15 +93,20 @@ class AgentLoop:
         self._running: dict[str, TurnStream] = {}
         self._outside: ToolContext | None = None
 
-    def handle_message(self, session_id: str, content: str, *, request_id: str | None = None) -> TurnStream:
+    def handle_message(
+        self, session_id: str, content: str, *, request_id: str | None = None, rewind_to: int | None = None
+    ) -> TurnStream:
         """Start a turn, and iterate over its events.
+
+        With `rewind_to`, the message takes the place of the person's message with that number, and everything after
+        that leaves the transcript; `NoSuchMessage` if the transcript has no such message.
 
         `request_id` is the client's own id for the message, unique in the session. If it was used before, even by
         another process or before a crash, the turn is not started again and `RequestRepeated` is raised. The first
         `anext` may also raise `SessionBusy` if a turn of this session runs already, `SessionNotFound`,
         `MessageTooLarge`, `PolicyError` and `StoreError`. After that, everything that happens is an event.
         """
-        return TurnStream(lambda stream: self._take(stream, session_id, content, request_id))
+        return TurnStream(lambda stream: self._take(stream, session_id, content, request_id, rewind_to))
 
     async def cancel(self, session_id: str) -> bool:
         """End the turn of a session, in this process or another one; return whether there was one.
@@ -137,7 +142,9 @@ class AgentLoop:
         if self._outside is not None:
             await self._outside.aclose()
 
-    async def _take(self, stream: TurnStream, session_id: str, content: str, request_id: str | None) -> None:
+    async def _take(
+        self, stream: TurnStream, session_id: str, content: str, request_id: str | None, rewind_to: int | None
+    ) -> None:
         """The task of a turn."""
         sessions = self._dependencies.sessions
         await self._ends.store(session_id)
@@ -145,7 +152,7 @@ class AgentLoop:
         self._slots.check_policy(session_id)
         said = mask(content, self._secrets) if self._secrets else content
         started = await sessions.claim_and_start(
-            session_id, said, ttl=seconds, request_id=request_id, project=self._project
+            session_id, said, ttl=seconds, request_id=request_id, project=self._project, rewind_to=rewind_to
         )
         lease, turn_id = started.lease, started.turn.id
         try:

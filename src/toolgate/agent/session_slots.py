@@ -28,12 +28,20 @@ class SessionSlot:
     """The fence of the last turn that another process started and this one ran."""
 
     def recall(self, stored_handoff: StoredHandoff) -> None:
-        """Restore what the session was allowed and its stored state. Does nothing if that was done before."""
+        """Restore what the session was allowed and its stored state, once. Notice that its person went back in it."""
         if self.handoff is None:
             if stored_handoff.allowed:
                 policy_of(self.context).recall(stored_handoff.allowed)
             unpack(self.context, stored_handoff.carried)
             self.handoff = SessionHandoff(self.context, stored_handoff.carried)
+        if self.context.state.rewound_by != stored_handoff.rewound_by:
+            self._forget(stored_handoff.rewound_by)
+
+    def _forget(self, rewound_by: int) -> None:
+        """Forget what the removed messages said: the files that the model has read, and how they were compacted."""
+        self.context.state.rewound_by = rewound_by
+        self.context.state.seen_files.clear()
+        self.compactor.clear()
 
 
 class SessionSlots:

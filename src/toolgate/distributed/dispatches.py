@@ -8,7 +8,7 @@ from typing import Any, Literal
 from toolgate.distributed import workflows
 from toolgate.distributed.workflows import NOW
 from toolgate.errors import SessionBusy
-from toolgate.sessions import handoff, leases, turns
+from toolgate.sessions import handoff, leases, rewind, turns
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.event_log import EventWriter, as_json
 from toolgate.sessions.types import Lease, Message, Turn
@@ -36,12 +36,16 @@ def submit(
     *,
     request_id: str | None = None,
     parent_id: str | None = None,
+    rewind_to: int | None = None,
 ) -> Turn:
     """Start a turn that a worker will run. What a crash has left in the session is recovered first.
 
-    The session is not claimed: the worker that runs the turn claims it.
+    The session is not claimed: the worker that runs the turn claims it. With `rewind_to`, the message takes the place
+    of the person's message with that number.
     """
     _make_room(transaction, session_id)
+    if rewind_to is not None:
+        _rewind(transaction, session_id, rewind_to)
     turn = turns.begin(transaction, session_id, None, said, request_id=request_id, parent_id=parent_id)
     transaction.run(
         "INSERT INTO dispatches "
@@ -50,6 +54,15 @@ def submit(
         *(turn.id, session_id, place.user, place.workspace, place.queue, place.version, place.agent),
     )
     return turn
+
+
+def _rewind(transaction: Transaction, session_id: str, seq: int) -> None:
+    """Go back to a message. The fence rises, so that a worker that knows the session starts from the stored state."""
+    lease = leases.claim(transaction, session_id, 60.0)
+    if lease is None:
+        raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
+    rewind.rewind(transaction, session_id, lease, seq)
+    leases.release(transaction, lease)
 
 
 def _make_room(transaction: Transaction, session_id: str) -> None:

@@ -41,18 +41,20 @@ class DurableRunner:
         """Create the queue's tables if they are missing."""
         await self._turn_queue.prepare(self._db)
 
-    async def submit(self, session_id: str, content: str, *, request_id: str) -> None:
+    async def submit(self, session_id: str, content: str, *, request_id: str, rewind_to: int | None = None) -> None:
         """Start a turn with a person's message; it is durable and in its queue when this returns."""
-        await self.begin(session_id, content, request_id=request_id)
+        await self.begin(session_id, content, request_id=request_id, rewind_to=rewind_to)
 
-    async def begin(self, session_id: str, content: str, *, request_id: str | None = None) -> Turn:
+    async def begin(
+        self, session_id: str, content: str, *, request_id: str | None = None, rewind_to: int | None = None
+    ) -> Turn:
         """The same, and return the turn.
 
         `SessionBusy` while a turn of the session runs, `LimitReached` (a `SessionBusy`) if a limit is reached,
         `RequestRepeated`, `SessionNotFound`, `MessageTooLarge` and `StoreError` start nothing.
         """
         said = transcript.message("user", mask(content, self._secrets) if self._secrets else content, None, None)
-        return await _in_time(self._db.write(lambda tx: self._submit(tx, session_id, said, request_id)))
+        return await _in_time(self._db.write(lambda tx: self._submit(tx, session_id, said, request_id, rewind_to)))
 
     async def cancel(self, session_id: str) -> bool:
         """End the turn of a session, whichever process runs it; return whether there was one."""
@@ -68,7 +70,14 @@ class DurableRunner:
         """Close all connections; the turns continue."""
         self._turn_queue.close()
 
-    def _submit(self, transaction: Transaction, session_id: str, said: Message, request_id: str | None) -> Turn:
+    def _submit(
+        self,
+        transaction: Transaction,
+        session_id: str,
+        said: Message,
+        request_id: str | None,
+        rewind_to: int | None = None,
+    ) -> Turn:
         row = transaction.row("SELECT user_name, project FROM sessions WHERE id = ?1", session_id)
         if row is None:
             raise SessionNotFound(f"There is no session {session_id!r}.")
@@ -79,7 +88,7 @@ class DurableRunner:
         limits.check(transaction, user, workspace, self._options)
         queue = turns_queue(workspace)
         place = dispatches.TurnOrigin(user=user, workspace=workspace, queue=queue, version=version())
-        turn = dispatches.submit(transaction, session_id, said, place, request_id=request_id)
+        turn = dispatches.submit(transaction, session_id, said, place, request_id=request_id, rewind_to=rewind_to)
         self._turn_queue.enqueue(transaction, turn.id, session_id, queue=queue, share=user)
         return turn
 

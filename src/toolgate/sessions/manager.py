@@ -15,26 +15,26 @@ from toolgate.protocol.modes import ToolMode
 from toolgate.sessions import leases, modes, pruning, transcript
 from toolgate.sessions.append import Append
 from toolgate.sessions.database import Database
-from toolgate.sessions.driver import Row, Transaction
+from toolgate.sessions.driver import Transaction
 from toolgate.sessions.event_log import clean, time_of
-from toolgate.sessions.turn_store import TurnStore
+from toolgate.sessions.managed import ManagedSessions
+from toolgate.sessions.session_list import COLUMNS
 from toolgate.sessions.types import Lease, Message, Session, Usage
 
 if TYPE_CHECKING:
     from toolgate.settings import SessionSettings
 
-_COLUMNS = "SELECT id, mode, title, user_name, project, parent_id, created_at, updated_at FROM sessions"
+_COLUMNS = f"SELECT {COLUMNS} FROM sessions"
 LEASE_SECONDS = 300.0
 
 
-class SessionManager(TurnStore):
+class SessionManager(ManagedSessions):
     """The store of sessions in a database. Implements `SessionStore`, where everything is described."""
 
     def __init__(self, db: Database, settings: SessionSettings) -> None:
         super().__init__(db)
         self._default_mode = settings.default_mode
         self.coding_enabled = settings.coding_enabled
-        """Whether the operator lets sessions be made in `coding`."""
 
     async def create(
         self,
@@ -60,7 +60,7 @@ class SessionManager(TurnStore):
             return now
 
         now = await self._db.write(unit)
-        return self._session((*values, now, now))
+        return self._session((*values, now, now, None))
 
     async def get(self, session_id: str) -> Session:
         """One session."""
@@ -159,16 +159,3 @@ class SessionManager(TurnStore):
     async def release(self, lease: Lease) -> bool:
         """Give the session back."""
         return await self._db.write(lambda tx: leases.release(tx, lease))
-
-    def _session(self, row: Row) -> Session:
-        identifier, mode, title, user, project, parent_id, created_at, updated_at = row
-        return Session(
-            id=identifier,
-            mode=modes.effective(mode, coding_enabled=self.coding_enabled),
-            title=title or "",
-            user=user,
-            project=project,
-            parent_id=parent_id,
-            created_at=created_at,
-            updated_at=updated_at,
-        )

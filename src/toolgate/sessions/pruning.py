@@ -1,8 +1,12 @@
-"""Removing sessions that nobody has used for long: whole ones, with everything that is known about them."""
+"""Removing sessions, old ones or one that its person deletes: whole ones, with everything that is known about them."""
 
 from __future__ import annotations
 
-from toolgate.sessions.driver import Transaction
+from toolgate.errors import SessionBusy, SessionNotFound
+from toolgate.protocol.ids import uuid7
+from toolgate.sessions import leases, turns
+from toolgate.sessions.driver import Row, Transaction
+from toolgate.sessions.event_log import EventWriter, time_of
 from toolgate.sessions.schema import SPAN, removing
 
 _FAMILY = (
@@ -20,6 +24,10 @@ _LAST = (
     "UNION SELECT id FROM (SELECT id FROM sessions ORDER BY number DESC LIMIT 1) AS last_session"
 )
 _BY_SESSION = ("tool_calls", "approvals", "todos", "turns", "live", "live_output", "shells", "outputs")
+_MARK = "deleted"
+"""The parent of the empty session that SQLite's numbers go on from."""
+_MOMENT = 30.0
+"""Seconds for which a session is held that is removed in the same transaction."""
 _WITHIN = f"(SELECT id FROM events WHERE place >= ?1 * {SPAN} AND place < (?1 + 1) * {SPAN})"
 
 
@@ -42,6 +50,64 @@ def remove(transaction: Transaction, session_id: str, before: float) -> bool:
     )
     if any(_is_taken(transaction, identifier) for identifier, _ in shared):
         return False
+    _delete(transaction, shared)
+    return True
+
+
+def family(transaction: Transaction, session_id: str) -> list[str]:
+    """The session and those of its sub-agents."""
+    return [row[0] for row in transaction.rows(f"{_FAMILY}SELECT id FROM family", session_id)]
+
+
+def delete(transaction: Transaction, session_id: str) -> list[str]:
+    """Remove a session and those of its sub-agents because its person wants that; returns the ids of all.
+
+    `SessionNotFound` if there is none, and `SessionBusy`, with nothing removed, while a turn runs in one of them.
+    """
+    found = transaction.rows(
+        f"{_FAMILY}SELECT id, number FROM sessions WHERE id IN (SELECT id FROM family)", session_id
+    )
+    if not found:
+        raise SessionNotFound(f"There is no session {session_id!r}.")
+    for identifier, _ in found:
+        lease = leases.claim(transaction, identifier, _MOMENT)
+        if lease is None:
+            raise SessionBusy("A turn of this session is running; wait for it, or cancel it, and delete it then.")
+        turns.recover(transaction, lease)  # refuses while workers have the turn
+    if transaction.dialect == "sqlite":
+        _keep_numbers(transaction)
+    hashes = [
+        row[0]
+        for identifier, _ in found
+        for row in transaction.rows("SELECT hash FROM outputs WHERE session_id = ?1", identifier)
+    ]
+    _delete(transaction, found)
+    for digest in hashes:
+        transaction.run(
+            "DELETE FROM blobs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM outputs WHERE hash = ?1)", digest
+        )
+    return [identifier for identifier, _ in found]
+
+
+def _keep_numbers(transaction: Transaction) -> None:
+    """Write an empty session with one event behind everything, so that SQLite gives no number twice.
+
+    It is nobody's, no list shows it, and the one that was written before it goes.
+    """
+    sql = "SELECT id, number FROM sessions WHERE parent_id = ?1"
+    before = transaction.rows(sql, _MARK)
+    marker = uuid7()
+    now = time_of(transaction)
+    transaction.run(
+        "INSERT INTO sessions (id, mode, parent_id, created_at, updated_at) VALUES (?1, 'chat_safe', ?2, ?3, ?3)",
+        *(marker, _MARK, now),
+    )
+    EventWriter(transaction, marker, None).event("session_deleted", "{}")
+    _delete(transaction, before)
+
+
+def _delete(transaction: Transaction, shared: list[Row]) -> None:
+    """Remove everything about these sessions (id, number)."""
     with removing(transaction.dialect, transaction.run):
         for identifier, number in shared:
             transaction.run(f"DELETE FROM messages WHERE id IN {_WITHIN}", number)
@@ -52,7 +118,6 @@ def remove(transaction: Transaction, session_id: str, before: float) -> bool:
             for table in _BY_SESSION:
                 transaction.run(f"DELETE FROM {table} WHERE session_id = ?1", identifier)
             transaction.run("DELETE FROM sessions WHERE id = ?1", identifier)
-    return True
 
 
 def _removable(transaction: Transaction, session_id: str, before: float, needed: set[str]) -> bool:

@@ -255,6 +255,13 @@ _OPEN_QUESTIONS = (
     "CREATE INDEX approvals_remembered ON approvals (session_id, asked_at) WHERE remember = 1",
 )
 
+# Going back in a session takes messages out of the transcript, not out of the log: each row says which event did it.
+_REWINDS = (
+    "ALTER TABLE messages ADD COLUMN rewound_by {whole}",
+    "ALTER TABLE sessions ADD COLUMN rewound_by {whole} NOT NULL DEFAULT 0",
+    "ALTER TABLE sessions ADD COLUMN archived_at {real}",
+)
+
 
 @contextlib.contextmanager
 def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
@@ -268,7 +275,7 @@ def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
     run(on)  # what fails in between is rolled back, and this with it
 
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 """All of them, oldest first; a module of the same name in `migrations/versions` hands each one to Alembic."""
 HEAD = REVISIONS[-1]
 
@@ -283,6 +290,7 @@ def statements(revision: str, dialect: Dialect) -> tuple[str, ...]:
         "0004": (_SHOWN_ELSEWHERE, ()),
         "0005": (_SIGN_OUTS, ()),
         "0006": (_OPEN_QUESTIONS, ()),
+        "0007": (_REWINDS, ()),
     }[revision]
     words = _WORDS[dialect]
     return tuple(" ".join(text.format(**words).split()) for text in texts) + more

@@ -11,6 +11,7 @@ from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Recorder, TodoStore
 from toolgate.protocol.record import CallRecord
+from toolgate.sessions.management import SessionManagement
 from toolgate.sessions.types import (
     ApprovalRow,
     AskedApproval,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from toolgate.sessions.resume import ResumePoint
 
 
-class SessionStore(Protocol):
+class SessionStore(SessionManagement, Protocol):
     """Sessions, and everything that happens in them.
 
     Every method that writes MUST have written durably when it returns, and MUST have written nothing if it raises.
@@ -157,9 +158,11 @@ class SessionStore(Protocol):
         ttl: float,
         request_id: str | None = None,
         project: str | None = None,
+        rewind_to: int | None = None,
     ) -> StartedTurn:
         """`try_claim`, `start_turn` and `past` in one transaction: all of them or none.
 
+        With `rewind_to`, the message takes the place of the person's message with that number, as after `rewind`.
         `SessionBusy` if someone has the session; `RequestRepeated` if the request has started a turn before.
         """
         ...

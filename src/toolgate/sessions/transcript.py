@@ -31,7 +31,7 @@ _OF_SESSION = (
     "SELECT m.role, m.content, m.tool_calls, m.tool_call_id, e.place, m.turn_id "
     "FROM events e JOIN messages m ON m.id = e.id "
     f"WHERE e.place BETWEEN (SELECT number * {SPAN} FROM sessions WHERE id = ?1) "
-    f"AND (SELECT number * {SPAN} + {SPAN - 1} FROM sessions WHERE id = ?1)"
+    f"AND (SELECT number * {SPAN} + {SPAN - 1} FROM sessions WHERE id = ?1) AND m.rewound_by IS NULL"
 )
 
 

@@ -76,11 +76,13 @@ class TurnStore:
         ttl: float,
         request_id: str | None = None,
         project: str | None = None,
+        rewind_to: int | None = None,
     ) -> StartedTurn:
         """Claim a session and start a turn in it."""
         said = transcript.message("user", content, None, None)
+        options: dict[str, Any] = {"request_id": request_id, "project": project, "rewind_to": rewind_to}
         starting = asyncio.ensure_future(
-            self._db.write(lambda tx: turns.claim_and_start(tx, session_id, said, ttl, request_id, project))
+            self._db.write(lambda tx: turns.claim_and_start(tx, session_id, said, ttl, **options))
         )
         try:
             return await asyncio.shield(starting)

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolgate.errors import RequestRepeated, SessionBusy, SessionError
 from toolgate.protocol.ids import uuid7
-from toolgate.sessions import approvals, calls, handoff, leases, transcript
+from toolgate.sessions import approvals, calls, handoff, leases, rewind, transcript
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import ANYONE, EventWriter, as_json, clean
 from toolgate.sessions.types import ENDINGS, Lease, Message, Recovery, StartedTurn, Turn, TurnTotals, Usage
@@ -42,9 +42,16 @@ def start(
 
 
 def claim_and_start(
-    transaction: Transaction, session_id: str, said: Message, ttl: float, request_id: str | None, project: str | None
+    transaction: Transaction,
+    session_id: str,
+    said: Message,
+    ttl: float,
+    *,
+    request_id: str | None,
+    project: str | None,
+    rewind_to: int | None = None,
 ) -> StartedTurn:
-    """Claim a session and start a turn in it, both or neither."""
+    """Claim a session and start a turn in it, both or neither; with `rewind_to`, in the place of an earlier message."""
     if request_id is not None and (known := by_request(transaction, session_id, request_id)) is not None:
         raise RequestRepeated(
             f"This request has started a turn before ({known.status}); the session has what became of it.", known.id
@@ -53,6 +60,8 @@ def claim_and_start(
     if lease is None:
         raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
     recover(transaction, lease)
+    if rewind_to is not None:
+        rewind.rewind(transaction, session_id, lease, rewind_to)
     turn = begin(transaction, session_id, lease, said, request_id=request_id, parent_id=None)
     return StartedTurn(lease=lease, turn=turn, stored_handoff=handoff.read(transaction, session_id, project))
 

@@ -13,6 +13,7 @@ from toolgate.protocol.modes import ToolMode
 Role = Literal["system", "user", "assistant", "tool"]
 TurnStatus = Literal["running", "done", "failed", "cancelled", "interrupted"]
 CallState = Literal["proposed", "approved", "started", "finished", "unknown"]
+SessionStatus = Literal["idle", "running", "waiting", "failed"]
 ApprovalState = Literal["pending", "allowed", "denied", "withdrawn"]
 
 ROLES: frozenset[str] = frozenset(get_args(Role))
@@ -38,6 +39,19 @@ class Session(BaseModel):
     created_at: float = 0.0
     """Seconds since the epoch, as all times here."""
     updated_at: float = 0.0
+    archived_at: float | None = None
+    """When its person archived it; None if it is in the list."""
+
+
+class ListedSession(BaseModel):
+    """A session as the list shows it."""
+
+    model_config = _FROZEN
+
+    session: Session
+    status: SessionStatus
+    snippet: str
+    """What was found in its messages; empty if nobody searched, or the title has it."""
 
 
 class Message(BaseModel):
@@ -167,6 +181,8 @@ class StoredHandoff(BaseModel):
     """Fingerprints of the calls that its person has allowed for the rest of the session, not of sub-agents'."""
     carried: str = ""
     """What the session took along last, as the agent wrote it; empty if that is nothing."""
+    rewound_by: int = 0
+    """The number of the last event that took messages out of the transcript; 0 if there is none."""
 
 
 class Recovery(BaseModel):

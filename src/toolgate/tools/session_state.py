@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class SessionState:
     """State that lasts as long as a session. What is expensive is made on first use."""
 
-    __slots__ = ("_seen_files", "kept_outputs", "output_store", "runtime", "shell", "todos")
+    __slots__ = ("_seen_files", "kept_outputs", "output_store", "rewound_by", "runtime", "shell", "todos")
 
     def __init__(self, shell: ShellSession | None = None) -> None:
         self.shell = shell
@@ -26,6 +26,8 @@ class SessionState:
         """The list of work of a session without a store."""
         self.runtime: object = None
         """State of the call pipeline; `toolgate.runtime.state` knows its type."""
+        self.rewound_by = 0
+        """The last event that took messages out of the transcript: what was seen and kept belongs to the rest."""
         self._seen_files: SeenFiles | None = None
 
     @property

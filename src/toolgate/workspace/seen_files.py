@@ -36,6 +36,12 @@ class SeenFiles:
         while len(self._seen) > _MOST_FILES:
             self._seen.popitem(last=False)
 
+    def clear(self) -> None:
+        """Forget everything."""
+        if self._seen:
+            self.changes += 1
+            self._seen.clear()
+
     def has(self, parts: tuple[str, ...]) -> bool:
         """Whether the session has seen a file at this path."""
         return parts in self._seen

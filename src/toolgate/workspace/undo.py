@@ -41,10 +41,14 @@ def undo(workspace: Workspace, last: Last = "call", *, session_id: str | None = 
     with workspace.journal.open(Stop()) as journal:
         entries, aliases = journal.entries()
         chosen = _choose(entries, last, session_id)
+        steps, changed = check(workspace, journal, chosen, aliases)
+        if changed:
+            names = ", ".join(quote(path) for path in changed)
+            raise UndoRefused(f"Nothing was taken back: changed by someone else since: {names}.")
         undone: list[Undone] = []
-        for entry, applied in _check(workspace, journal, chosen, aliases):
+        for entry, applied in steps:
             try:
-                undone.append(_take_back(workspace, journal, entry, applied=applied))
+                undone.append(take_back(workspace, journal, entry, applied=applied))
             except OSError as error:
                 raise _stopped(entry, undone, error) from None
         return undone
@@ -76,10 +80,10 @@ def _choose(entries: list[JournalEntry], last: Last, session_id: str | None) -> 
     return [entry for entry in reversed(mine) if same(entry)]
 
 
-def _check(
+def check(
     workspace: Workspace, journal: OpenJournal, chosen: list[JournalEntry], aliases: dict[Key, Key]
-) -> list[tuple[JournalEntry, bool]]:
-    """Return the entries, newest first, and whether each was made. Raises `UndoRefused` if one cannot be undone."""
+) -> tuple[list[tuple[JournalEntry, bool]], list[str]]:
+    """Return the entries, newest first, with whether each was made, and the files that cannot be taken back."""
     expected: dict[str, Key | None] = {}
     steps: list[tuple[JournalEntry, bool]] = []
     changed: list[str] = []
@@ -94,10 +98,7 @@ def _check(
             changed.append(entry.path)
         expected[entry.path] = before
         steps.append((entry, applied))
-    if changed:
-        names = ", ".join(quote(path) for path in dict.fromkeys(changed))
-        raise UndoRefused(f"Nothing was taken back: changed by someone else since: {names}.")
-    return steps
+    return steps, list(dict.fromkeys(changed))
 
 
 def _current(workspace: Workspace, entry: JournalEntry, aliases: dict[Key, Key]) -> Key | None:
@@ -162,7 +163,8 @@ def _image_is_whole(journal: OpenJournal, entry: JournalEntry) -> bool:
     return (info.st_size, info.st_mtime_ns) == (entry.before.size, entry.before.mtime_ns)
 
 
-def _take_back(workspace: Workspace, journal: OpenJournal, entry: JournalEntry, *, applied: bool) -> Undone:
+def take_back(workspace: Workspace, journal: OpenJournal, entry: JournalEntry, *, applied: bool) -> Undone:
+    """Undo one write."""
     parts = tuple(entry.path.split("/"))
     restored: Snapshot | None = None
     action: Literal["restored", "removed", "unchanged"] = "unchanged"

@@ -1,0 +1,66 @@
+"""Going back in a session with its files, and taking back what it has changed in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from toolgate.errors import SessionBusy
+from toolgate.sessions import SessionStore
+from toolgate.workspace.threads import in_thread
+from toolgate.workspace.undo_files import UndoneFiles, undo_files
+
+if TYPE_CHECKING:
+    from toolgate.workspace import Workspace
+    from toolgate.workspace.journal_entries import JournalEntry
+
+_LEASE_SECONDS = 60.0
+"""Seconds for which a session is held while its files are taken back."""
+
+
+async def rewind_with_files(sessions: SessionStore, workspace: Workspace, session_id: str, seq: int) -> UndoneFiles:
+    """Take back the files that were changed since the person's message `seq`, then go back to before it.
+
+    The session is held meanwhile. A file that somebody else has changed since stays, and is named.
+    """
+    turns = set(await sessions.turns_from(session_id, seq))
+    lease = await sessions.try_claim(session_id, _LEASE_SECONDS)
+    if lease is None:
+        raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
+    try:
+        files = await in_thread(undo_files, workspace, lambda entry: entry.origin.turn_id in turns)
+        await sessions.rewind(session_id, seq, lease=lease, files=as_data(files))
+    finally:
+        await sessions.release(lease)
+    return files
+
+
+async def undo_changes(
+    sessions: SessionStore,
+    workspace: Workspace,
+    session_id: str,
+    *,
+    path: str | None = None,
+    call_id: str | None = None,
+) -> UndoneFiles:
+    """Take back what a session and its sub-agents have changed: in one file, by one call, or all of it."""
+    family = set(await sessions.family(session_id))
+    relative = None if path is None else workspace.relative(path)
+
+    def wanted(entry: JournalEntry) -> bool:
+        return (
+            entry.origin.session_id in family
+            and relative in (None, entry.path)
+            and call_id in (None, entry.origin.call_id)
+        )
+
+    chosen: Callable[[JournalEntry], bool] = wanted
+    return await in_thread(undo_files, workspace, chosen)
+
+
+def as_data(files: UndoneFiles) -> dict[str, list[object]]:
+    """What became of the files, as the log and the wire say it."""
+    return {
+        "restored": list(files.restored),
+        "refused": [{"path": path, "reason": reason} for path, reason in files.refused],
+    }
