@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from toolgate import ToolCall
-from toolgate.errors import SessionNotFound, StoreError
+from toolgate.errors import SessionBusy, SessionNotFound, StoreError
 from toolgate.sessions import Database, SessionManager
 from toolgate.settings import SessionSettings
 
@@ -102,3 +102,52 @@ async def test_the_log_can_only_grow_afterwards_as_before(
         with pytest.raises(StoreError, match="append-only"):
             await db.write(lambda tx, sql=sql: tx.run(sql))  # type: ignore[misc]
     assert await manager.events(kept)
+
+
+async def test_a_deleted_session_leaves_nothing_even_if_it_is_the_last(
+    db: Database, manager: SessionManager, tmp_path: Path
+) -> None:
+    await used(manager, str(tmp_path))
+    last = await used(manager, str(tmp_path))
+    child = await used(manager, str(tmp_path), parent=last)
+
+    assert set(await manager.delete(last)) == {last, child}
+
+    for session_id in (last, child):
+        with pytest.raises(SessionNotFound):
+            await manager.get(session_id)
+        assert [await rows(db, table, session_id) for table in TABLES] == [0] * len(TABLES)
+    with pytest.raises(SessionNotFound):
+        await manager.delete(last)
+
+
+async def test_numbers_are_not_given_twice_after_a_deletion(db: Database, manager: SessionManager) -> None:
+    async def highest() -> tuple[int, int]:
+        row = await db.read(
+            lambda tx: tx.row("SELECT (SELECT MAX(id) FROM events), (SELECT MAX(number) FROM sessions)")
+        )
+        assert row is not None
+        return int(row[0]), int(row[1])
+
+    for _ in range(3):
+        session = await used(manager, "p")
+        before = await highest()
+        await manager.delete(session)
+        await used(manager, "p")
+        event, number = await highest()
+        assert event > before[0]
+        assert number > before[1]
+    listed = await manager.list(project="")
+    assert [session.id for session in listed if not session.title] == [], "no list shows what is left"
+
+
+async def test_a_session_with_a_turn_is_not_deleted_and_one_that_a_crash_has_left_is(manager: SessionManager) -> None:
+    session = await used(manager, "p")
+    lease = await manager.try_claim(session, ttl=60)
+    assert lease is not None
+    await manager.start_turn(lease, "again")
+    with pytest.raises(SessionBusy):
+        await manager.delete(session)
+    assert [message.content for message in await manager.history(session)] == ["hello", "again"]
+    await manager.release(lease)  # its process is gone, and the turn still counts as running
+    assert await manager.delete(session) == [session]

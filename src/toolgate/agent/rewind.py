@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import contextlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import SessionBusy
-from toolgate.sessions import SessionStore
+from toolgate.sessions import Lease, SessionStore
 from toolgate.workspace.threads import in_thread
 from toolgate.workspace.undo_files import UndoneFiles, undo_files
 
@@ -24,14 +25,9 @@ async def rewind_with_files(sessions: SessionStore, workspace: Workspace, sessio
     The session is held meanwhile. A file that somebody else has changed since stays, and is named.
     """
     turns = set(await sessions.turns_from(session_id, seq))
-    lease = await sessions.try_claim(session_id, _LEASE_SECONDS)
-    if lease is None:
-        raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
-    try:
+    async with _held(sessions, session_id) as lease:
         files = await in_thread(undo_files, workspace, lambda entry: entry.origin.turn_id in turns)
         await sessions.rewind(session_id, seq, lease=lease, files=as_data(files))
-    finally:
-        await sessions.release(lease)
     return files
 
 
@@ -48,19 +44,32 @@ async def undo_changes(
     relative = None if path is None else workspace.relative(path)
 
     def wanted(entry: JournalEntry) -> bool:
-        return (
-            entry.origin.session_id in family
-            and relative in (None, entry.path)
-            and call_id in (None, entry.origin.call_id)
-        )
+        mine = entry.origin.session_id in family
+        return mine and relative in (None, entry.path) and call_id in (None, entry.origin.call_id)
 
-    chosen: Callable[[JournalEntry], bool] = wanted
-    return await in_thread(undo_files, workspace, chosen)
+    async with _held(sessions, session_id) as lease:
+        files = await in_thread(undo_files, workspace, wanted)
+        if files.restored or files.refused:
+            await sessions.append_event(lease, "files_taken_back", as_data(files))
+    return files
 
 
-def as_data(files: UndoneFiles) -> dict[str, list[object]]:
+def as_data(files: UndoneFiles) -> dict[str, Any]:
     """What became of the files, as the log and the wire say it."""
     return {
         "restored": list(files.restored),
         "refused": [{"path": path, "reason": reason} for path, reason in files.refused],
     }
+
+
+@contextlib.asynccontextmanager
+async def _held(sessions: SessionStore, session_id: str) -> AsyncIterator[Lease]:
+    """The session, so that no turn of it runs meanwhile."""
+    lease = await sessions.try_claim(session_id, _LEASE_SECONDS)
+    if lease is None:
+        raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
+    try:
+        await sessions.recover(lease)
+        yield lease
+    finally:
+        await sessions.release(lease)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 
+from toolgate.gateway.projection import deleted_frame
 from toolgate.gateway.watcher import TurnWatcher, Watcher
 from toolgate.log import logger
 from toolgate.protocol.ports import EventFeed, LoggedEvent
@@ -188,6 +189,13 @@ class Channel:
             async with asyncio.timeout(_FAILURE_DELAY):
                 await self.wait_until_sent(position)
         self._fail(self._watchers[:], message)
+
+    def deleted(self) -> None:
+        """Tell all watchers that the session was deleted, and stop reading its log."""
+        for watcher in self._watchers[:]:
+            if watcher.details:
+                watcher.put(deleted_frame(self.session_id))
+            self.leave(watcher)
 
     def _fail(self, watchers: Sequence[Watcher], message: str) -> None:
         for watcher in watchers:

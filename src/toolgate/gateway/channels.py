@@ -35,6 +35,11 @@ class Channels:
         if channel is not None:
             channel.leave(watcher)
 
+    def deleted(self, session_id: str) -> None:
+        """Tell the watchers of a session that it was deleted."""
+        if (channel := self._channels.get(session_id)) is not None:
+            channel.deleted()
+
     async def wait_until_sent(self, last_seq: Callable[[str], Awaitable[int]]) -> None:
         """Wait until all watchers have received everything that is in the log now."""
         for session_id, channel in list(self._channels.items()):

@@ -13,15 +13,18 @@ from pydantic_core import from_json
 from toolgate.errors import (
     MessageTooLarge,
     ModeNotEnabled,
+    NoSuchMessage,
     RequestRepeated,
     SessionBusy,
     SessionFenced,
     SessionNotFound,
+    ToolError,
     ToolgateError,
 )
-from toolgate.gateway.methods import Methods, RequestRefused
+from toolgate.gateway.methods import Methods
 from toolgate.gateway.outbox import Outbox
 from toolgate.gateway.projection import error
+from toolgate.gateway.refused import RequestRefused
 from toolgate.log import logger
 from toolgate.protocol.requests import METHODS, Request
 
@@ -38,6 +41,8 @@ _CODES: tuple[tuple[type[ToolgateError], str], ...] = (
     (ModeNotEnabled, "MODE_NOT_ENABLED"),
     (SessionNotFound, "INVALID_PARAMS"),
     (MessageTooLarge, "INVALID_PARAMS"),
+    (NoSuchMessage, "INVALID_PARAMS"),
+    (ToolError, "INVALID_PARAMS"),
     (RequestRepeated, "INVALID_PARAMS"),
     (ToolgateError, "INTERNAL_ERROR"),
 )

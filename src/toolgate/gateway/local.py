@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from toolgate.compose import Stack
 
 
+def give_files(service: Service, stack: Stack) -> None:
+    """Let the service show the files of the stack's project."""
+    service.workspace = stack.workspace
+    service.output_dir = stack.settings.tool_output.dir
+    service.shell = stack.settings.shell
+
+
 def local_service(stack: Stack, access: Access) -> Service:
     """Create the service whose turns run in this process."""
     live, counts = LiveText(), Counts()
@@ -38,5 +45,6 @@ def local_service(stack: Stack, access: Access) -> Service:
     )
     service.model = str(getattr(stack.model, "name", ""))
     service.closes_abandoned = True
+    give_files(service, stack)
     service.counts = counts
     return service

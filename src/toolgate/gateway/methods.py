@@ -7,7 +7,10 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import RequestRepeated, SessionNotFound, StoreError
+from toolgate.gateway.project_methods import ProjectMethods
 from toolgate.gateway.projection import Frame, as_json, end_frames_for, plain_frame, request_key, response
+from toolgate.gateway.refused import RequestRefused
+from toolgate.gateway.session_methods import SessionMethods, session_data
 from toolgate.gateway.tool_list import tool_list
 from toolgate.gateway.watcher import TurnWatcher, Watcher
 from toolgate.log import logger
@@ -26,21 +29,13 @@ _RETRY_SECONDS = 0.5
 """Seconds before the log is read again after a failure."""
 
 
-class RequestRefused(Exception):
-    """The request is refused; the message says what to do instead."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
 class Methods:
     """The methods of one connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._service = connection.service
-        self._user = connection.identity.user
+        self.service = self._service = connection.service
+        self.user = self._user = connection.identity.user
         self._outbox = connection.outbox
         self._tasks: set[asyncio.Task[Any]] = set()
         self._turns: set[TurnWatcher] = set()
@@ -49,13 +44,14 @@ class Methods:
             "chat.history": self._history,
             "chat.cancel": self._cancel,
             "session.create": self._create,
-            "session.list": self._list,
             "session.get": self._get,
             "session.rename": self._rename,
             "session.subscribe": self._subscribe,
             "session.unsubscribe": self._unsubscribe,
             "approval.respond": self._respond,
             "tools.list": self._tools,
+            **SessionMethods(self).by_name,
+            **ProjectMethods(self).by_name,
         }
 
     async def call(self, request: Request, params: Any) -> None:
@@ -69,7 +65,7 @@ class Methods:
         for watcher in self._turns:
             self._service.channels.leave(watcher)
 
-    async def _owned(self, session_id: str) -> Session:
+    async def owned(self, session_id: str) -> Session:
         """Return the session if it belongs to this user; to others it does not exist."""
         try:
             session = await self._service.sessions.get(session_id)
@@ -80,11 +76,17 @@ class Methods:
         return session
 
     async def _send(self, request: Request, params: requests.ChatSend) -> None:
-        session = await self._owned(params.session_id)
+        session = await self.owned(params.session_id)
+        await self.take_turn(request, session, params.content, params.request_id)
+
+    async def take_turn(
+        self, request: Request, session: Session, content: str, request_id: str | None, rewind_to: int | None = None
+    ) -> None:
+        """Start a turn, in the place of an earlier message if `rewind_to` names one, and send its frames."""
         if self._service.draining:
             raise RequestRefused("SESSION_BUSY", "The gateway is shutting down; send the message again in a moment.")
-        key = request_key(params.request_id, request.id)
-        if params.request_id is not None:
+        key = request_key(request_id, request.id)
+        if request_id is not None:
             self._service.remember_request(session.id, key, request.id)
         watcher = None
         if session.id not in self._connection.watchers:
@@ -92,7 +94,8 @@ class Methods:
             watcher = await self._watch_turn(session.id, after, key, request)
         try:
             async with self._service.submit_lock(session.id, key):
-                await self._service.turns_of(self._user).submit(session.id, params.content, request_id=key)
+                runner = self._service.turns_of(self._user)
+                await runner.submit(session.id, content, request_id=key, rewind_to=rewind_to)
         except BaseException as error:
             if isinstance(error, RequestRepeated) and watcher is not None and watcher.found:
                 return  # a duplicate of a request that is being submitted and is already watched
@@ -122,7 +125,7 @@ class Methods:
         return watcher
 
     async def _history(self, _request: Request, params: requests.ChatHistory) -> dict[str, Any]:
-        session = await self._owned(params.session_id)
+        session = await self.owned(params.session_id)
         messages = await self._service.sessions.history(session.id)
         return {
             "session_id": session.id,
@@ -130,7 +133,7 @@ class Methods:
         }
 
     async def _cancel(self, _request: Request, params: requests.ChatCancel) -> dict[str, Any]:
-        session = await self._owned(params.session_id)
+        session = await self.owned(params.session_id)
         cancelling = asyncio.ensure_future(self._service.turns_of(self._user).cancel(session.id))
         self._tasks.add(cancelling)
         cancelling.add_done_callback(self._tasks.discard)
@@ -144,27 +147,18 @@ class Methods:
         )
         return {"session_id": session.id, "mode": session.mode.value}
 
-    async def _list(self, _request: Request, params: requests.SessionList) -> dict[str, Any]:
-        words = params.search.casefold().split()
-        limit = params.limit if not words else 10_000
-        found = await self._service.sessions.list(user=self._user, limit=limit)
-        sessions = [
-            _session_data(session) for session in found if all(word in session.title.casefold() for word in words)
-        ]
-        return {"sessions": sessions[: params.limit]}
-
     async def _get(self, _request: Request, params: requests.SessionGet) -> dict[str, Any]:
-        session = await self._owned(params.session_id)
-        return {**_session_data(session), **await self._service.summary(session.id)}
+        session = await self.owned(params.session_id)
+        return {**session_data(session), **await self._service.summary(session.id)}
 
     async def _rename(self, _request: Request, params: requests.SessionRename) -> dict[str, Any]:
-        session = await self._owned(params.session_id)
+        session = await self.owned(params.session_id)
         title = mask(params.title, self._service.secrets)
         await self._service.sessions.rename(session.id, title)
         return {"session_id": session.id, "title": title}
 
     async def _subscribe(self, request: Request, params: requests.SessionSubscribe) -> None:
-        session = await self._owned(params.session_id)
+        session = await self.owned(params.session_id)
         watched = self._connection.watchers
         if session.id not in watched and len(watched) >= _MAX_WATCHED:
             raise RequestRefused(
@@ -225,14 +219,3 @@ class Methods:
     async def _tools(self, _request: Request, _params: requests.ToolsList) -> dict[str, Any]:
         service = self._service
         return tool_list(service.registry, service.model, coding_enabled=service.coding_enabled)
-
-
-def _session_data(session: Session) -> dict[str, Any]:
-    return {
-        "session_id": session.id,
-        "mode": session.mode.value,
-        "title": session.title,
-        "parent_id": session.parent_id,
-        "created_at": session.created_at,
-        "updated_at": session.updated_at,
-    }

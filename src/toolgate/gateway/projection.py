@@ -149,6 +149,9 @@ _DETAIL_FRAMES: dict[str, tuple[str, Callable[[Mapping[str, Any], str], dict[str
     "call_started": ("tool_started", _copy("call_id")),
     "todos": ("todos", _copy("items")),
     "compacted": ("compacted", _copy("before_tokens", "after_tokens")),
+    "rewound": ("rewound", _copy("to_seq", "files")),
+    "files_taken_back": ("files_taken_back", _copy("restored", "refused")),
+    "forked": ("forked", _copy("session_id", "seq")),
     "agent_started": ("agent_started", _copy("session_id", "agent", "description", "call_id")),
     "turn_finished": ("turn_finished", _copy("status", "code", "message", "usage")),
 }
@@ -177,6 +180,11 @@ def detail_frame(event: LoggedEvent, session_id: str, id_json: str) -> Frame | N
     else:
         return None
     return Frame(kind, id_json, as_json(data), event.seq, session_id, event.turn_id)
+
+
+def deleted_frame(session_id: str) -> Frame:
+    """Return the frame that tells that a session was deleted."""
+    return Frame("session_deleted", "null", "{}", None, session_id, None)
 
 
 def end_frames(event: LoggedEvent, session_id: str, id_json: str) -> list[Frame]:

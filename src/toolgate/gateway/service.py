@@ -12,20 +12,25 @@ from toolgate.gateway.access import Access, Identity
 from toolgate.gateway.channels import Channels
 from toolgate.gateway.metrics import Counts
 from toolgate.gateway.page_watcher import DetailWatcher, RenderedWatcher
+from toolgate.gateway.project import project_label, sandbox
 from toolgate.gateway.projection import as_json, frame_id
+from toolgate.gateway.refused import RequestRefused
 from toolgate.gateway.turns import LocalTurns
 from toolgate.gateway.watcher import Watcher
 from toolgate.log import logger
 from toolgate.protocol.ports import BlobStore, EventFeed, LoggedEvent, TurnRunner
 from toolgate.sessions import sign_outs
+from toolgate.sessions.ancestors import top_session
+from toolgate.workspace.threads import in_thread
 
 if TYPE_CHECKING:
     from toolgate.gateway.connection import Connection
     from toolgate.gateway.outbox import Outbox
     from toolgate.protocol.requests import SessionSubscribe
     from toolgate.runtime.registry import ToolRegistry
-    from toolgate.sessions import Database, SessionStore
-    from toolgate.settings import GatewaySettings
+    from toolgate.sessions import Database, Session, SessionStore
+    from toolgate.settings import GatewaySettings, ShellSettings
+    from toolgate.workspace import Workspace
 
 _STALLED_SECONDS = 30.0
 """Seconds after which a client that does not read is disconnected."""
@@ -75,10 +80,44 @@ class Service:
         """Whether this gateway ends abandoned turns."""
         self.draining = False
         """Whether no new turns are started."""
+        self.workspace: Workspace | None = None
+        """The project's files; None if only workers have them."""
+        self.output_dir = ""
+        """The directory of output files, relative to the root."""
+        self.shell: ShellSettings | None = None
+        """How commands are run, for those who want to know what confines them."""
+        self._sandbox: str | None = None
         self.model = ""
         """The name of the model, if it is known."""
         self._make_turns = turns
         self._turns: dict[str, TurnRunner] = {}
+
+    async def files_of(self, session: Session) -> Workspace:
+        """Return the project's files as a session sees them; `RequestRefused` if they are not for this client."""
+        if not self.coding_enabled:
+            text = "The operator has not enabled work on files (SESSION_CODING_ENABLED), so they are not shown."
+            raise RequestRefused("MODE_NOT_ENABLED", text)
+        if self.workspace is None:
+            raise RequestRefused("INVALID_PARAMS", "This gateway has no files: its workers have the project.")
+        if session.project not in ("", self.project):
+            text = (
+                f"This session belongs to another project, {project_label(session.project)}. Serve that one to see it."
+            )
+            raise RequestRefused("INVALID_PARAMS", text)
+        owner = await top_session(self.sessions, session.id)
+        return self.workspace.for_session(self.output_dir, owner)
+
+    @property
+    def ripgrep(self) -> str | None:
+        """The ripgrep that the settings choose."""
+        return None if self.shell is None else self.shell.ripgrep
+
+    async def sandbox(self) -> str:
+        """Return the name of what confines commands; found out once."""
+        if self._sandbox is None:
+            known = self.shell
+            self._sandbox = "" if known is None else await in_thread(sandbox, known.sandbox, known.bwrap)
+        return self._sandbox
 
     def turns_of(self, user: str) -> TurnRunner:
         """Return the runner of a user's turns."""

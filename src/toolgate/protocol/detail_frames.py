@@ -97,6 +97,65 @@ class CompactedFrame(Durable):
     data: Compaction
 
 
+class RefusedFile(Data):
+    """A file that was not taken back."""
+
+    path: str
+    reason: str
+
+
+class FilesTakenBack(Data):
+    """What became of the files that were changed since."""
+
+    restored: list[str]
+    refused: list[RefusedFile]
+
+
+class Rewind(Data):
+    """Where the person went back to."""
+
+    to_seq: int
+    """The `user_message` with this `seq` and everything after it have left the conversation."""
+    files: FilesTakenBack | None
+    """None if the files were left as they are."""
+
+
+class RewoundFrame(Durable):
+    """The person went back to before an earlier message."""
+
+    type: Literal["rewound"]
+    data: Rewind
+
+
+class FilesTakenBackFrame(Durable):
+    """The person took back what the session had changed in files."""
+
+    type: Literal["files_taken_back"]
+    data: FilesTakenBack
+
+
+class Origin(Data):
+    """The session that this one was made from."""
+
+    session_id: str
+    seq: int
+    """The first event of that session that is not in this one."""
+
+
+class ForkedFrame(Durable):
+    """What comes before this was copied from another session."""
+
+    type: Literal["forked"]
+    data: Origin
+
+
+class SessionDeletedFrame(OfSession):
+    """The session was deleted; nothing more comes. Not durable: there is no log any more."""
+
+    type: Literal["session_deleted"]
+    data: Nothing
+
+
 class Child(Data):
     """A sub-agent's own session, which can be subscribed to."""
 
@@ -159,6 +218,10 @@ DETAIL_FRAMES: tuple[type[BaseModel], ...] = (
     ToolOutputFrame,
     TodosFrame,
     CompactedFrame,
+    RewoundFrame,
+    FilesTakenBackFrame,
+    ForkedFrame,
+    SessionDeletedFrame,
     AgentStartedFrame,
     TurnFinishedFrame,
     MarkdownFrame,

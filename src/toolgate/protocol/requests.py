@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+
+from toolgate.protocol.project_requests import PROJECT_METHODS
+from toolgate.protocol.request_base import LONGEST_CONTENT, NAME, REQUEST_ID, STRICT, OfSession, Params
+from toolgate.protocol.session_requests import SESSION_METHODS
 
 Id = str | int
 """Chosen by the client, echoed as it came."""
-
-_STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
-
-LONGEST_CONTENT = 1024 * 1024
-"""Characters of a message; its bytes are counted where it is stored."""
 
 LONGEST_TITLE = 200
 """Characters of a session's title."""
@@ -21,7 +20,7 @@ LONGEST_TITLE = 200
 class Request(BaseModel):
     """One request. Every one but `chat.send` is answered with a `response` or an `error` that carries its `id`."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     type: Literal["request"]
     id: str | int = Field(description="Chosen by the client; the frames that answer carry it.")
@@ -29,65 +28,55 @@ class Request(BaseModel):
     params: dict[str, Any] = Field(default_factory=dict)
 
 
-class _Params(BaseModel):
-    model_config = _STRICT
-
-
-_NAME = r"^[A-Za-z0-9_-]{1,100}$"
-"""What ids of sessions and questions look like."""
-
-
-class _OfSession(_Params):
-    session_id: str = Field(pattern=_NAME)
-
-
-class ChatSend(_OfSession):
+class ChatSend(OfSession):
     """Take a turn. Its frames carry the request's `id`; there is no `response`."""
 
     content: str = Field(max_length=LONGEST_CONTENT)
-    request_id: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=100,
-        description="The idempotency key: a name of the client's own for this message, unique in the session. Sent "
-        "again with the same key, under whatever `id`, the message starts no second turn, and the frames of the first "
-        "one come again. Without a key every frame starts a turn, also one with an `id` that was used before.",
-    )
+    request_id: str | None = REQUEST_ID
 
 
-class ChatHistory(_OfSession):
+class ChatHistory(OfSession):
     """What people see of a session: the messages of user and assistant."""
 
 
-class ChatCancel(_OfSession):
+class ChatCancel(OfSession):
     """End the turn that runs in a session."""
 
 
-class SessionCreate(_Params):
+class SessionCreate(Params):
     """Begin a session. A mode that the operator has not enabled is `MODE_NOT_ENABLED`."""
 
     mode: Literal["chat_safe", "coding"] | None = None
     title: str = Field(default="", max_length=LONGEST_TITLE)
 
 
-class SessionList(_Params):
-    """The caller's sessions, the latest first."""
+class SessionList(Params):
+    """The caller's sessions that have a message, the latest first: `{sessions: [row]}`.
 
-    search: str = Field(default="", max_length=200, description="Words that the title has to contain, in any case.")
+    A row has `session_id, mode, title, project, status, archived, snippet, parent_id, created_at, updated_at`. `status`
+    is `idle`, `running`, `waiting` (for the person) or `failed` (the last turn).
+    """
+
+    search: str = Field(
+        default="", max_length=200, description="Words that the title or a message has to contain, in any case."
+    )
+    archived: bool | None = Field(
+        default=False, description="True: only those that are archived; false: only those that are not; null: both."
+    )
     limit: int = Field(default=100, ge=1, le=1000)
 
 
-class SessionGet(_OfSession):
+class SessionGet(OfSession):
     """One session, with its list of work and what it has used."""
 
 
-class SessionRename(_OfSession):
+class SessionRename(OfSession):
     """Give a session another title."""
 
     title: str = Field(max_length=LONGEST_TITLE)
 
 
-class SessionSubscribe(_OfSession):
+class SessionSubscribe(OfSession):
     """Watch a session: the answer, then everything after `after_seq`, then what happens."""
 
     after_seq: int = Field(default=0, ge=0, le=2**53)
@@ -101,14 +90,14 @@ class SessionSubscribe(_OfSession):
     )
 
 
-class SessionUnsubscribe(_OfSession):
+class SessionUnsubscribe(OfSession):
     """Stop watching a session."""
 
 
-class ApprovalRespond(_Params):
+class ApprovalRespond(Params):
     """Answer a question; the first answer counts."""
 
-    id: str = Field(pattern=_NAME)
+    id: str = Field(pattern=NAME)
     allowed: bool
     message: str = Field(default="", max_length=10_000, description="Reaches the model when the answer is no.")
     remember: bool = Field(
@@ -116,11 +105,11 @@ class ApprovalRespond(_Params):
     )
 
 
-class ToolsList(_Params):
+class ToolsList(Params):
     """Every tool and the modes that it may be used in."""
 
 
-METHODS: dict[str, type[_Params]] = {
+METHODS: dict[str, type[Params]] = {
     "chat.send": ChatSend,
     "chat.history": ChatHistory,
     "chat.cancel": ChatCancel,
@@ -132,5 +121,7 @@ METHODS: dict[str, type[_Params]] = {
     "session.unsubscribe": SessionUnsubscribe,
     "approval.respond": ApprovalRespond,
     "tools.list": ToolsList,
+    **SESSION_METHODS,
+    **PROJECT_METHODS,
 }
 """Name of a method → its parameters."""

@@ -1,4 +1,4 @@
-"""What sessions have changed in the project's files, from the journal: the difference of each file, and of each call."""
+"""What sessions have changed in the project's files, from the journal: the difference of each file and each call."""
 
 import os
 from collections.abc import Collection

@@ -24,7 +24,7 @@ class UndoneFiles:
 
 
 def undo_files(stop: Stop, workspace: Workspace, wanted: Callable[[JournalEntry], bool]) -> UndoneFiles:
-    """Undo the wanted writes that were not undone before, newest first. Each file is undone as a whole or not at all."""
+    """Undo the wanted writes that were not undone before, newest first: all of a file, or nothing of it."""
     workspace.require_present()
     outcome = UndoneFiles()
     if workspace.stat(DIRECTORY) is None:

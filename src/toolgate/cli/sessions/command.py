@@ -93,7 +93,7 @@ def _warn_damage(address: str) -> None:
 
 async def _print_session(sessions: SessionManager, args: argparse.Namespace) -> None:
     """Show or export one session."""
-    from toolgate.cli.sessions.record import read_record
+    from toolgate.sessions.record import read_record
 
     record = await read_record(sessions, await find(sessions, args.session))
     if args.verb == "show":
@@ -103,7 +103,7 @@ async def _print_session(sessions: SessionManager, args: argparse.Namespace) -> 
     elif args.format == "json":
         sys.stdout.write(json.dumps(record.document(), ensure_ascii=False, indent=2) + "\n")
     else:
-        from toolgate.cli.sessions.markdown import as_markdown
+        from toolgate.sessions.markdown import as_markdown
 
         sys.stdout.write(as_markdown(record))
 

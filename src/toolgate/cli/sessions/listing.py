@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.cli.errors import UsageError
 from toolgate.cli.sessions.find import short
-from toolgate.cli.sessions.record import repaired_turns
 from toolgate.cli.style import Style, columns
 from toolgate.cli.visible import visible
+from toolgate.sessions.record import repaired_turns
 
 if TYPE_CHECKING:
     import argparse

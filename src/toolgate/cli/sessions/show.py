@@ -12,8 +12,8 @@ from toolgate.cli.style import Style
 from toolgate.cli.visible import excerpt, visible
 
 if TYPE_CHECKING:
-    from toolgate.cli.sessions.record import SessionRecord
     from toolgate.sessions import CallRow, Event
+    from toolgate.sessions.record import SessionRecord
 
 _LINES = 12
 _WIDTH = 300
@@ -55,8 +55,9 @@ class SessionPrinter:
             "message": self._message,
             "approval_resolved": self._approval,
             "compacted": self._compacted,
+            "rewound": self._rewound,
         }
-        for event in self._record.events:
+        for event in self._record.conversation:
             if reader := readers.get(event.kind):
                 reader(event)
 
@@ -115,6 +116,9 @@ class SessionPrinter:
     def _compacted(self, event: Event) -> None:
         before, after = event.payload.get("before_tokens", 0), event.payload.get("after_tokens", 0)
         self._line(self._paint(f"· older steps were left out: {before:,} → {after:,} tokens", "dim"))
+
+    def _rewound(self, _event: Event) -> None:
+        self._line(self._paint("· went back to here; what followed has left the conversation", "dim"))
 
     def _shown(self, text: str, *, lines: int | None) -> str:
         shown = visible(text.rstrip("\n"))

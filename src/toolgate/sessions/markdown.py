@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from toolgate.cli.sessions.record import SessionRecord
+    from toolgate.sessions.record import SessionRecord
 
 _TICKS = re.compile(r"`{3,}")
 
@@ -20,7 +20,7 @@ def as_markdown(record: SessionRecord) -> str:
     parts = [f"# {title}", ", ".join(facts) + "."]
     endings = {turn.id: turn for turn in record.turns}
     uncertain = {(call.turn_id, call.call_id) for call in record.calls if call.state == "unknown"}
-    for event in record.events:
+    for event in record.conversation:
         if event.kind == "message":
             parts += _message(event.payload, (event.turn_id or "", event.payload.get("tool_call_id", "")) in uncertain)
         elif event.kind == "turn_finished" and (turn := endings.get(event.turn_id or "")) and turn.status != "done":

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from toolgate.sessions import ApprovalRow, CallRow, Event, Session, SessionManager, Turn
+    from toolgate.sessions import ApprovalRow, CallRow, Event, Session, SessionStore, Turn
 
 _BATCH = 1000
 
@@ -20,6 +21,12 @@ class SessionRecord:
     calls: list[CallRow]
     approvals: list[ApprovalRow]
     events: list[Event]
+    """The whole log."""
+
+    @property
+    def conversation(self) -> list[Event]:
+        """The log without what the person went back from."""
+        return conversation(self.events)
 
     def document(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -29,7 +36,19 @@ class SessionRecord:
         return rows
 
 
-async def read_record(sessions: SessionManager, session: Session) -> SessionRecord:
+def conversation(events: Iterable[Event]) -> list[Event]:
+    """The events without those that the person went back from; each rewind itself stays."""
+    kept: list[Event] = []
+    for event in events:
+        if event.kind == "rewound":
+            to_seq = event.payload["to_seq"]
+            turn = next((one.turn_id for one in kept if one.seq == to_seq), None)
+            kept = [one for one in kept if one.seq < to_seq and (turn is None or one.turn_id != turn)]
+        kept.append(event)
+    return kept
+
+
+async def read_record(sessions: SessionStore, session: Session) -> SessionRecord:
     """Read everything about a session."""
     turns = await repaired_turns(sessions, session)
     events: list[Event] = []
@@ -44,7 +63,7 @@ async def read_record(sessions: SessionManager, session: Session) -> SessionReco
     )
 
 
-async def repaired_turns(sessions: SessionManager, session: Session) -> list[Turn]:
+async def repaired_turns(sessions: SessionStore, session: Session) -> list[Turn]:
     """Return the turns of a session after repairing what a crash left. A running turn stays running."""
     turns = await sessions.turns(session.id)
     if any(turn.status == "running" for turn in turns) and await sessions.settle(session.id):

@@ -1,0 +1,134 @@
+"""The project's files as a person sees them: one directory, lines of a file, paths that fit what was typed.
+
+Everything goes through the session's view of the workspace. Git's and Toolgate's own directories are not shown.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from toolgate.errors import ToolError
+from toolgate.process.streaming import Bounds
+from toolgate.protocol.codes import ErrorCode
+from toolgate.search import glob_search
+from toolgate.search.listing import list_directory
+from toolgate.search.python_glob import Pattern
+from toolgate.workspace.oserrors import quote
+from toolgate.workspace.read import read_window
+
+if TYPE_CHECKING:
+    from toolgate.workspace import Stop, Workspace
+
+MOST_ENTRIES = 2_000
+MOST_LINES = 2_000
+MOST_BYTES = 400_000
+MOST_PATHS = 50
+_MOST_FILES = 20_000
+"""Files that a completion chooses from."""
+_SECONDS = 3.0
+_HIDDEN = (".git", ".toolgate")
+
+
+def list_entries(stop: Stop, workspace: Workspace, path: str) -> dict[str, Any]:
+    """Return one directory."""
+    relative = _shown(workspace, path)
+    fd = workspace.open_dir(path)
+    try:
+        listing = list_directory(
+            fd,
+            offset=0,
+            limit=MOST_ENTRIES,
+            include_hidden=True,
+            deadline=time.monotonic() + _SECONDS,
+            check=stop.check,
+        )
+    finally:
+        os.close(fd)
+    prefix = "" if relative == "." else f"{relative}/"
+    entries = [
+        {"name": name, "path": f"{prefix}{name}", "kind": kind}
+        for name, kind in listing.entries
+        if prefix or name.casefold() not in _HIDDEN
+    ]
+    entries.sort(key=lambda entry: (entry["kind"] != "dir", entry["name"].casefold(), entry["name"]))
+    truncated = not listing.complete or listing.total > MOST_ENTRIES
+    return {"path": relative, "entries": entries, "truncated": truncated}
+
+
+def read_lines(stop: Stop, workspace: Workspace, path: str, start_line: int) -> dict[str, Any]:
+    """Return lines of a text file."""
+    relative = _shown(workspace, path)
+    window = read_window(stop, workspace, path, start_line, MOST_LINES, MOST_BYTES)
+    return {
+        "path": relative,
+        "content": "".join(f"{line}\n" for line in window.lines),
+        "start_line": start_line,
+        "lines": len(window.lines),
+        "total_lines": window.total_lines,
+        "language": language(relative),
+        "truncated": window.more or window.searched is not None or bool(window.clipped) or window.hole is not None,
+    }
+
+
+def language(path: str) -> str:
+    """Return the name of the language that a file's name stands for, as highlighters spell it; else `text`."""
+    try:
+        lexers = importlib.import_module("pygments.lexers")
+    except ImportError:
+        return "text"
+    found = lexers.find_lexer_class_for_filename(path.rsplit("/", 1)[-1])
+    return "text" if found is None else str(next(iter(found.aliases), "text"))
+
+
+def complete(stop: Stop, workspace: Workspace, query: str, output_dir: str, ripgrep: str | None) -> list[str]:
+    """Return the paths that fit what was typed, best first: its letters in this order, words and names first."""
+    found = glob_search.find(
+        workspace,
+        ".",
+        Pattern([["**"]]),
+        limit=_MOST_FILES,
+        include_ignored=False,
+        output_dir=output_dir,
+        setting=ripgrep,
+        bounds=Bounds(deadline=time.monotonic() + _SECONDS, stop=stop),
+    )
+    typed = query.removeprefix("./").casefold()
+    folders = {f"{path[:at]}/" for path in found.paths for at, letter in enumerate(path) if letter == "/"}
+    ranked = [(rank, len(path), path) for path in (*found.paths, *folders) if (rank := _rank(path, typed)) is not None]
+    return [path for _, _, path in sorted(ranked)[:MOST_PATHS]]
+
+
+def _rank(path: str, typed: str) -> int | None:
+    """Return how well a path fits: the lower the better; None if it does not."""
+    folded = path.casefold()
+    name = folded.rstrip("/").rsplit("/", 1)[-1]
+    if folded.startswith(typed):
+        return 0 if "/" not in folded[len(typed) :].rstrip("/") else 2
+    if name.startswith(typed):
+        return 1
+    if typed in name:
+        return 3
+    if typed in folded:
+        return 4
+    letters = iter(folded)
+    return 5 if all(letter in letters for letter in typed) else None
+
+
+def _shown(workspace: Workspace, path: str) -> str:
+    """Return the path relative to the root. Raises `ToolError` if it is not for people to see."""
+    relative = workspace.relative(path)
+    for parts in (tuple(relative.split("/")), workspace.locate(path).parts):
+        if parts and parts[0].casefold() in _HIDDEN and not _own_output(workspace, relative):
+            raise ToolError(
+                ErrorCode.ACCESS_DENIED, f"{quote(path)} is not shown here.", "Choose a file of the project."
+            )
+    return relative
+
+
+def _own_output(workspace: Workspace, relative: str) -> bool:
+    """Whether a path is an output file of this session."""
+    own = workspace.own_outputs
+    return own is not None and relative.startswith(f"{own.shown}/")
