@@ -247,3 +247,23 @@ def test_r10_thousands_of_calls_leave_nothing_behind(shells: Shells) -> None:
     assert max(fds for _, _, fds, _ in samples[-third:]) <= max(fds for _, _, fds, _ in samples[:third]) + 2
     assert max(dead for *_, dead in samples) <= 2  # one that has just ended and is not reaped yet
     assert failed == sum(name == "nonsense" for name, _ in MIXED) * many // len(MIXED)
+
+
+def test_a_shell_that_was_started_in_advance_reads_files_that_were_written_since(shells: Shells) -> None:
+    """Landlock rules hold for files, not for names: one that is written anew has no right in older rules."""
+    (shells.root / "old.txt").write_text("old\n")
+
+    async def script(session: ShellSession) -> CommandResult:
+        await session.execute("true", 20, shells.access)
+        starter = session._parts()[0]
+        while not starter._spares:
+            await asyncio.sleep(0)
+        (shells.root / "next").write_text("replaced\n")
+        os.replace(shells.root / "next", shells.root / "old.txt")
+        (shells.root / "new").mkdir()
+        (shells.root / "new" / "file").write_text("made\n")
+        return await session.execute("cat old.txt new/file", 20, shells.access)
+
+    result = shells.run(script)
+
+    assert (result.stdout, result.stderr) == ("replaced\nmade\n", "")

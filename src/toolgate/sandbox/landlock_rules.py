@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from toolgate.protocol.plan import Access
 
@@ -47,3 +47,14 @@ def root_grants(root: str, access: Access, hidden: Collection[str]) -> Iterator[
         yield from cover(root, hidden)
     else:
         yield root, "write"
+
+
+def files_of(grants: Iterable[Grant]) -> Iterator[tuple[str, int, int]]:
+    """Yield which files the paths of rules are: a file that is written anew, or later, is not covered by them."""
+    for path, _ in grants:
+        try:
+            info = os.stat(path, follow_symlinks=False)
+        except OSError:
+            yield path, 0, 0
+        else:
+            yield path, info.st_dev, info.st_ino

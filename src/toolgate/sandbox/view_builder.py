@@ -12,7 +12,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
 from toolgate.sandbox.git.git_list import GitList
 from toolgate.sandbox.git.repository import Repository, identity_in
-from toolgate.sandbox.landlock_rules import Grant, cover, root_grants, system_grants
+from toolgate.sandbox.landlock_rules import Grant, cover, files_of, root_grants, system_grants
 from toolgate.sandbox.protected import RUNTIME, Protected
 from toolgate.sandbox.root_directory import RootDirectory
 from toolgate.sandbox.runtime_files import runtime_mounts
@@ -91,7 +91,7 @@ class ViewBuilder:
         """
         real = [_directory(place) for place in (*self._roots, *roots)] if access == "full" else []
         git_directory = f"{RUN}/{secrets.token_hex(16)}/.git" if git is not None else ""
-        identity = self.protected.identity()
+        identity = self._identity(access)
         mounts: list[Mount] = []
         try:
             if self._makes_mounts:
@@ -133,7 +133,17 @@ class ViewBuilder:
 
     def still_holds(self, view: View) -> bool:
         """Whether the root and its protected paths are still those that the view was made for."""
-        return view.identity == self.protected.identity()
+        return view.identity == self._identity(view.access)
+
+    def _identity(self, access: Access) -> tuple[object, ...]:
+        """Identify what a view depends on. Landlock rules hold for the files that existed, not for their names."""
+        if self._makes_mounts:
+            return self.protected.identity()
+        return (*self.protected.identity(), *files_of(self._root_grants(access)))
+
+    def _root_grants(self, access: Access) -> Iterator[Grant]:
+        hidden = [os.path.join(self.root, RUNTIME), *self.protected.outputs_of_nobody(), *self._hidden, *self._secrets]
+        return root_grants(self.root, access, hidden)
 
     def _checks(self, mounts: list[Mount]) -> Iterator[Check]:
         """Yield checks for mounts whose targets are where commands can write, unless a later mount covers them."""
@@ -158,8 +168,7 @@ class ViewBuilder:
         own = (self.places.temporary(access), self.places.home(access))
         for place in (*own, state_pipe, *(roots if access == "full" else ())):
             yield place, "write"
-        hidden = [os.path.join(self.root, RUNTIME), *self.protected.outputs_of_nobody(), *self._hidden, *self._secrets]
-        yield from root_grants(self.root, access, hidden)
+        yield from self._root_grants(access)
         if (outputs := self.protected.own_outputs()) is not None:
             yield outputs, "read"
 
