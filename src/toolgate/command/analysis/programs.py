@@ -73,7 +73,8 @@ alias | reader interpreters.alias
 cd pushd | reader builtins.change_directory | own_paths
 popd | reader builtins.pop_directory
 jobs | after -x
-hash enable complete bind | unclear '{name}' changes what a command word means: -p -f -C
+hash enable complete | unclear '{name}' changes what a command word means: -p -f -C
+bind | unclear '{name}' changes what a key runs: -x -f
 
 # Files
 rm rmdir unlink shred srm wipe rimraf trash trash-put del-cli dropdb dropuser | removes
@@ -106,14 +107,14 @@ rename prename file-rename perl-rename rename.ul mmv mcp qmv vidir
 fallocate | asks it removes content of files: -p -c -z -i --punch-hole --collapse-range --zero-range --dig-holes
 find gfind | reader find.find | own_paths
 fd fdfind | reader find.fd | pattern | texts -e -E -t
-sed gsed | reader sed.sed | pattern | texts -e -E | long --expression --file --in-place
+sed gsed | reader sed.sed | pattern | texts -e -E | long --expression --file --in-place --line-length
 
 # Archives and conversions
 tar | reader files.tar
     | code --to-command --use-compress-program --rsh-command --info-script --new-volume-script -I -F | lists -T
     | unclear 'tar --checkpoint-action' may run a program: --checkpoint-action
     | removes --remove-files --recursive-unlink --unlink-first
-    | long --to-command --use-compress-program --rsh-command --info-script --new-volume-script --checkpoint-action
+    | long --to-command --use-compress-program --rsh-command --info-script --new-volume-script --checkpoint --checkpoint-action
       --remove-files --recursive-unlink --unlink-first --extract
 gzip bzip2 xz lzma lzip compress pigz pbzip2 | reader files.compress
     | values -S --suffix -b -p --processes -T --threads
@@ -254,7 +255,7 @@ ruby | interprets | code -e | texts -e -E | checks -c -wc
 php | interprets | code -r | checks -l --syntax-check
 lua Rscript osascript julia ocaml | interprets | code -e
 tclsh | interprets
-awk gawk mawk nawk | reader interpreters.awk | texts -v -F
+awk gawk mawk nawk | reader awk.awk | texts -v -F
 awk gawk mawk | pattern
 psql mysql mariadb sqlite3 mongosh duckdb | reader interpreters.sql
 psql | writes -o --output -L --log-file | values -c -d -f -h -p -U -v -F -P -R -T

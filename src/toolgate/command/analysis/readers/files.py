@@ -2,9 +2,9 @@
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from toolgate.command.analysis.options import has, operands, option_values
+from toolgate.command.analysis.options import attached_value, has, operands, option_values
 from toolgate.command.analysis.paths import Where
 from toolgate.command.analysis.program import REASONS, program
 from toolgate.command.analysis.scope import Scope
@@ -14,6 +14,9 @@ _TARGET = re.compile(r"(?:--target-directory=|-[a-su-zA-Z]*t)(.+)", re.DOTALL)
 _REMOTE = re.compile(r"[\w.@-]+:")
 _SPLIT_FILE = re.compile(r"\$FILE\b|\$\{FILE\}")
 _ZIP_TEST = re.compile(r"(?:-[a-zA-Z]*TT|--unzip-command)(?:=(.*))?", re.DOTALL)
+_TAR_VALUES = "bfgCFHIKLNTVX"
+"""Letters of tar that have a value."""
+_ENDING = re.compile(r"\.\w+\Z")
 _KEEPS = (
     *("-k", "-c", "-l", "-t", "-d", "-V"),
     *("--keep", "--stdout", "--to-stdout", "--list", "--test", "--decompress", "--uncompress"),
@@ -162,23 +165,38 @@ def link(scope: Scope, words: Sequence[Word]) -> None:
 
 def tar(scope: Scope, words: Sequence[Word]) -> None:
     """The archive that `tar -c` makes."""
-    archive = _archive(words)
-    if archive is not None and scope.place(archive.text).where is not Where.unknown:
-        scope.write(archive)
+    if has(words, "-c", "--create") or _tar_letters(words).find("c") >= 0:
+        for archive in _archives(words):
+            if archive.text != "-":
+                _write_result(scope, archive)
 
 
-def _archive(words: Sequence[Word]) -> Word | None:
-    """The file of that archive; None if it makes none, or writes it to standard output."""
-    letters = words[1].text.removeprefix("-") if len(words) > 1 else ""
-    creates = has(words, "c", "--create") or (letters.isalpha() and "c" in letters)
-    for at, word in enumerate(words[:-1] if creates else (), 0):
+def _tar_letters(words: Sequence[Word]) -> str:
+    """The letters of `tar cf …`, which stand without a dash."""
+    text = words[1].text if len(words) > 1 else ""
+    return text if text.isalpha() else ""
+
+
+def _archives(words: Sequence[Word]) -> Iterator[Word]:
+    """Yield the values of `-f`: attached, the next word, or for letters without a dash the word of its turn."""
+    valued = [letter for letter in _tar_letters(words) if letter in _TAR_VALUES]
+    if "f" in valued:
+        yield from words[2 + valued.index("f") :][:1]
+    for at, word in enumerate(words[1:], 1):
         name, equals, value = word.text.partition("=")
-        option = word.text.startswith("-") and not word.text.startswith("--") and word.text.endswith("f")
-        if option or word.text == "--file" or (at == 1 and letters.isalpha() and letters.endswith("f")):
-            return words[at + 1] if words[at + 1].text != "-" else None
-        if name == "--file" and equals:
-            return word._replace(text=value)
-    return None
+        attached = attached_value(word.text, ("-f",), [f"-{letter}" for letter in _TAR_VALUES])
+        if attached:
+            yield word._replace(text=attached)
+        elif name == "--file" and equals:
+            yield word._replace(text=value)
+        elif name == "--file" or attached == "":
+            yield from words[at + 1 :][:1]
+
+
+def _write_result(scope: Scope, target: Word) -> None:
+    """Note a file that is made. If its name is not known, its ending has to be: that is no other kind of file."""
+    if scope.place(target.text).where is not Where.unknown or not _ENDING.search(target.text):
+        scope.write(target)
 
 
 def zip_archive(scope: Scope, words: Sequence[Word]) -> None:
@@ -228,5 +246,5 @@ def convert(scope: Scope, words: Sequence[Word]) -> None:
     target = given[-1]
     if any(word.text == target.text for word in given[:-1]):
         scope.found.danger(f"'{words[0].text}': it replaces '{target.raw or target.text}'")
-    elif scope.place(target.text).where is not Where.unknown:
-        scope.write(target)
+    else:
+        _write_result(scope, target)

@@ -8,7 +8,7 @@ from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import UNRESOLVED, Word
 
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
+_WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls", "-cpio", "-ncpio"})
 _ALONE = frozenset(
     """
     -print -print0 -delete -ls -prune -depth -o -a -or -and -not -follow -xdev -mount -empty -daystart -quit

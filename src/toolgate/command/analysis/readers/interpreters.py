@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from toolgate.command.analysis.options import operands, option_values
 from toolgate.command.analysis.program import Program, program
 from toolgate.command.analysis.scope import STDIN_FILES, Scope
 from toolgate.command.analysis.unknown_programs import suspect
-from toolgate.command.words import Word
+from toolgate.command.words import UNRESOLVED, Word
 
 _FOREIGN_CODE = re.compile(r"-[a-zA-Z]*c|--commands?|-c[a-z]*|-e|--execute", re.IGNORECASE)
 _DESTROYS = re.compile(
@@ -23,8 +24,10 @@ _SQL_SHELL = re.compile(
 """What the clients themselves can do to files and programs."""
 _SQL_CODE = re.compile(r"^\s*(?:\.(?:sh|sy)\w*|\\!|\\?system\b)\s*(.+)$", re.IGNORECASE | re.MULTILINE)
 """The commands among them."""
+_STATEMENTS = frozenset({"-c", "--command", "-e", "--execute", "--eval", "-cmd", "-s"})
+_FILE_CLIENTS = frozenset({"sqlite3", "duckdb"})
+"""Clients whose second operand is a statement."""
 _SQL = re.compile(r"\b(?:drop|delete|truncate)\b", re.IGNORECASE)
-_AWK = re.compile(r"system\s*\(|\|&?\s*(?:getline|\")|\"\s*\||getline|print[^;}>]{0,200}>")
 _EDITOR_COMMANDS = re.compile(r"-[a-zA-Z]*[csS]|-[a-zA-Z]+e|--cmd|--eval(=.*)?|-f|--funcall(=.*)?|--load(=.*)?|-l|\+.*")
 _MOVES = re.compile(r"\+\+?(?:\d*[gGpP%]?|F|[/?][^\n]*)")
 """What a pager may be told without running or writing anything: to go to a line, to search, or to follow the file."""
@@ -203,16 +206,13 @@ def _search(scope: Scope, name: str, code: str) -> None:
         scope.found.unclear(f"the code that '{name}' runs mentions '{match.group().strip()}'")
 
 
-def awk(scope: Scope, words: Sequence[Word]) -> None:
-    """`awk`: a program that can run commands and write files."""
-    if any(_AWK.search(word.text) and not word.text.startswith("-") for word in words[1:]):
-        scope.found.unclear(f"its '{words[0].text}' program runs commands or writes files")
-
-
 def sql(scope: Scope, words: Sequence[Word]) -> None:
     """Database clients: statements that remove data."""
     if scope.stdin is not None and scope.stdin.kind == "pipe":
         scope.found.unclear(f"'{words[0].text}' runs what it reads from a pipe")
+    statements = [*option_values(words, _STATEMENTS), *(operands(words)[1:2] if words[0].text in _FILE_CLIENTS else ())]
+    if any(UNRESOLVED in statement.text for statement in statements):
+        scope.found.unclear(f"part of the statement that '{words[0].text}' runs is only known when it runs")
     texts = [word.text for word in words[1:]] + ([scope.stdin.word.text] if scope.stdin else [])
     for text in texts:
         if _SQL.search(text) and " " in text:

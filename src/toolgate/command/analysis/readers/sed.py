@@ -1,18 +1,24 @@
 """`sed` programs, read just far enough to see whether they run commands or write files."""
 
+import itertools
 import re
 from collections.abc import Sequence
 
 from toolgate.command.analysis.scope import Scope
-from toolgate.command.words import Word
+from toolgate.command.words import UNRESOLVED, Word
 
+_BRACKET = r"\[\^?+\]?+(?:\[:[^\]:\n]*+:\]|\[\.[^\].\n]*+\.\]|\[=[^\]=\n]*+=\]|[^\]\n])*+\]"
+"""`[^/]`: in a pattern, a delimiter in brackets is an ordinary character."""
 _ADDRESS = (
-    r"(?:[0-9$~+]++|/(?:\\.|[^/\\])*+/[IM]*+|\\(?P<{0}>[^\n\\])(?:\\.|(?!(?P={0}))[^\\])*+(?P={0})[IM]*+)?+[\s!]*+"
+    rf"(?:[0-9$~+]++|/(?:\\.|{_BRACKET}|[^/\\\[])*+/[IM]*+"
+    rf"|\\(?P<{{0}}>[^\n\\\[\]])(?:\\.|{_BRACKET}|(?!(?P={{0}}))[^\\\[])*+(?P={{0}})[IM]*+)?+[\s!]*+"
 )
 _COMMAND = re.compile(
     rf"""[\s;{{}}]++ | \#[^\n]*+ |
     {_ADDRESS.format("a")} (?:,\s*+{_ADDRESS.format("b")})*+
-    (?: [sy](?P<mark>[^\n\\]) (?:(?:\\.|(?!(?P=mark))[^\\])*+(?P=mark)){{2}} [gpiImM0-9]*+(?![ew])
+    (?: s(?P<mark>[^\n\\\[\]]) (?:\\.|{_BRACKET}|(?!(?P=mark))[^\\\[])*+ (?P=mark)
+        (?:\\.|(?!(?P=mark))[^\\])*+ (?P=mark) [gpiImM0-9]*+(?![ew])
+      | y(?P<other>[^\n\\]) (?:(?:\\.|(?!(?P=other))[^\\])*+(?P=other)){{2}}
       | [aicrR:][^\n]*+
       | [btT][^;\n}}]*+
       | [lLqQ]\ *+[0-9$~+]*+
@@ -22,14 +28,28 @@ _COMMAND = re.compile(
 )
 """A command that only edits text, with its addresses; `s///e`, `s///w`, `e` and `w` are none."""
 _SHORT = re.compile(r"-[nErsuz]*([ef])(.*)", re.DOTALL)
+_LINE_LENGTH = re.compile(r"-[nErsuz]*l")
+"""The option whose value is the next word."""
 _IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
 
 
 def sed(scope: Scope, words: Sequence[Word]) -> None:
     """Ask about a program that runs commands (`e`), writes files (`w`) or cannot be read."""
-    for program in _programs(words):
-        if program is None or not harmless(program):
+    programs = [] if _is_confined(words) else _programs(words)
+    for program in programs:
+        if program is not None and UNRESOLVED in program:
+            scope.found.unclear(
+                "part of its 'sed' program is only known when it runs, and may run commands or write files"
+                " (with 'sed --sandbox' it cannot)"
+            )
+        elif program is None or not harmless(program):
             scope.found.unclear("its 'sed' program may run commands or write files")
+
+
+def _is_confined(words: Sequence[Word]) -> bool:
+    """Whether `--sandbox` is given, with which GNU sed refuses programs that run commands or open files."""
+    options = itertools.takewhile(lambda text: text != "--", (word.text for word in words))
+    return "--sandbox" in options
 
 
 def edits_in_place(words: Sequence[Word]) -> bool:
@@ -52,6 +72,8 @@ def _programs(words: Sequence[Word]) -> list[str | None]:
         elif name == "--expression" or (short and short.group(1) == "e"):
             attached = short.group(2) if short else value
             found.append(attached if attached or equals else getattr(next(rest, None), "text", ""))
+        elif word.text == "--line-length" or _LINE_LENGTH.fullmatch(word.text):
+            next(rest, None)
         elif not word.text.startswith("-"):
             operands.append(word.text)
     return found or list(operands[:1])
