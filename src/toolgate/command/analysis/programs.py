@@ -100,7 +100,7 @@ iconv | writes -o --output | values -f -t
 tree | writes -o | values -L -P -I -H -T | texts -P -I
 jc | writes -o
 patch | writes -o --output -r --reject-file | values -p -i -d -D -B -F -g -V -Y -z
-chmod chown chgrp setfacl chattr chcon | asks it changes permissions recursively: -R --recursive {}
+chmod chown chgrp setfacl chattr chcon | reader files.permissions | asks it changes permissions recursively: -R --recursive {}
 chmod chown chgrp | long --recursive
 rename prename file-rename perl-rename rename.ul mmv mcp qmv vidir
     | asks it may overwrite files: 1+ unless -n --nono --no-act --dry-run --just-print
@@ -458,12 +458,13 @@ mkfs fdisk parted sfdisk mkswap swapon swapoff mount umount losetup halt reboot 
     blkdiscard hdparm setcap efibootmgr grub-install | system
 apt | shows list search show policy
 dpkg | shows -l -L -s -S -I -c --list --status --listfiles --search --info --contents
-rpm | shows -q -qa -qi -ql
-brew | shows list info search --version --prefix
+rpm | shows -q -qa -qi -ql -qf -qR -qc -qd -qp --query
+brew | shows list info search doctor config deps outdated --version --prefix
 systemctl | shows status list-units is-active is-enabled show cat
 crontab | shows -l
 service | shows --status-all
 mount at | shows (nothing)
+mount | shows -l
 sysctl | shows -a -n
 snap | shows list info
 apk | shows info list search

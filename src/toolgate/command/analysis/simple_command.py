@@ -142,6 +142,8 @@ def _paths(scope: Scope, words: Sequence[Word], known: Program) -> None:
         if skip:
             skip = False
             continue
+        if known.wraps and word.known and program(text).pattern:
+            break  # the command that it wraps is looked at by itself
         if text.startswith("-"):
             skip = text in _TEXT_OPTIONS or text in known.texts
             text = _option_value(text, only_text=reads or known.pattern)

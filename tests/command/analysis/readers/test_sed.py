@@ -7,7 +7,30 @@ import pytest
 
 from toolgate.command.analysis.readers.sed import harmless
 
-PIECES = ["s", "/", "/", "/", "[", "]", "^", "\\", "a", ";", "#", "e", "w x", "p", "y", ",", "{", "}", "1", "$", "!", "\n"]
+PIECES = [
+    "s",
+    "/",
+    "/",
+    "/",
+    "[",
+    "]",
+    "^",
+    "\\",
+    "a",
+    ";",
+    "#",
+    "e",
+    "w x",
+    "p",
+    "y",
+    ",",
+    "{",
+    "}",
+    "1",
+    "$",
+    "!",
+    "\n",
+]
 
 
 def refused(program: str) -> bool:

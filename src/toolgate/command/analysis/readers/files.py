@@ -37,10 +37,11 @@ def copy(scope: Scope, words: Sequence[Word]) -> None:
     else:
         scope.path(target.text.rstrip("/") or "/")
     name = words[0].text
-    if name == "mv":
-        _moves(scope, given, target)
     keeps = name in ("cp", "mv") and has(words, "-n", "--no-clobber")
-    if keeps and not (name == "mv" and has(words, "-f", "--force")):
+    keeps = keeps and not (name == "mv" and has(words, "-f", "--force"))
+    if name == "mv":
+        _moves(scope, given, target, keeps=keeps)
+    if keeps:
         return
     for source in given:
         _replaces(scope, source, target)
@@ -64,6 +65,12 @@ def rsync(scope: Scope, words: Sequence[Word]) -> None:
         _replaces(scope, source, given[-1])
 
 
+def permissions(scope: Scope, words: Sequence[Word]) -> None:
+    """`xargs chown`: every word is only known when it runs."""
+    if scope.repeated and len(words) == 2 and not words[1].known:
+        scope.found.danger(f"'{words[0].text}': it changes permissions recursively")
+
+
 def target_directory(words: Sequence[Word]) -> Word | None:
     """What `-t` names, in any of its spellings."""
     for at, word in enumerate(words):
@@ -79,17 +86,19 @@ def _as_directory(word: Word) -> Word:
     return word._replace(text=word.text.rstrip("/") + "/")
 
 
-def _moves(scope: Scope, sources: Sequence[Word], target: Word) -> None:
+def _moves(scope: Scope, sources: Sequence[Word], target: Word, *, keeps: bool) -> None:
     place = scope.place(target.text)
     if place.where is not Where.inside:
         for source in sources:
             if may_be_inside(scope, source):
                 scope.found.danger(f"it moves '{source.raw or source.text}' out of the project")
         return
-    if not scope.repeated or not target.known or target.text.endswith("/"):
+    if keeps or not scope.repeated or not target.known or all(source.known for source in sources):
         return
     into = all(scope.around.kind(path) == "directory" or path in scope.made for path in place.paths)
-    if not into and not all(source.known for source in sources):
+    if into and not all("$" in source.raw for source in sources if not source.known):
+        scope.found.danger(f"it may move several files of the same name into '{target.text}'", sure=False)
+    elif not into and not target.text.endswith("/"):
         scope.found.danger(f"it may move several files to '{target.text}', where only the last one remains")
 
 
@@ -242,6 +251,7 @@ def convert(scope: Scope, words: Sequence[Word]) -> None:
         return
     given = [word for word in words[1:] if not word.text.startswith("-")]
     if len(given) < 2:
+        _from_one_word(scope, given)
         return
     target = given[-1]
     if any(word.text == target.text for word in given[:-1]):

@@ -14,7 +14,7 @@ _DESTROYS = re.compile(
     r"rmtree|unlink|\brmdir|removedirs|os\.remove|\.remove\(|\btruncate|rmSync|\brm\(|\.rm\b|FileUtils|File\.delete|Dir\.delete"
     r"|os\.kill|process\.kill|\bkillpg|Process\.kill|\bkill\b"
     r"|os\.system|subprocess|\bsystem\b|popen|\bexec[lv]p?e?\b|child_process|execSync|spawn|\bexec\b|shell_exec|passthru"
-    r"|os\.rename|os\.replace|shutil\.move|renameSync|Open3|%x|\bqx\b|`|__import__|ctypes|pty\."
+    r"|os\.rename|\brename\b|os\.replace|shutil\.move|renameSync|Open3|%x|\bqx\b|`|__import__|ctypes|pty\."
 )
 _SQL_SHELL = re.compile(
     r"^\s*\.(?:sh|sy|ou|on|ex|im|sa|ba|cl|lo|re|op|tr)\w*\b|\b(?:edit|writefile|load_extension)\s*\("
