@@ -100,7 +100,8 @@ iconv | writes -o --output | values -f -t
 tree | writes -o | values -L -P -I -H -T | texts -P -I
 jc | writes -o
 patch | writes -o --output -r --reject-file | values -p -i -d -D -B -F -g -V -Y -z
-chmod chown chgrp setfacl chattr chcon | reader files.permissions | asks it changes permissions recursively: -R --recursive {}
+chmod chown chgrp setfacl chattr chcon | reader files.permissions
+    | asks it changes permissions recursively: -R --recursive {}
 chmod chown chgrp | long --recursive
 rename prename file-rename perl-rename rename.ul mmv mcp qmv vidir
     | asks it may overwrite files: 1+ unless -n --nono --no-act --dry-run --just-print
@@ -114,8 +115,8 @@ tar | reader files.tar
     | code --to-command --use-compress-program --rsh-command --info-script --new-volume-script -I -F | lists -T
     | unclear 'tar --checkpoint-action' may run a program: --checkpoint-action
     | removes --remove-files --recursive-unlink --unlink-first
-    | long --to-command --use-compress-program --rsh-command --info-script --new-volume-script --checkpoint --checkpoint-action
-      --remove-files --recursive-unlink --unlink-first --extract
+    | long --to-command --use-compress-program --rsh-command --info-script --new-volume-script --checkpoint
+      --checkpoint-action --remove-files --recursive-unlink --unlink-first --extract
 gzip bzip2 xz lzma lzip compress pigz pbzip2 | reader files.compress
     | values -S --suffix -b -p --processes -T --threads
 zstd pzstd lrzip brotli | removes --rm
