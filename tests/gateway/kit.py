@@ -164,7 +164,8 @@ def check(frame: dict[str, Any]) -> None:
     """A frame is exactly what its model says, and has nothing beside it."""
     _FRAMES[frame["type"]].validate_python(frame)
     plain = {"type", "id", "data"} | ({"seq"} if "seq" in frame else set())
-    assert set(frame) in (plain, plain | {"session_id", "turn_id"}), frame
+    tags = {"session_id", "turn_id"} | ({"at"} if "seq" in frame else set())
+    assert set(frame) in (plain, plain | tags), frame
 
 
 def types(frames: Iterable[dict[str, Any]]) -> list[str]:

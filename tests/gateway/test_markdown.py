@@ -17,7 +17,10 @@ ALLOWED = {
     "td": {"class"},
     "th": {"class"},
     "div": {"class", "tabindex", "role", "aria-label"},
-} | {tag: set() for tag in "p h3 h4 h5 h6 ul li blockquote code em strong s hr br table thead tbody tr".split()}
+    "span": {"class"},
+    "li": {"class"},
+    "img": {"src", "alt"},
+} | {tag: set() for tag in "p h3 h4 h5 h6 ul blockquote code em strong s hr br table thead tbody tr".split()}
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
     "<script>alert(1)</script>",
@@ -39,6 +42,13 @@ HOSTILE = [
     "![x](javascript:alert(1))",
     '![" onerror="alert(1)](https://a.b/c)',
     "![x](data:image/svg+xml,<svg onload=alert(1)>)",
+    "![x](data:image/svg+xml;base64,PHN2Zz4=)",
+    "![x](data:image/png;base64,PHNjcmlwdD4=)",
+    "![x](data:image/png;base64,iVBORw0KGgo=\" onerror=alert(1))",
+    "[x](data:image/png;base64,iVBORw0KGgo=)",
+    "- [x] <script>alert(1)</script>",
+    "```py\n</span></code><script>alert(1)</script>\n```",
+    "```html\n<script>alert(1)</script><img onerror=x>\n```",
     '```"><script>alert(1)</script>\nx\n```',
     "```js onload=alert(1)\n</code></pre><script>\n```",
     "|<img onerror=x>|\n|:-:|\n|</td><script>|",
@@ -64,6 +74,8 @@ class Checker(HTMLParser):
                 self.wrong.append(f"{tag} {name}")
             if name == "href" and not re.match(r"(https?://|mailto:)", value or "", re.IGNORECASE):
                 self.wrong.append(f"href {value}")
+            if name == "src" and not re.match(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$", value or ""):
+                self.wrong.append(f"src {value}")
         if tag not in ALLOWED:
             self.wrong.append(tag)
 
@@ -114,7 +126,7 @@ def test_a_whole_message() -> None:
     assert html == (
         "<h3>One <em>two</em></h3>\n<ul>\n<li>a</li>\n<li><code>b&lt;c</code></li>\n</ul>\n"
         '<ol start="3">\n<li>x</li>\n</ol>\n'
-        '<pre tabindex="0" data-language="py"><code>x &lt; 1\n</code></pre>\n'
+        '<pre tabindex="0" data-language="py"><code>x &lt; <span class="n">1</span>\n</code></pre>\n'
         '<div class="table" tabindex="0" role="group" aria-label="Table"><table>\n<thead>\n<tr>\n'
         '<th class="ac">a</th>\n<th class="ar">b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n'
         '<td class="ac">1</td>\n<td class="ar">2</td>\n</tr>\n</tbody>\n</table></div>\n<p><s>no</s></p>\n'
@@ -161,3 +173,31 @@ def test_hostile_markdown_takes_about_as_long_as_the_same_amount_of_words(piece:
     paragraph = piece * (length // len(piece)) + "\n\n"
     words = min(seconds("some words and *more* of them\n\n" * (MAX_MARKDOWN // 31)) for _ in range(2))
     assert min(seconds(paragraph * (MAX_MARKDOWN // length)) for _ in range(2)) < 20 * words
+
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def test_a_picture_in_the_text_is_shown_and_others_are_links() -> None:
+    assert render(f"![a dot](data:image/png;base64,{PNG})") == (
+        f'<p><img src="data:image/png;base64,{PNG}" alt="a dot"></p>\n'
+    )
+    assert render("![a](https://a.b/c.png)") == (
+        '<p><a class="image" href="https://a.b/c.png" target="_blank" rel="noopener noreferrer nofollow">a</a></p>\n'
+    )
+
+
+@pytest.mark.parametrize("address", ["data:image/png;base64,PHNjcmlwdD4=", f"data:image/gif;base64,{PNG}"])
+def test_what_only_says_that_it_is_a_picture_is_not_shown(address: str) -> None:
+    assert render(f"![a dot]({address})") == "<p>a dot (this is not a picture that can be shown)</p>\n"
+
+
+def test_a_picture_is_never_a_place_to_go_to() -> None:
+    assert render(f"[go](data:image/png;base64,{PNG})") == "<p><a>go</a></p>\n"
+
+
+def test_list_items_can_be_tasks() -> None:
+    assert render("- [ ] one\n- [x] *two*\n- [y] three") == (
+        '<ul>\n<li class="task"><span class="hidden">to do: </span>one</li>\n'
+        '<li class="task done"><span class="hidden">done: </span><em>two</em></li>\n<li>[y] three</li>\n</ul>\n'
+    )

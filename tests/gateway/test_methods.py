@@ -267,3 +267,26 @@ async def test_nothing_is_kept_of_clients_that_are_gone(tmp_path: Path) -> None:
         async with asyncio.timeout(PATIENCE):
             while running.service.connections or len(running.service.channels):
                 await asyncio.sleep(0.02)
+
+
+async def test_text_is_rendered_on_request(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path)) as running, running.client() as client:
+        blocks = await client.data("text.render", text="a *b*\n\n<i>c</i>", format="markdown")
+        assert blocks == {"html": ["<p>a <em>b</em></p>\n", "<p>&lt;i&gt;c&lt;/i&gt;</p>\n"]}
+        code = await client.data("text.render", text="if x:\n  y", format="code", path="a/b.py")
+        assert code == {"html": ['<span class="k">if</span> x:', "  y"]}
+        assert await client.data("text.render", text="if x:", format="code", path="a.unknown") == {"html": None}
+        diff = await client.data("text.render", text="--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+1", format="diff")
+        assert diff["html"][3:] == ["a", '<span class="n">1</span>']
+
+
+async def test_details_say_when_things_happened(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path)) as running, running.client() as client:
+        session = await client.session()
+        before = time.time()
+        await client.turn(session, "current_time")
+        await client.data("session.subscribe", session_id=session, details=True)
+        frames = await client.until(is_type("turn_finished"))
+        times = [frame["at"] for frame in frames if "seq" in frame]
+        assert times == sorted(times)
+        assert before - 1 < times[0] <= times[-1] < time.time() + 1

@@ -119,7 +119,11 @@ def test_code_grows_by_its_lines() -> None:
     stream.feed("nt(x)\ny")
     assert stream.patches() == [{"append": "print(x)\n"}]
     stream.feed("\n```\nafter")
-    assert stream.patches() == [{"append": "y\n"}, {"at": 1, "html": ["<p>after</p>\n"]}]
+    whole = 'x = <span class="n">1</span>\n<span class="b">print</span>(x)\ny\n'
+    assert stream.patches() == [
+        {"at": 0, "html": [f'<pre tabindex="0" data-language="py"><code>{whole}</code></pre>\n']},
+        {"at": 1, "html": ["<p>after</p>\n"]},
+    ]
     assert stream.patches(last=True) == [{"at": 1, "html": ["<p>after</p>\n"]}]
 
 

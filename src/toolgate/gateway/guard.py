@@ -20,7 +20,7 @@ ABORT = "toolgate.abort"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _SECRET_NAMES = ("token", "auth", "bearer", "key", "code", "secret", "password")
 _CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types toolgate"
 )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Sequence
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
+
+from toolgate.gateway.highlight import highlight, highlight_diff, language_of
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -22,6 +26,10 @@ _MARK = re.compile(r"[\[*_`<&~\\]")
 _MAX_DEPTH = 20
 """Maximum nesting of quotes and lists; deeper blocks are shown as plain text."""
 _LINK = re.compile(r"(?:https?://[^\s/?#]|mailto:[^\s@]+@)", re.IGNORECASE)
+_PICTURE = re.compile(r"data:image/(?P<kind>png|jpeg|gif|webp);base64,(?P<data>[A-Za-z0-9+/]{1,700000}={0,2})")
+_SIGNATURES = {"png": b"\x89PNG\r\n\x1a\n", "jpeg": b"\xff\xd8\xff", "gif": b"GIF8", "webp": b"RIFF"}
+"""How files of these types begin."""
+_TASK = re.compile(r"\[([ xX])\] ")
 _OPENING = re.compile(r"(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
 """The opening line of a code block without indentation, which cannot belong to another block."""
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]{1,24}")
@@ -38,6 +46,15 @@ def render(text: str) -> str:
     return "".join(html for html, _ in blocks(plain(text)))
 
 
+def rendered(text: str, kind: str, path: str = "") -> list[str] | None:
+    """Render Markdown as blocks, or code or a diff as lines; None if plain text is the better answer."""
+    text = plain(text)
+    if kind == "markdown":
+        return [html for html, _ in blocks(text)]
+    lines = highlight_diff(text) if kind == "diff" else highlight(text, language_of(path))
+    return None if lines is None else list(lines)
+
+
 def plain(text: str) -> str:
     """Remove terminal sequences, and replace characters that hide or reorder others by their code."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -46,7 +63,7 @@ def plain(text: str) -> str:
     return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
 
 
-def blocks(source: str) -> list[tuple[str, int]]:
+def blocks(source: str, *, highlighted: bool = True) -> list[tuple[str, int]]:
     """Render each top-level block of a plain text; return the HTML and the line where its source starts."""
     source, rest = MarkdownLimit().split(source)
     lines = source.split("\n")
@@ -57,7 +74,8 @@ def blocks(source: str) -> list[tuple[str, int]]:
         if max(token.level for token in tokens[first : last + 1]) >= _MAX_DEPTH - 1:
             html = raw("\n".join(lines[span[0] : span[1]]))
         else:
-            html = _parser().renderer.render(tokens[first : last + 1], _parser().options, {})
+            env = {"highlighted": highlighted}
+            html = _parser().renderer.render(tokens[first : last + 1], _parser().options, env)
         found.append((html, span[0]))
     return [*found, (raw(rest), len(lines))] if rest else found
 
@@ -123,8 +141,9 @@ def _parser() -> MarkdownIt:
 
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH})
     parser.enable(["table", "strikethrough"]).disable(["html_block", "html_inline", "reference"])
-    parser.validateLink = lambda url: _LINK.match(url) is not None  # type: ignore[method-assign]
+    parser.validateLink = lambda url: bool(_LINK.match(url) or _PICTURE.match(url))  # type: ignore[method-assign]
     parser.core.ruler.at("inline", _inline)
+    parser.core.ruler.after("inline", "tasks", _tasks)
     for name, rule in _RULES.items():
         parser.add_render_rule(name, rule)
     return parser
@@ -144,6 +163,26 @@ def _inline(state: StateCore) -> None:
             token.children.append(Token("text", "", 0, content=token.content))
 
 
+def _tasks(state: StateCore) -> None:
+    """Mark list items that begin with `[ ]` or `[x]`."""
+    for item, _, inline in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+        if item.type != "list_item_open" or inline.type != "inline" or not inline.children:
+            continue
+        text = inline.children[0]
+        found = _TASK.match(text.content) if text.type == "text" else None
+        if found is not None:
+            text.content = text.content[found.end() :]
+            item.meta = {"done": found[1] != " "}
+
+
+def _item_open(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    done = tokens[index].meta.get("done")
+    if done is None:
+        return "<li>"
+    name, words = ("task done", "done") if done else ("task", "to do")
+    return f'<li class="{name}"><span class="hidden">{words}: </span>'
+
+
 def _heading(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, _env: Any) -> str:
     """Render a heading two levels lower, below the headings of the page."""
     token = tokens[index]
@@ -152,23 +191,45 @@ def _heading(renderer: RendererHTML, tokens: Sequence[Token], index: int, option
 
 
 def _link_open(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
-    address = escape(str(tokens[index].attrGet("href") or ""))
+    href = str(tokens[index].attrGet("href") or "")
+    if not _LINK.match(href):
+        return "<a>"
+    address = escape(href)
     return f'<a href="{address}" target="_blank" rel="noopener noreferrer nofollow" title="{address}">'
 
 
 def _image(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
-    """Render an image as a link, because a message must not make the page load anything."""
+    """Render an image as a link, unless it is in the text: a message must not make the page load anything."""
     token = tokens[index]
-    address = escape(str(token.attrGet("src") or ""))
+    source = str(token.attrGet("src") or "")
     words = escape(token.content or "image")
+    if _is_picture(source):
+        return f'<img src="{source}" alt="{words}">'
+    if not _LINK.match(source):
+        return f"{words} (this is not a picture that can be shown)"
+    address = escape(source)
     return f'<a class="image" href="{address}" target="_blank" rel="noopener noreferrer nofollow">{words}</a>'
 
 
-def _fence(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+def _is_picture(source: str) -> bool:
+    """Whether a `data:` address contains what it says."""
+    found = _PICTURE.fullmatch(source)
+    if found is None:
+        return False
+    try:
+        data = base64.b64decode(found["data"], validate=True)
+    except binascii.Error:
+        return False
+    return data.startswith(_SIGNATURES[found["kind"]])
+
+
+def _fence(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
     token = tokens[index]
     language = _LANGUAGE.match(token.info.strip())
     label = f' data-language="{escape(language[0])}"' if language else ""
-    return f'<pre tabindex="0"{label}><code>{escape(token.content)}</code></pre>\n'
+    lines = highlight(token.content, language_of(language[0])) if language and env["highlighted"] else None
+    code = escape(token.content) if lines is None else "\n".join(lines)
+    return f'<pre tabindex="0"{label}><code>{code}</code></pre>\n'
 
 
 def _list_open(_renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
@@ -197,6 +258,7 @@ _RULES = {
     "image": _image,
     "fence": _fence,
     "code_block": _fence,
+    "list_item_open": _item_open,
     "ordered_list_open": _list_open,
     "th_open": _cell_open,
     "td_open": _cell_open,

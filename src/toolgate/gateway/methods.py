@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import RequestRepeated, SessionNotFound, StoreError
+from toolgate.gateway.markdown import rendered
 from toolgate.gateway.project_methods import ProjectMethods
 from toolgate.gateway.projection import Frame, as_json, end_frames_for, plain_frame, request_key, response
 from toolgate.gateway.refused import RequestRefused
@@ -52,6 +53,7 @@ class Methods:
             "tools.list": self._tools,
             **SessionMethods(self).by_name,
             **ProjectMethods(self).by_name,
+            "text.render": self._render,
         }
 
     async def call(self, request: Request, params: Any) -> None:
@@ -219,3 +221,6 @@ class Methods:
     async def _tools(self, _request: Request, _params: requests.ToolsList) -> dict[str, Any]:
         service = self._service
         return tool_list(service.registry, service.model, coding_enabled=service.coding_enabled)
+
+    async def _render(self, _request: Request, params: requests.TextRender) -> dict[str, Any]:
+        return {"html": await asyncio.to_thread(rendered, params.text, params.format, params.path)}

@@ -33,6 +33,8 @@ class Frame:
     seq: int | None = None
     session_id: str = ""
     turn_id: str | None = None
+    at: float | None = None
+    """When the event was stored, in seconds since the epoch."""
     _plain: str = field(default="")
     _tagged: str = field(default="")
 
@@ -49,7 +51,8 @@ class Frame:
         """The frame with its session and turn."""
         if not self._tagged:
             turn = "null" if self.turn_id is None else quote_json(self.turn_id)
-            tags = f'"session_id":{quote_json(self.session_id)},"turn_id":{turn}'
+            at = "" if self.at is None else f',"at":{self.at:.3f}'
+            tags = f'"session_id":{quote_json(self.session_id)},"turn_id":{turn}{at}'
             self._tagged = f"{self.plain[:-1]},{tags}}}"
         return self._tagged
 
@@ -164,7 +167,7 @@ def plain_frame(event: LoggedEvent, session_id: str, id_json: str) -> Frame | No
     if make is None:
         return None
     kind, data = make(event.payload, f"/sessions/{session_id}/outputs/{event.seq}")
-    return Frame(kind, id_json, as_json(data), event.seq, session_id, event.turn_id)
+    return Frame(kind, id_json, as_json(data), event.seq, session_id, event.turn_id, event.created_at)
 
 
 def detail_frame(event: LoggedEvent, session_id: str, id_json: str) -> Frame | None:
@@ -179,7 +182,7 @@ def detail_frame(event: LoggedEvent, session_id: str, id_json: str) -> Frame | N
         data = make(event.payload, "")
     else:
         return None
-    return Frame(kind, id_json, as_json(data), event.seq, session_id, event.turn_id)
+    return Frame(kind, id_json, as_json(data), event.seq, session_id, event.turn_id, event.created_at)
 
 
 def deleted_frame(session_id: str) -> Frame:

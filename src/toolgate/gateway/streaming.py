@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from toolgate.gateway.highlight import MAX_CODE
 from toolgate.gateway.markdown import MarkdownLimit, blocks, is_closing, plain, raw
 
 Patch = dict[str, Any]
@@ -21,7 +22,7 @@ class StreamingMarkdown:
 
     A block never changes after another block has followed it, so a patch replaces only the last ones. `{"at": n,
     "html": [...]}` keeps the first `n` blocks and puts these after them. If the last block only grows, as code does,
-    `{"append": text}` adds text, not HTML, to it.
+    `{"append": text}` adds text, not HTML, to it; when the code is complete, its highlighted block replaces it.
     """
 
     def __init__(self) -> None:
@@ -32,6 +33,8 @@ class StreamingMarkdown:
         """The source of the block that may still change; in code, its last incomplete line."""
         self._fence = ""
         """The opening fence of the code block at the end of the text."""
+        self._code = ""
+        """The source of that code block; empty if it is too long to be highlighted."""
         self._closed = False
 
     @property
@@ -79,14 +82,29 @@ class StreamingMarkdown:
             whole = line.endswith("\n") or last
             if not whole:
                 self._tail = line
-                return _appended(lines[:number])
+                return self._grown(lines[:number])
             if is_closing(line.rstrip("\n"), self._fence):
                 self._fence = ""
-                self._settled += 1
                 self._tail = "".join(lines[number + 1 :])
-                return _appended(lines[:number])
+                grown = self._grown(lines[:number], closing=line)
+                self._settled += 1
+                return grown
         self._tail = ""
-        return _appended(lines)
+        return self._grown(lines, closing="" if last else None)
+
+    def _grown(self, lines: list[str], closing: str | None = None) -> list[Patch]:
+        """Append lines to the code. If it ends here, with the line `closing`, highlight it."""
+        text = "".join(lines)
+        if self._code and len(self._code) + len(text) <= MAX_CODE:
+            self._code += text
+        else:
+            self._code = ""
+        if self._code and closing is not None:
+            html = blocks(self._code + closing)[0][0]
+            self._code = ""
+            if "<span" in html:
+                return [{"at": self._settled, "html": [html]}]
+        return [{"append": text}] if text else []
 
     def _in_blocks(self) -> list[Patch]:
         """Render unsettled blocks, and settle those that another block with a complete line has followed."""
@@ -100,7 +118,7 @@ class StreamingMarkdown:
         self._tail = "\n".join(lines[shown[certain][1] :])
         html = [html for html, _ in shown]
         if (opened := self._opened()) is not None:
-            html[-1] = blocks(opened)[-1][0]
+            html[-1] = blocks(opened, highlighted=False)[-1][0]
         return [{"at": at, "html": html}]
 
     def _opened(self) -> str | None:
@@ -110,9 +128,5 @@ class StreamingMarkdown:
             return None
         end = self._tail.rindex("\n") + 1
         whole, self._tail, self._fence = self._tail[:end], self._tail[end:], found["fence"]
+        self._code = whole
         return whole
-
-
-def _appended(lines: list[str]) -> list[Patch]:
-    text = "".join(lines)
-    return [{"append": text}] if text else []

@@ -38,6 +38,8 @@ class OfSession(Frame):
     """Only with `details`: the session that the frame belongs to."""
     turn_id: str | None = None
     """Only with `details`: its turn."""
+    at: float | None = None
+    """Only with `details`, and only for what is in the log: when it was stored, in seconds since the epoch."""
 
 
 class Durable(OfSession):

@@ -127,6 +127,11 @@ class LoggedEvent(Protocol):
         """What is to be said about it."""
         ...
 
+    @property
+    def created_at(self) -> float:
+        """When it was stored, in seconds since the epoch."""
+        ...
+
 
 class LiveListener(Protocol):
     """Told what is not in the log yet. MUST return at once and MUST NOT raise."""

@@ -13,6 +13,9 @@ from toolgate.protocol.session_requests import SESSION_METHODS
 Id = str | int
 """Chosen by the client, echoed as it came."""
 
+LONGEST_RENDERED = 128 * 1024
+"""Characters of a text that is rendered on request."""
+
 LONGEST_TITLE = 200
 """Characters of a session's title."""
 
@@ -109,6 +112,17 @@ class ToolsList(Params):
     """Every tool and the modes that it may be used in."""
 
 
+class TextRender(Params):
+    """Render text as sanitised HTML: the blocks of Markdown, or the highlighted lines of code or of a diff.
+
+    Lines of a diff come without their first column. `html` is null where plain text is the better answer.
+    """
+
+    text: str = Field(max_length=LONGEST_RENDERED)
+    format: Literal["markdown", "code", "diff"]
+    path: str = Field(default="", max_length=4096, description="Names the language of code, like a file or a fence.")
+
+
 METHODS: dict[str, type[Params]] = {
     "chat.send": ChatSend,
     "chat.history": ChatHistory,
@@ -123,5 +137,6 @@ METHODS: dict[str, type[Params]] = {
     "tools.list": ToolsList,
     **SESSION_METHODS,
     **PROJECT_METHODS,
+    "text.render": TextRender,
 }
 """Name of a method → its parameters."""
