@@ -11,7 +11,26 @@ from hypothesis import strategies as st
 from toolgate.gateway.highlight import MAX_CODE, highlight, highlight_diff, language_of, languages
 
 SPAN = re.compile(r'<span class="[a-z]">|</span>')
-HOSTILE = ["\n", "a\n", "a\n\n", "a<", "a,", "a::", "<?", "<!--", "0", "{", "\\\n", "'", "\"\"\"", "<<a\n", "a.", "&", "/*", "${"]
+HOSTILE = [
+    "\n",
+    "a\n",
+    "a\n\n",
+    "a<",
+    "a,",
+    "a::",
+    "<?",
+    "<!--",
+    "0",
+    "{",
+    "\\\n",
+    "'",
+    '"""',
+    "<<a\n",
+    "a.",
+    "&",
+    "/*",
+    "${",
+]
 
 
 def text(lines: tuple[str, ...] | list[str] | None) -> str | None:
@@ -27,7 +46,13 @@ def test_tokens_have_classes_and_lines_stand_alone() -> None:
 
 @pytest.mark.parametrize(
     ("name", "language"),
-    [("py", "python"), ("Python3", "python"), ("src/a.TS", "typescript"), ("Dockerfile", "docker"), ("x/Makefile", "make")],
+    [
+        ("py", "python"),
+        ("Python3", "python"),
+        ("src/a.TS", "typescript"),
+        ("Dockerfile", "docker"),
+        ("x/Makefile", "make"),
+    ],
 )
 def test_a_fence_or_a_path_names_the_language(name: str, language: str) -> None:
     assert language_of(name) == language
@@ -61,7 +86,10 @@ def test_long_code_and_long_lines_stay_plain() -> None:
     assert highlight("x" * 501, "python") is None
 
 
-DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1,3 +1,3 @@\n def a():\n-    return 1\n+    return None\n --- x\n\\ No newline at end of file"
+DIFF = (
+    "--- a/x.py\n+++ b/x.py\n@@ -1,3 +1,3 @@\n def a():\n-    return 1\n+    return None\n --- x\n"
+    "\\ No newline at end of file"
+)
 
 
 def test_both_sides_of_a_diff_are_highlighted() -> None:

@@ -44,7 +44,7 @@ HOSTILE = [
     "![x](data:image/svg+xml,<svg onload=alert(1)>)",
     "![x](data:image/svg+xml;base64,PHN2Zz4=)",
     "![x](data:image/png;base64,PHNjcmlwdD4=)",
-    "![x](data:image/png;base64,iVBORw0KGgo=\" onerror=alert(1))",
+    '![x](data:image/png;base64,iVBORw0KGgo=" onerror=alert(1))',
     "[x](data:image/png;base64,iVBORw0KGgo=)",
     "- [x] <script>alert(1)</script>",
     "```py\n</span></code><script>alert(1)</script>\n```",
