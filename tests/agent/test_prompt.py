@@ -137,4 +137,4 @@ async def test_the_first_request_with_all_tools_is_small(tmp_path: Path) -> None
     registry, workspace = builtin_registry(), Workspace(tmp_path)
     prompt = await PromptBuilder(registry, workspace=workspace, agents=Agents(workspace)).build("s", CODING)
     size = tokens_of({"content": prompt}) + tokens_of_tools(registry.get_tools_schema(CODING))
-    assert size < 3_900  # of 4,000: the person's words come on top
+    assert size < 4_900  # of 5,000: the person's words come on top

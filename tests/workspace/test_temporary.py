@@ -80,6 +80,7 @@ def out_of_descriptors(left: int = 0) -> Callable[[], None]:
 
 EVERY_CALL: list[tuple[str, dict[str, Any]]] = [
     *CALLS,
+    ("apply_patch", {"patch": "*** Begin Patch\n*** Update File: f.txt\n-x marks the spot\n+place\n*** End Patch"}),
     ("current_time", {}),
     ("memory_search", {"query": "x"}),
     ("memory_append", {"content": "x"}),

@@ -5,6 +5,7 @@ May touch: nothing; it turns a command line into a tool call or hands it to the 
 Start reading: `router.py`.
 """
 
+from toolgate.agent_commands.apply_patch import APPLY_PATCH
 from toolgate.agent_commands.arguments import AgentCommand
 from toolgate.agent_commands.edit import EDIT
 from toolgate.agent_commands.jobs import JOBS, kept, run_jobs
@@ -17,7 +18,7 @@ from toolgate.agent_commands.tools import TOOLS, list_tools
 from toolgate.agent_commands.write import WRITE
 
 COMMANDS: dict[str, AgentCommand] = {
-    command.name: command for command in (READ, WRITE, EDIT, TODO, TASK, MEMORY, JOBS, TOOLS)
+    command.name: command for command in (READ, WRITE, EDIT, APPLY_PATCH, TODO, TASK, MEMORY, JOBS, TOOLS)
 }
 
 __all__ = [

@@ -22,8 +22,9 @@ from toolgate.protocol.ids import uuid7
 if TYPE_CHECKING:
     from toolgate.shell.result import CommandResult
 
-_FIRST = re.compile(r"\s*([a-z]+)(?=[\s;&|<>()]|$)")
+_FIRST = re.compile(r"\s*([a-z_]+)(?=[\s;&|<>()]|$)")
 _NO_WORD = re.compile(r"(?:[ \t]|\\\n)*(?:$|[\n;&|<>()#])")
+_CD_AND_PATCH = re.compile(r"\s*(cd[ \t]+[^\n;&|<>()]+?)[ \t]*&&[ \t]*(apply_patch[ \t]*<<.*)", re.DOTALL)
 _MOST_UNWRAPPED = 16
 """How many `bash` and `jobs keep` may stand before one another."""
 _HELP = frozenset({"-h", "--help"})
@@ -53,6 +54,8 @@ def parse(command_line: str, cwd: str = ".", exists: Exists = _nothing_exists, d
             return _kept(*keeping, cwd, exists, unwrapped + 1)
         elif word in COMMANDS:
             return _agent_command(COMMANDS[word], command_line, cwd)
+        elif word == "cd" and (elsewhere := _patch_elsewhere(command_line, cwd)) is not None:
+            return elsewhere
         else:
             return Native(command=command_line)
     return Native(command=command_line)
@@ -90,6 +93,18 @@ def _agent_command(command: AgentCommand, command_line: str, cwd: str) -> Outcom
         return command.build(sort_words(line, command.valued, command.flags), cwd)
     except UsageError as error:
         return _mistake(command, str(error))
+
+
+def _patch_elsewhere(command_line: str, cwd: str) -> Outcome | None:
+    """`cd DIRECTORY && apply_patch <<…`, which models write: the patch is applied there, and the shell stays."""
+    match = _CD_AND_PATCH.match(command_line)
+    line = read_line(match[1]) if match is not None else None
+    if match is None or line is None or len(line.words) != 2 or not line.words[1].known or line.problem:
+        return None
+    directory = line.words[1].text
+    if directory.startswith(("-", "/")) or not directory:
+        return None
+    return _agent_command(COMMANDS["apply_patch"], match[2], posixpath.normpath(posixpath.join(cwd, directory)))
 
 
 def _asks_for_help(line: Line) -> bool:

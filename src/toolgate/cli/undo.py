@@ -86,7 +86,7 @@ def _row(entry: "JournalEntry") -> list[str]:
     from datetime import datetime
 
     when = datetime.fromtimestamp(entry.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    what = "changed" if entry.before else "created"
+    what = "removed" if entry.after is None else "changed" if entry.before else "created"
     names = [visible(name, keep="") or "-" for name in (entry.origin.call_id, entry.origin.tool)]
     return [when, *names, what, visible(entry.path, keep="")]
 

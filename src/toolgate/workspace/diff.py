@@ -8,6 +8,8 @@ from itertools import pairwise
 
 CONTEXT = 3
 _NO_NEWLINE = "\\ No newline at end of file"
+_STRIDE = 64
+"""Equal lines are skipped by so many at once."""
 _SMALL = 40_000
 """Largest product of line counts that `difflib` compares."""
 
@@ -23,6 +25,9 @@ class Diff:
     most: int
     """Characters after which the remaining lines are only counted."""
     created: bool = False
+    deleted: bool = False
+    old_path: str = ""
+    """Where the file was, if it moves."""
     added: int = 0
     removed: int = 0
     hidden: int = 0
@@ -35,18 +40,14 @@ class Diff:
         """Return the diff. If it was cut, its last line says so."""
         if not self._lines:
             return ""
-        old = "/dev/null" if self.created else f"a/{self.path}"
+        old = "/dev/null" if self.created else f"a/{self.old_path or self.path}"
+        new = "/dev/null" if self.deleted else f"b/{self.path}"
         cut = [f"… diff cut here: {self.hidden} more lines"] if self.hidden else []
-        return "\n".join([f"--- {old}", f"+++ b/{self.path}", *self._lines, *cut]) + "\n"
+        return "\n".join([f"--- {old}", f"+++ {new}", *self._lines, *cut]) + "\n"
 
     def shorter(self, most: int) -> str:
         """Return the diff, cut at a line to about `most` characters."""
-        whole = self.text
-        if len(whole) <= most:
-            return whole
-        shown = whole[: whole.rfind("\n", 0, most) + 1]
-        rest = whole.count("\n") - shown.count("\n") + self.hidden
-        return f"{shown}… diff cut here: {rest} more lines\n"
+        return shorter(self.text, most, self.hidden)
 
     def compare(self, old: str, new: str, old_start: int = 1, new_start: int = 1) -> None:
         """Add the hunks between two texts that start at these line numbers."""
@@ -84,6 +85,15 @@ class Diff:
         self._lines.append(line)
 
 
+def shorter(text: str, most: int, hidden: int = 0) -> str:
+    """Cut a diff at a line to about `most` characters. `hidden` lines were left out of it before."""
+    if len(text) <= most:
+        return text
+    shown = text[: text.rfind("\n", 0, most) + 1]
+    rest = text.count("\n") - shown.count("\n") + hidden
+    return f"{shown}… diff cut here: {rest} more lines\n"
+
+
 def split_lines(text: str) -> list[str]:
     r"""Split into lines that keep their newline. Only `\n` ends a line."""
     lines = text.split("\n")
@@ -111,8 +121,12 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
 
 
 def _trim(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int) -> Opcode:
+    while b - a > _STRIDE < d - c and old[a : a + _STRIDE] == new[c : c + _STRIDE]:
+        a, c = a + _STRIDE, c + _STRIDE
     while a < b and c < d and old[a] == new[c]:
         a, c = a + 1, c + 1
+    while b - a > _STRIDE < d - c and old[b - _STRIDE : b] == new[d - _STRIDE : d]:
+        b, d = b - _STRIDE, d - _STRIDE
     while a < b and c < d and old[b - 1] == new[d - 1]:
         b, d = b - 1, d - 1
     return a, b, c, d

@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.ids import uuid7
-from toolgate.workspace.journal_entries import JournalEntry, Key, Origin, Snapshot
+from toolgate.workspace.journal_entries import JournalEntry, Key, Origin, Snapshot, Write
 from toolgate.workspace.oserrors import from_os_error
 from toolgate.workspace.pieces import write_all
 from toolgate.workspace.root import Workspace
@@ -119,30 +119,23 @@ class OpenJournal:
         """Close what was opened."""
         os.close(self._images)
 
-    def record(
-        self,
-        origin: Origin,
-        path: str,
-        before: Snapshot | None,
-        after: Snapshot,
-        made: tuple[str, ...],
-        kept: tuple[int, str] | None,
-    ) -> None:
-        """Record a write that is about to happen. `kept` is the directory and name of the file that it replaces.
+    def record(self, origin: Origin, writes: Sequence[Write]) -> list[JournalEntry]:
+        """Record the writes of one call, which are about to happen.
 
-        When this returns, the record and the earlier content are complete and on disk. If it raises, neither exists,
-        and the write must not happen.
+        When this returns, the records and the earlier contents are complete and on disk. If it raises, none exists, and
+        nothing must be written.
         """
-        entry = JournalEntry(
-            id=uuid7(), time=time.time(), origin=origin, path=path, before=before, after=after, made=made
-        )
-        if kept is not None:
-            self._keep(entry.id, *kept)
+        entries = [_entry(origin, write) for write in writes]
         try:
-            self._append(entry.to_dict())
+            for entry, write in zip(entries, writes, strict=True):
+                if write.kept is not None:
+                    self._keep(entry.id, *write.kept)
+            self._append(*(entry.to_dict() for entry in entries))
         except BaseException:
-            self._forget_image(entry.id)
+            for entry in entries:
+                self._forget_image(entry.id)
             raise
+        return entries
 
     def record_undone(self, entry: JournalEntry, restored: Snapshot | None) -> None:
         """Record that an entry was undone. Its image is no longer needed."""
@@ -200,9 +193,9 @@ class OpenJournal:
         except OSError:  # another device, or hard links are not supported or not allowed here
             copy_file(directory, name, self._images, image)
 
-    def _append(self, document: dict[str, Any]) -> None:
-        """Append one line completely and on disk, or leave the journal as it was."""
-        line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
+    def _append(self, *documents: dict[str, Any]) -> None:
+        """Append one line per document completely and on disk, or leave the journal as it was."""
+        line = _lines(documents)
         fd = os.open(
             _FILE, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=self._directory
         )
@@ -234,7 +227,7 @@ class OpenJournal:
                     yield document
 
     def _rewrite(self, documents: list[dict[str, Any]]) -> None:
-        content = b"".join(json.dumps(document, separators=(",", ":")).encode() + b"\n" for document in documents)
+        content = _lines(documents)
         with suppress(FileNotFoundError):
             os.unlink(f"{_FILE}.new", dir_fd=self._directory)
         fd = os.open(f"{_FILE}.new", _NEW, 0o600, dir_fd=self._directory)
@@ -247,6 +240,22 @@ class OpenJournal:
         finally:
             os.close(fd)
         os.rename(f"{_FILE}.new", _FILE, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+
+
+def _entry(origin: Origin, write: Write) -> JournalEntry:
+    return JournalEntry(
+        id=uuid7(),
+        time=time.time(),
+        origin=origin,
+        path=write.path,
+        before=write.before,
+        after=write.after,
+        made=write.made,
+    )
+
+
+def _lines(documents: Iterable[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(document, separators=(",", ":")).encode() + b"\n" for document in documents)
 
 
 def _newest(entries: list[JournalEntry], most_entries: int, most_bytes: int) -> list[JournalEntry]:

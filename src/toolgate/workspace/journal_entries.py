@@ -61,6 +61,19 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """A write that is about to happen: a file is created, replaced or removed."""
+
+    path: str
+    """Relative to the root."""
+    before: Snapshot | None
+    after: Snapshot | None
+    made: tuple[str, ...] = ()
+    kept: tuple[int, str] | None = None
+    """The directory and name of the file that it replaces or removes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEntry:
     """One write."""
 
@@ -71,7 +84,8 @@ class JournalEntry:
     """Relative to the root."""
     before: Snapshot | None
     """None: the file did not exist."""
-    after: Snapshot
+    after: Snapshot | None
+    """None: the file was removed."""
     made: tuple[str, ...] = ()
     """Directories that were created for it, outermost first."""
 
@@ -79,28 +93,29 @@ class JournalEntry:
         """Return plain JSON values."""
         origin = {name: getattr(self.origin, name) for name in self.origin.__slots__}
         before = self.before.to_dict() if self.before is not None else None
+        after = self.after.to_dict() if self.after is not None else None
         return {
             "id": self.id,
             "time": self.time,
             "origin": origin,
             "path": self.path,
             "before": before,
-            "after": self.after.to_dict(),
+            "after": after,
             "made": list(self.made),
         }
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> "JournalEntry":
         """The reverse of `to_dict`."""
-        after = Snapshot.from_dict(document["after"])
-        if after is None or not re.fullmatch(r"[0-9a-f-]{36}", document["id"]):
+        before, after = Snapshot.from_dict(document["before"]), Snapshot.from_dict(document["after"])
+        if (before is None and after is None) or not re.fullmatch(r"[0-9a-f-]{36}", document["id"]):
             raise ValueError("not an entry of the journal")
         return cls(
             id=document["id"],
             time=document["time"],
             origin=Origin(**document["origin"]),
             path=document["path"],
-            before=Snapshot.from_dict(document["before"]),
+            before=before,
             after=after,
             made=tuple(document["made"]),
         )

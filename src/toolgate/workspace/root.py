@@ -58,6 +58,11 @@ class OpenedFile:
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         return bytes(buffer)
 
+    def detach(self) -> int:
+        """Return the descriptor, which the caller closes from now on."""
+        fd, self.fd = self.fd, -1
+        return fd
+
     def close(self) -> None:
         """Close the descriptor; closing twice is harmless."""
         fd, self.fd = self.fd, -1

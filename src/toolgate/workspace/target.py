@@ -24,6 +24,8 @@ class Target:
     """The components of its real location. A link to a file stands for that file."""
     missing: int
     """How many of them do not exist yet."""
+    cwd: str = "."
+    """The directory that a relative path starts from."""
 
     @property
     def path(self) -> str:
@@ -50,11 +52,17 @@ def target_of(workspace: Workspace, path: str, cwd: str = ".") -> Target:
     if place.missing:
         if path.endswith("/"):
             raise _directory(path)
-        return Target(typed=path, parts=place.parts, missing=place.missing)
+        return Target(typed=path, parts=place.parts, missing=place.missing, cwd=cwd)
     info = workspace.stat("/".join(place.parts))
     if info is not None:
         _require_writable_kind(info, path)
-    return Target(typed=path, parts=place.parts, missing=0)
+    return Target(typed=path, parts=place.parts, missing=0, cwd=cwd)
+
+
+def resolve_again(workspace: Workspace, target: Target) -> Target | None:
+    """Resolve a path once more; None if it no longer leads to the same place."""
+    now = target_of(workspace, target.typed, target.cwd)
+    return now if now.parts == target.parts else None
 
 
 def state_of(opened: OpenedFile | None) -> str:

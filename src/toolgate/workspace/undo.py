@@ -91,7 +91,7 @@ def check(
         if entry.path not in expected:
             expected[entry.path] = _current(workspace, entry, aliases)
         now, before = expected[entry.path], entry.before.key if entry.before else None
-        applied = now == entry.after.key
+        applied = now == (entry.after.key if entry.after else None)
         if not applied and now != before and _is_back_already(workspace, journal, entry):
             now = before
         if not _image_is_whole(journal, entry) if applied else now != before:
@@ -110,10 +110,11 @@ def _current(workspace: Workspace, entry: JournalEntry, aliases: dict[Key, Key])
             info = os.stat(parts[-1], dir_fd=directory, follow_symlinks=False)
             key = Snapshot.of(info).key
             key = aliases.get(key, key)
-            if key == entry.after.key and entry.after.digest is not None and stat.S_ISREG(info.st_mode):
+            after = entry.after
+            if after is not None and key == after.key and after.digest is not None and stat.S_ISREG(info.st_mode):
                 fd = os.open(parts[-1], flags, dir_fd=directory)
                 try:
-                    if digest_file(fd, os.fstat(fd)) != entry.after.digest:
+                    if digest_file(fd, os.fstat(fd)) != after.digest:
                         return (0, 0, 0, 0)
                 finally:
                     os.close(fd)
@@ -164,7 +165,7 @@ def _image_is_whole(journal: OpenJournal, entry: JournalEntry) -> bool:
 
 
 def take_back(workspace: Workspace, journal: OpenJournal, entry: JournalEntry, *, applied: bool) -> Undone:
-    """Undo one write."""
+    """Undo one write and record that. With `applied=False` the write did not happen, and it is only recorded."""
     parts = tuple(entry.path.split("/"))
     restored: Snapshot | None = None
     action: Literal["restored", "removed", "unchanged"] = "unchanged"
@@ -202,9 +203,9 @@ def _restore(journal: OpenJournal, entry: JournalEntry, directory: int, name: st
 def _own(directory: int, restored: str, name: str, mode: int) -> None:
     """Give a copied image its earlier mode and the file's owner."""
     info = os.stat(restored, dir_fd=directory, follow_symlinks=False)
-    now = os.stat(name, dir_fd=directory, follow_symlinks=False)
-    if (info.st_uid, info.st_gid) != (now.st_uid, now.st_gid):
-        with suppress(PermissionError):
+    with suppress(PermissionError, FileNotFoundError):  # a removed file has no owner any more
+        now = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        if (info.st_uid, info.st_gid) != (now.st_uid, now.st_gid):
             os.chown(restored, now.st_uid, now.st_gid, dir_fd=directory, follow_symlinks=False)
     if stat.S_IMODE(info.st_mode) != mode:
         os.chmod(restored, mode, dir_fd=directory)

@@ -4,7 +4,7 @@ import functools
 
 from toolgate.runtime.policy.rules import SHELL, Rule
 
-_WRITERS = ("write_file", "edit_file")
+_WRITERS = ("write_file", "edit_file", "apply_patch")
 
 
 @functools.cache

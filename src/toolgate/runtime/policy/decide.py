@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 _NO_DEFAULTS: Mapping[str, Any] = {}
+_DOES_THE_WORK_OF = {"apply_patch": ("write_file", "edit_file")}
+"""Tools about which the rules of other tools that ask or deny are, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +117,9 @@ class Policy:
 
     def concerns(self, tool_name: str) -> bool:
         """Whether `decide` may have anything to say about calls of this tool that have no plan."""
-        return tool_name in self._rules or tool_name in self._unmatched or bool(self._remembered)
+        others = _DOES_THE_WORK_OF.get(tool_name, ())
+        known = any(name in self._rules for name in (tool_name, *others)) or tool_name in self._unmatched
+        return known or bool(self._remembered)
 
     @property
     def tools(self) -> frozenset[str]:
@@ -136,7 +140,10 @@ class Policy:
         `workspace` lets path rules follow links; `defaults` are the values of arguments that the call leaves out.
         """
         resources = plan.resources if plan is not None else ()
-        call = Call(arguments={**defaults, **arguments}, workspace=workspace, resources=resources)
+        given = {**defaults, **arguments}
+        if resources and tool_name != SHELL:
+            given.setdefault("path", list(resources))  # a tool whose paths are in a text, such as a patch
+        call = Call(arguments=given, workspace=workspace, resources=resources)
         verdict = _strictest([*self._trusted(tool_name, call, plan), *self._tightening(tool_name, call, plan)])
         if verdict is not None and verdict.decision == "deny":
             return verdict
@@ -214,6 +221,10 @@ class Policy:
                 placed.matches(call, command) for command in _commands(tool_name, plan)
             ):
                 yield placed.verdict()
+        for other in _DOES_THE_WORK_OF.get(tool_name, ()):
+            for placed in self._rules.get(other, ()):
+                if placed.rule.decision != "allow" and placed.matches(call, ()):
+                    yield placed.verdict()
         if plan is not None and tool_name == SHELL:
             yield from _suspected(rules, plan.suspects)
         if plan is not None and plan.access == "full":

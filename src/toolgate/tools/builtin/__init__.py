@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.tools.base import Tool
 
 if TYPE_CHECKING:
+    from toolgate.tools.builtin.apply_patch import ApplyPatchTool
     from toolgate.tools.builtin.bash import BashTool
     from toolgate.tools.builtin.current_time import CurrentTimeTool
     from toolgate.tools.builtin.edit_file import FileEditTool
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from toolgate.tools.builtin.write_file import FileWriteTool
 
 __all__ = [
+    "ApplyPatchTool",
     "BashTool",
     "CurrentTimeTool",
     "FileEditTool",
@@ -41,6 +43,7 @@ _WHERE = {
     "FileReadTool": "read_file",
     "FileWriteTool": "write_file",
     "FileEditTool": "edit_file",
+    "ApplyPatchTool": "apply_patch",
     "ListFilesTool": "ls",
     "GlobTool": "glob",
     "GrepTool": "grep",

@@ -1,0 +1,290 @@
+"""Plans a patch: finds every file and every place, builds the diff, and changes nothing yet."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.workspace.diff import Diff
+from toolgate.workspace.edit import LARGEST_FOR_SEVERAL, LONGEST_DIFF
+from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, binary, detect, guess, not_text
+from toolgate.workspace.hunks import apply_hunks
+from toolgate.workspace.oserrors import from_os_error, quote
+from toolgate.workspace.patch import Section
+from toolgate.workspace.pieces import Piece, Span
+from toolgate.workspace.root import OpenedFile, Workspace
+from toolgate.workspace.seen_files import SeenFiles
+from toolgate.workspace.target import Target, state_of, target_of
+from toolgate.workspace.threads import Stop
+from toolgate.workspace.transaction import Removal
+from toolgate.workspace.write import Change, conflict
+
+Action = Literal["added", "updated", "deleted", "moved"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchedFile:
+    """What a patch does to one file."""
+
+    action: Action
+    path: str
+    """Relative to the root; for a moved file, where it goes."""
+    moved_from: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class PatchPlan:
+    """All changes of a patch."""
+
+    files: list[PatchedFile] = field(default_factory=list)
+    changes: list[Change | Removal] = field(default_factory=list)
+    added: int = 0
+    removed: int = 0
+    unseen: list[str] = field(default_factory=list)
+    """Existing files that are replaced as a whole and that the session has not read."""
+    _diffs: list[str] = field(default_factory=list)
+    _size: int = 0
+
+    @property
+    def diff(self) -> str:
+        """The diffs of all files, one after another."""
+        return "".join(self._diffs)
+
+    @property
+    def room(self) -> int:
+        """Characters that the diff of the next file may have."""
+        return max(0, LONGEST_DIFF - self._size)
+
+    def show(self, text: str, diff: Diff | None = None) -> None:
+        """Add what a person sees of one file."""
+        self._diffs.append(text)
+        self._size += len(text)
+        if diff is not None:
+            self.added += diff.added
+            self.removed += diff.removed
+
+
+def plan_patch(
+    stop: Stop, workspace: Workspace, sections: Sequence[Section], known: SeenFiles, cwd: str = "."
+) -> PatchPlan:
+    """Plan all sections. Raises `ToolError` if one cannot be made; then none is."""
+    planner = _Planner(stop, workspace, known, cwd)
+    for path, together in planner.by_file(sections).items():
+        first = together[0]
+        if first.action == "add":
+            planner.add(first)
+        elif first.action == "delete":
+            planner.delete(first)
+        else:
+            planner.update(planner.targets[path], together)
+    if not planner.plan.changes:
+        raise ToolError(ErrorCode.INVALID_PARAM, "The patch changes nothing.", "Leave it out.")
+    return planner.plan
+
+
+class _Planner:
+    def __init__(self, stop: Stop, workspace: Workspace, known: SeenFiles, cwd: str) -> None:
+        self.plan = PatchPlan()
+        self.targets: dict[tuple[str, ...], Target] = {}
+        """Every place that the patch writes."""
+        self._stop = stop
+        self._workspace = workspace
+        self._known = known
+        self._cwd = cwd
+
+    def by_file(self, sections: Sequence[Section]) -> dict[tuple[str, ...], list[Section]]:
+        """Group the sections by file. Only updates may name a file more than once."""
+        groups: dict[tuple[str, ...], list[Section]] = {}
+        for section in sections:
+            target = target_of(self._workspace, section.path, self._cwd)
+            together = groups.setdefault(target.parts, [])
+            together.append(section)
+            if len(together) > 1 and any(one.action != "update" or one.move_to for one in together):
+                raise _twice(section.path, section.line)
+            self.targets[target.parts] = target
+        for section in sections:
+            if section.move_to is not None:
+                self._reserve(section.move_to, section)
+        self._require_apart()
+        return groups
+
+    def _reserve(self, path: str, section: Section) -> None:
+        target = target_of(self._workspace, path, self._cwd)
+        if target.parts in self.targets:
+            raise _twice(path, section.line)
+        if not target.missing:
+            raise ToolError(
+                ErrorCode.INVALID_PARAM,
+                f"{quote(section.path)} cannot move to {quote(path)}: a file is there already. Nothing was changed.",
+                "Choose another path, or delete that file first, in a patch of its own.",
+            )
+        self.targets[target.parts] = target
+
+    def _require_apart(self) -> None:
+        """Refuse a patch in which one path is a file and a directory."""
+        for parts, target in self.targets.items():
+            for length in range(1, len(parts)):
+                if parts[:length] in self.targets:
+                    other = self.targets[parts[:length]]
+                    raise ToolError(
+                        ErrorCode.INVALID_PARAM,
+                        f"{quote(other.typed)} is a file in this patch, so {quote(target.typed)} cannot be below it. "
+                        "Nothing was changed.",
+                        "Choose another path.",
+                    )
+
+    def add(self, section: Section) -> None:
+        """Create a file, or replace a whole one."""
+        target = target_of(self._workspace, section.path, self._cwd)
+        opened = target.open(self._workspace)
+        try:
+            self._require_unchanged(target, opened)
+            encoding, old, note = UTF_8, "", ""
+            if opened is not None:
+                encoding, old, note = _shown(opened, section.path)
+                if not self._known.has(target.parts):
+                    self.plan.unseen.append(section.path)
+            data = encoding.bom + _encode(section.content, encoding, section.path)
+            action: Action = "added" if opened is None else "updated"
+            self._write(target, opened, (data,), PatchedFile(action=action, path=target.path))
+            diff = Diff(target.path, self.plan.room, created=opened is None)
+            diff.compare(old, section.content)
+            self.plan.show(note or diff.text or f"--- /dev/null\n+++ b/{target.path}\n(an empty file)\n", diff)
+        finally:
+            if opened is not None:
+                opened.close()
+
+    def delete(self, section: Section) -> None:
+        """Remove a file."""
+        target = self._existing(section)
+        with self._workspace.open_file(target.path) as opened:
+            self._require_unchanged(target, opened)
+            _, old, note = _shown(opened, section.path)
+            diff = Diff(target.path, self.plan.room, deleted=True)
+            diff.compare(old, "")
+            empty = f"--- a/{target.path}\n+++ /dev/null\n(an empty file)\n"
+            self.plan.show(f"Deletes {quote(target.path)}. {note}\n" if note else diff.text or empty, diff)
+            self.plan.files.append(PatchedFile(action="deleted", path=target.path))
+            self.plan.changes.append(Removal(target=target, before=state_of(opened)))
+
+    def update(self, target: Target, sections: Sequence[Section]) -> None:
+        """Make the hunks of all sections of a file, in order, and move it if that is asked for."""
+        first = sections[0]
+        self._existing(first)
+        with self._workspace.open_file(target.path) as opened:
+            self._require_unchanged(target, opened)
+            if first.move_to is not None and not first.hunks:
+                self._move(target, first.move_to, opened, (Span(0, opened.stat.st_size),), None)
+                return
+            encoding, old = _text(opened, first.path)
+            new = old
+            for section in sections:
+                new = apply_hunks(self._stop, new, section.hunks, section.path)
+            pieces = (encoding.bom + _encode(new, encoding, first.path),)
+            diff = Diff(target.path, self.plan.room)
+            if first.move_to is not None:
+                destination = target_of(self._workspace, first.move_to, self._cwd)
+                diff.path, diff.old_path = destination.path, target.path
+            diff.compare(old, new)
+            if first.move_to is not None:
+                self._move(target, first.move_to, opened, pieces, diff)
+            elif new != old:
+                self._write(target, opened, pieces, PatchedFile(action="updated", path=target.path))
+                self.plan.show(diff.text, diff)
+
+    def _move(
+        self, source: Target, path: str, opened: OpenedFile, pieces: tuple[Piece, ...], diff: Diff | None
+    ) -> None:
+        target = target_of(self._workspace, path, self._cwd)
+        moved = PatchedFile(action="moved", path=target.path, moved_from=source.path)
+        self._write(target, None, pieces, moved, source)
+        self.plan.changes.append(Removal(target=source, before=state_of(opened)))
+        header = f"rename from {source.path}\nrename to {target.path}\n"
+        self.plan.show(header + (diff.text if diff is not None else ""), diff)
+
+    def _write(
+        self,
+        target: Target,
+        opened: OpenedFile | None,
+        pieces: tuple[Piece, ...],
+        file: PatchedFile,
+        moved_from: Target | None = None,
+    ) -> None:
+        self.plan.files.append(file)
+        before = state_of(opened)
+        self.plan.changes.append(Change(target=target, before=before, pieces=pieces, moved_from=moved_from))
+
+    def _existing(self, section: Section) -> Target:
+        """Resolve a file that must exist. One that is removed must be named itself, not by a link to it."""
+        target = target_of(self._workspace, section.path, self._cwd)
+        if target.missing:
+            error = from_os_error(FileNotFoundError(2, ""), section.path)
+            step = "Check the path with 'ls' or 'glob'; to create the file, use '*** Add File:'."
+            raise ToolError(error.code, f"{error.message} Nothing was changed.", step)
+        if section.action == "delete" or section.move_to is not None:
+            relative = self._workspace.relative(section.path, self._cwd)
+            above = self._workspace.locate(os.path.dirname(relative) or ".")
+            if (*above.parts, os.path.basename(relative)) != target.parts:
+                raise ToolError(
+                    ErrorCode.INVALID_PARAM,
+                    f"{quote(section.path)} is a link to {quote(target.path)}. Nothing was changed.",
+                    "Name the file itself, or remove the link with a command.",
+                )
+        return target
+
+    def _require_unchanged(self, target: Target, opened: OpenedFile | None) -> None:
+        self._stop.check()
+        if self._known.changed(target.parts, opened):
+            raise conflict(target.typed)
+
+
+def _text(opened: OpenedFile, path: str) -> tuple[Encoding, str]:
+    """Return a file's encoding and its text without the byte order mark."""
+    size = opened.stat.st_size
+    if size > LARGEST_FOR_SEVERAL:
+        raise ToolError(
+            ErrorCode.INVALID_PARAM,
+            f"{quote(path)} has {size} bytes; a patch changes files of up to {LARGEST_FOR_SEVERAL}.",
+            "Use 'edit_file', which changes files of any size.",
+        )
+    content = opened.read(size, 0)
+    encoding = detect(content[:SAMPLE], path, whole=size <= SAMPLE)
+    try:
+        text = content[len(encoding.bom) :].decode(encoding.codec)
+    except UnicodeDecodeError:
+        raise not_text(path, guess(content)) from None
+    if "\0" in text:
+        raise binary(path)
+    return encoding, text
+
+
+def _shown(opened: OpenedFile, path: str) -> tuple[Encoding, str, str]:
+    """Return the encoding and text of a file that is replaced or removed, or a note if it cannot be shown."""
+    try:
+        return *_text(opened, path), ""
+    except ToolError as error:
+        what = {ErrorCode.BINARY_FILE: "of binary content", ErrorCode.INVALID_PARAM: "(too much to be shown)"}
+        kind = what.get(error.code, "of text in another encoding")
+        return UTF_8, "", f"{quote(path)} had {opened.stat.st_size} bytes {kind}, which a diff cannot show."
+
+
+def _encode(text: str, encoding: Encoding, path: str) -> bytes:
+    try:
+        return encoding.encode(text)
+    except UnicodeEncodeError as error:
+        wrong = ascii(error.object[error.start : error.start + 1])
+        raise ToolError(
+            ErrorCode.INVALID_PARAM,
+            f"{quote(path)} is {encoding.name}, which has no character {wrong}. Nothing was changed.",
+            "Write it with characters that the encoding has.",
+        ) from None
+
+
+def _twice(path: str, line: int) -> ToolError:
+    return ToolError(
+        ErrorCode.INVALID_PARAM,
+        f"Line {line} of the patch names {quote(path)}, which another section changes, too. Nothing was changed.",
+        "Put everything about a file into one section.",
+    )
