@@ -1,0 +1,67 @@
+"""What programs that copy, move, pack and convert files overwrite."""
+
+import pytest
+
+from tests.command.analysis.kit import dangers
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("cp a f", "it overwrites 'f', which exists"),
+        ("cp a new", ""),
+        ("cp a src", ""),
+        ("cp f src", "it overwrites 'src/f', which exists"),
+        ("cp -t src f", "it overwrites 'src/f', which exists"),
+        ("cp -n a f", ""),
+        ("install a f", "it overwrites 'f', which exists"),
+        ("ln -sf a f", "it overwrites 'f', which exists"),
+        ("rsync a f", "it overwrites 'f', which exists"),
+        ("rsync -n a f", ""),
+    ],
+)
+def test_a_copy_overwrites_what_is_at_its_target(command: str, reason: str) -> None:
+    assert dangers(command) == reason
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("mv f /tmp", "it moves 'f' out of the project"),
+        ("mv f new", ""),
+        ("mv nothere /tmp", ""),
+        ("rsync a host:b", "'rsync': it acts on another machine"),
+    ],
+)
+def test_what_leaves_the_project_is_lost(command: str, reason: str) -> None:
+    assert dangers(command) == reason
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("ln -s ../x l", "'/project/../x' is outside the root"),
+        ("ln -s ../x src/l", ""),
+        ("ln -s /etc/hosts l", "'/etc/hosts' is outside the root"),
+    ],
+)
+def test_the_target_of_a_link_is_resolved_from_the_link(command: str, reason: str) -> None:
+    assert dangers(command) == reason
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("tar cf f src", "it overwrites 'f', which exists"),
+        ("tar -cf new src", ""),
+        ("tar xf f", ""),
+        ("gzip f", "it replaces 'f' by a compressed file"),
+        ("gzip -k f", ""),
+        ("convert f f", "'convert': it replaces 'f'"),
+        ("convert a f", "it overwrites 'f', which exists"),
+        ("ffmpeg -i a f", ""),
+        ("ffmpeg -y -i a f", "it overwrites 'f', which exists"),
+    ],
+)
+def test_archives_and_conversions_write_files(command: str, reason: str) -> None:
+    assert dangers(command) == reason

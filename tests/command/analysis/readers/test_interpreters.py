@@ -1,0 +1,50 @@
+"""Programs that run code: shells, and interpreters of other languages."""
+
+import pytest
+
+from tests.command.analysis.kit import dangers
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("bash -c ls", ""),
+        ("bash -c 'rm x'", "'rm': it removes files"),
+        ("sh run.sh", "in 'run.sh': 'rm': it removes files"),
+        (". run.sh", "in 'run.sh': 'rm': it removes files"),
+        ("bash < run.sh", "in 'run.sh': 'rm': it removes files"),
+        ("eval 'rm x'", "'rm': it removes files"),
+        ("trap 'rm x' EXIT", "'rm': it removes files"),
+        ("alias l='rm x'", "'rm': it removes files"),
+    ],
+)
+def test_code_for_a_shell_is_analysed(command: str, reason: str) -> None:
+    assert dangers(command) == reason
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("ls | bash", "'bash' runs what it reads from a pipe"),
+        ('bash -c "$x"', "what 'bash' runs is only known when it runs"),
+        ("fish -c 'ls'", "'fish' runs code that is not bash's"),
+    ],
+)
+def test_code_that_is_not_known_asks(command: str, reason: str) -> None:
+    assert dangers(command) == reason
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("python3 -c 'print(1)'", ""),
+        ("python3 -c 'os.remove(1)'", "the code that 'python3' runs mentions 'os.remove'"),
+        ("python3 -m pytest", ""),
+        ("sqlite3 db 'select 1'", ""),
+        ("sqlite3 db 'drop table x'", "it removes data from a database"),
+        ("less +G f", ""),
+        ("less '+!rm x' f", "'less' is given commands, which may run programs or write files"),
+    ],
+)
+def test_code_of_other_languages_is_searched(command: str, reason: str) -> None:
+    assert dangers(command) == reason
