@@ -143,10 +143,18 @@ async def test_the_page_works_where_the_browser_keeps_nothing(context: BrowserCo
     assert person.problems == []
 
 
-async def test_the_page_about_workers_shows_the_key(context: BrowserContext, gateway: Gateway) -> None:
+async def test_the_state_of_the_gateway_is_a_page_for_whoever_is_signed_in(
+    context: BrowserContext, gateway: Gateway
+) -> None:
     page = await context.new_page()
-    await page.goto(f"{gateway.address}static/status.html")
+    await page.goto(f"{gateway.address}status")
     await expect(page.get_by_text("Send a token.")).to_be_visible(timeout=PATIENCE)
-    await arrive(context, gateway)
+    person = await arrive(context, gateway)
     await page.reload()
-    await expect(page.get_by_text("This gateway runs its turns itself.")).to_be_visible(timeout=PATIENCE)
+    await expect(page.get_by_text("Everything works.")).to_be_visible(timeout=PATIENCE)
+    await expect(page.get_by_role("row", name="Open connections")).to_contain_text("1")
+    await person.page.get_by_role("button", name="Menu", exact=True).click()
+    async with context.expect_page() as opened:
+        await person.page.get_by_role("menuitem", name="State of the gateway").click()
+    await expect((await opened.value).get_by_text("Everything works.")).to_be_visible(timeout=PATIENCE)
+    assert person.problems == []

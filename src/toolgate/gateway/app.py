@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import time
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,7 @@ def create_app(settings: Settings, model: ModelClient | None = None, registry: T
     app.state.assets = Assets()
     app.state.service = None
     app.state.failure = None
+    app.state.started = time.time()
     return app
 
 

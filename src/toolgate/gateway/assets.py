@@ -40,9 +40,9 @@ class Assets:
     def __init__(self, directory: Path = STATIC) -> None:
         self._files = {name: _asset(path) for name, path in _found(directory)}
 
-    async def serve(self, request: Request) -> Response:
-        """Respond with a file, by its exact name."""
-        name = request.path_params.get("path", "index.html")
+    async def serve(self, request: Request, default: str = "index.html") -> Response:
+        """Respond with a file, by its exact name; if the URL names none, with `default`."""
+        name = request.path_params.get("path", default)
         asset = self._files.get(name)
         if asset is None:
             return Response("Not found", status_code=404, media_type="text/plain")

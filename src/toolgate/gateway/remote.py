@@ -123,17 +123,23 @@ async def cluster_metrics(database: Database, settings: Settings) -> str:
 
 
 async def status_page(request: Request) -> Response:
-    """Handle `GET /status`: workers and queues for people; `?format=json` and `?format=metrics` for programs."""
+    """Handle `GET /status`: for people a page; `?format=json` and, with workers, `?format=metrics` for programs.
+
+    A browser that opens the address has no header with a token. It gets a page that asks with the page's key.
+    """
     from toolgate.distributed.exposition import CONTENT_TYPE, as_metrics
     from toolgate.distributed.status import look
     from toolgate.distributed.status_text import as_page
 
     state, headers = request.app.state, {"cache-control": "no-store"}
     if state.service is None or state.authenticator.identify(request.scope) is None:
+        if "text/html" in request.headers.get("accept", "") and "authorization" not in request.headers:
+            page: Response = await state.assets.serve(request, "status.html")
+            return page
         return JSONResponse({"error": "Send a token."}, status_code=401, headers=headers)
     database, settings = getattr(state, "database", None), state.settings
     if settings.distributed.role == "local" or database is None:
-        return JSONResponse({"error": "This gateway runs its turns itself."}, status_code=404, headers=headers)
+        return await _own_status(request)
     try:
         status = await database.read(lambda tx: look(tx, lease=settings.distributed.lease_seconds))
     except ToolgateError as error:
@@ -144,6 +150,17 @@ async def status_page(request: Request) -> Response:
     if form == "metrics":
         return PlainTextResponse(as_metrics(status), headers=headers, media_type=CONTENT_TYPE)
     return HTMLResponse(as_page(status), headers={**headers, "content-security-policy": _CSP})
+
+
+async def _own_status(request: Request) -> Response:
+    """Return the state of a gateway that runs its turns itself."""
+    from toolgate.gateway import local_status
+
+    state, headers = request.app.state, {"cache-control": "no-store"}
+    status = await local_status.look(state.service, state.settings, state.started)
+    if request.query_params.get("format", "") == "json":
+        return JSONResponse(status.model_dump(mode="json"), headers=headers)
+    return HTMLResponse(local_status.as_page(status), headers={**headers, "content-security-policy": _CSP})
 
 
 _METRICS_TIMEOUT = 3.0

@@ -5,7 +5,7 @@ import { h, icon } from "./dom.js";
 import { visible } from "./text.js";
 
 const NONE = "Nothing is changed yet. Files that this session writes, edits or deletes appear here.";
-const KINDS = { created: "new", added: "new", deleted: "deleted", renamed: "renamed", moved: "moved" };
+const KINDS = { created: "new", removed: "deleted" };
 
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
@@ -54,11 +54,18 @@ export function view(place, wire, session_id, changed) {
   function call({ call_id, added, removed }, number, of) {
     const name = `Step ${number + 1} of ${of}`;
     const words = `Take back ${name.toLowerCase()}`;
-    return h("li", {}, h("span", {}, name), counts({ added, removed }), button(words, () => takeBack({ call_id }, name)));
+    const back = button(words, () => takeBack({ call_id }, name));
+    return h("li", {}, h("span", {}, name), counts({ added, removed }), back);
+  }
+
+  function steps({ path, calls = [] }) {
+    if (calls.length < 2) return null;
+    const rows = calls.map((each, place) => call(each, place, calls.length));
+    return h("ol", { "aria-label": `Steps of ${visible(path)}` }, ...rows);
   }
 
   function file(one, open) {
-    const { path, kind, calls = [] } = one;
+    const { path, kind } = one;
     const [, folder, name] = path.match(/^(.*\/)?([^/]*)$/);
     return h(
       "details",
@@ -75,8 +82,7 @@ export function view(place, wire, session_id, changed) {
       h(
         "div",
         { class: "acts" },
-        calls.length > 1 &&
-          h("ol", { "aria-label": `Steps of ${visible(path)}` }, ...calls.map((each, at) => call(each, at, calls.length))),
+        steps(one),
         button(`Take back ${visible(path)}`, () => takeBack({ path }, visible(path)), "Take back this file"),
       ),
     );

@@ -1,5 +1,6 @@
 // The conversation: messages and cards in order, and a scroller that follows them.
 import { h, icon } from "./dom.js";
+import { failureNotice } from "./banner.js";
 import { Card } from "./card.js";
 import { Message, userMessage } from "./message.js";
 import { visible } from "./text.js";
@@ -60,7 +61,8 @@ export class Transcript extends HTMLElement {
     this.append(h("p", { class: `notice ${kind}`, role: kind === "error" ? "alert" : "note" }, visible(text)));
   }
 
-  ending({ status, message }) {
+  ending({ status, message, ...failure }) {
+    if (status === "failed") return this.append(failureNotice({ message: message || ENDINGS.failed[1], ...failure }));
     const [kind, words] = ENDINGS[status] ?? ENDINGS.failed;
     this.notice(kind, kind === "error" && message ? `${words} ${message}` : words);
   }

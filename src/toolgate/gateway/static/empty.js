@@ -7,7 +7,7 @@ const STORAGE_KEY = "toolgate.mode";
 const ACT = "Until then you act as the model: type a tool call. It passes the same gates as a model's call.";
 const SUGGESTIONS = {
   chat_safe: ["What can you do in this mode?", "What time is it in Shanghai?", "Remember that we deploy on Fridays"],
-  coding: ["Explain how this project is put together", "Run the tests and explain what fails", "Review the last commit"],
+  coding: ["Explain how this project works", "Run the tests and explain what fails", "Review the last commit"],
 };
 const CALLS = {
   chat_safe: [
@@ -50,12 +50,14 @@ export class Empty extends HTMLElement {
   #draw() {
     const { project, coding, offline } = this.#about;
     const name = project?.name;
+    const where = name ? [" in ", h("strong", {}, visible(name))] : [];
+    const rows = this.#suggestions().map((one) => this.#row(...one));
     this.replaceChildren(
-      h("h2", {}, ...(name ? ["What are we working on in ", h("strong", {}, visible(name)), "?"] : ["What are we working on?"])),
+      h("h2", {}, "What are we working on", ...where, "?"),
       ...(coding ? [this.#choice()] : []),
       h("p", { class: "about" }, MODES[this.mode ?? "chat_safe"].about),
       ...(offline ? [this.#setup()] : []),
-      h("ul", { class: "suggestions", "aria-label": "Suggestions" }, ...this.#suggestions().map((one) => this.#row(...one))),
+      h("ul", { class: "suggestions", "aria-label": "Suggestions" }, ...rows),
     );
   }
 
@@ -105,7 +107,8 @@ export class Empty extends HTMLElement {
 
   #row(text, why) {
     const go = () => this.dispatchEvent(new CustomEvent("fill", { detail: text }));
-    const words = why ? [h("code", {}, visible(text)), h("span", {}, why)] : [h("span", { class: "text" }, visible(text))];
+    const said = visible(text);
+    const words = why ? [h("code", {}, said), h("span", {}, why)] : [h("span", { class: "text" }, said)];
     return h("li", {}, h("button", { type: "button", onclick: go }, ...words, icon("chevron")));
   }
 }

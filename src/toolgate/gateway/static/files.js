@@ -3,8 +3,10 @@ import { h, icon, trusted } from "./dom.js";
 import { visible } from "./text.js";
 
 /** The path of an entry inside a folder. */
-const inside = (folder, name) => (folder === "" || folder === "." ? name : `${folder}/${name}`);
-const isFolder = ({ kind, type, is_dir }) => Boolean(is_dir) || /^(dir|directory|folder)$/.test(kind ?? type ?? "");
+const inside = (folder, name) => (folder === "." ? name : `${folder}/${name}`);
+const isFolder = ({ kind }) => kind === "dir";
+/** Characters of a part of a file that the gateway highlights. */
+const HIGHLIGHTED = 12_000;
 
 /** Show a file in a dialog; more of it is loaded when the person asks. */
 async function showFile(wire, session_id, path) {
@@ -38,19 +40,27 @@ async function addLines(wire, file, body, start) {
     return body.append(h("p", { class: "problem", role: "alert" }, error.message));
   }
   const text = part.content.replace(/\n$/, "");
-  const count = text.split("\n").length;
-  const numbers = Array.from({ length: count }, (_, place) => start + place).join("\n");
-  const code = h("code", {}, part.html ? "" : visible(text));
-  if (part.html) trusted(code, part.html);
+  const numbers = Array.from({ length: part.lines }, (_, place) => start + place).join("\n");
+  const code = h("code", {}, visible(text));
   const rows = h("pre", { class: "numbered" }, h("span", { class: "numbers", "aria-hidden": "true" }, numbers), code);
+  if (!part.lines) return body.append(h("p", { class: "none" }, start > 1 ? "That is all." : "This file is empty."));
   body.append(rows);
-  if (!part.truncated) return;
+  await highlight(wire, code, text, file.path);
+  const next = start + part.lines;
+  if (!part.truncated || next > part.total_lines) return;
   const more = h("button", { type: "button" }, "Show more");
   more.addEventListener("click", async () => {
     more.remove();
-    await addLines(wire, file, body, part.next_line ?? start + count);
+    await addLines(wire, file, body, next);
   });
   body.append(more);
+}
+
+/** Colour code that is short enough, if the gateway can. */
+async function highlight(wire, code, text, path) {
+  if (text.length > HIGHLIGHTED) return;
+  const answer = await wire.optional("text.render", { text, format: "code", path }).catch(() => null); // plain is fine
+  if (answer?.html) trusted(code, [answer.html].flat().join("\n"));
 }
 
 /** Show the tree of a session's files in `place`. */
@@ -63,7 +73,7 @@ export function view(place, wire, session_id) {
       const sorted = entries.toSorted((a, b) => isFolder(b) - isFolder(a) || a.name.localeCompare(b.name));
       group.replaceChildren(...sorted.map((entry) => item(entry, path, level)));
       if (!entries.length) group.append(h("li", { class: "none", role: "none" }, "This folder is empty."));
-      if (truncated) group.append(h("li", { class: "none", role: "none" }, "There are more files than this list shows."));
+      if (truncated) group.append(h("li", { class: "none", role: "none" }, "There are more files than these."));
     } catch (error) {
       group.replaceChildren(h("li", { class: "problem", role: "none" }, error.message));
     }
@@ -73,7 +83,8 @@ export function view(place, wire, session_id) {
     const path = entry.path ?? inside(folder, entry.name);
     const nested = isFolder(entry);
     const node = h("li", { role: "treeitem", "aria-level": level, "aria-expanded": nested && "false", tabindex: "-1" });
-    const label = h("div", { class: "node", title: visible(path) }, icon(nested ? "folder" : "file"), visible(entry.name));
+    const picture = nested ? icon("folder") : icon("file");
+    const label = h("div", { class: "node", title: visible(path) }, picture, visible(entry.name));
     label.addEventListener("click", () => press(node));
     node.append(label);
     Object.assign(node, { path, nested, level });
@@ -125,9 +136,9 @@ export function view(place, wire, session_id) {
     const tree = h("ul", { class: "tree", role: "tree", "aria-label": "Files of the project" });
     tree.addEventListener("keydown", key);
     const again = h("button", { type: "button", class: "quiet" }, "Load again");
-    again.addEventListener("click", () => children("", tree, 1));
+    again.addEventListener("click", () => children(".", tree, 1));
     place.replaceChildren(tree, again);
-    await children("", tree, 1);
+    await children(".", tree, 1);
     const first = tree.querySelector("[role=treeitem]");
     if (first) first.tabIndex = 0;
   }

@@ -20,7 +20,8 @@ export class Header extends HTMLElement {
 
   connectedCallback() {
     for (const button of [this.#model, this.#ring, this.#changes, this.querySelector(".session-menu")]) {
-      button.addEventListener("click", () => this.dispatchEvent(new CustomEvent(button.dataset.event, { detail: button })));
+      const tell = () => this.dispatchEvent(new CustomEvent(button.dataset.event, { detail: button }));
+      button.addEventListener("click", tell);
     }
   }
 
@@ -29,10 +30,10 @@ export class Header extends HTMLElement {
     const place = info?.root_label || info?.name;
     this.#write(this.#project, place && visible(place), "Project");
     this.#write(this.#branch, info?.branch && visible(info.branch), "Branch");
-    const on = info?.sandbox && !/^(off|none|no)\b/i.test(String(info.sandbox));
-    const words = info?.sandbox === undefined || info === null ? null : on ? "sandbox on" : "sandbox off";
-    this.#write(this.#sandbox, words, info?.sandbox && `Sandbox: ${visible(String(info.sandbox))}`);
-    this.#sandbox.dataset.on = String(Boolean(on));
+    const layer = info?.sandbox ? visible(info.sandbox) : null;
+    const on = layer !== "off" && layer !== "unavailable";
+    this.#write(this.#sandbox, layer && (on ? "sandbox on" : `sandbox ${layer}`), `Sandbox: ${layer}`);
+    this.#sandbox.dataset.on = String(on);
   }
 
   /** Show the model; `choice` if the person can change it, `missing` if none is set up. */

@@ -1,11 +1,12 @@
 // The page: signs in, connects, and shows the session in the URL.
-import { announce, h } from "./dom.js";
+import { h } from "./dom.js";
 import { Session } from "./session.js";
 import * as signin from "./signin.js";
-import { SIGNED_OUT, Wire } from "./wire.js";
+import { Wire } from "./wire.js";
 import { Transcript } from "./chat.js";
 import { Models } from "./models.js";
 import { Notifier } from "./notify.js";
+import { Online } from "./online.js";
 import { Sessions } from "./sessions.js";
 import { Workplace } from "./workplace.js";
 import "./approval.js";
@@ -49,18 +50,9 @@ const workplace = new Workplace({ wire, parts, models, sessions, notifier });
 let current = null;
 /** Whether a session is being created for a message. */
 let beginning = false;
-let wasOpen = false;
-let retryTimer = 0;
 let refreshTimer = 0;
-/** Milliseconds before the next attempt when the gateway's database is unavailable. */
-const RETRY_MS = 2000;
 /** Milliseconds between two looks at the other sessions' states. */
 const POLL_MS = 5000;
-const LOST = {
-  cause: "The connection is lost.",
-  advice: "Running turns continue; this page catches up after it reconnects.",
-};
-
 const named = () => location.hash.match(/^#\/s\/([\w-]+)$/)?.[1] ?? null;
 const failed = (error) => parts.banner.show({ message: error.message, ...error.data });
 
@@ -105,7 +97,7 @@ async function show(id) {
     await session.watch();
   } catch (error) {
     if (error.code === "OFFLINE" || current !== session) return;
-    if (error.code !== "INVALID_PARAMS") return later(error);
+    if (error.code !== "INVALID_PARAMS") return online.later(error);
     await home();
     parts.banner.show("That session does not exist, or is not yours.");
   }
@@ -181,30 +173,10 @@ async function connected() {
   const coding = tools.enabled_modes.includes("coding");
   parts.mode.tools(tools.tools, tools.enabled_modes);
   await workplace.load({ name: tools.model, coding });
-  Transcript.offline = models.offline;
   if (!current) await show(named());
   else await current.watch();
   update();
   performance.mark("ready");
-}
-
-/** Load everything after connecting; retry if the gateway cannot answer now. */
-async function arrive() {
-  clearTimeout(retryTimer);
-  try {
-    await connected();
-  } catch (error) {
-    if (error.code !== "OFFLINE") later(error); // without a connection, the next one starts over
-  }
-}
-
-function later(error) {
-  failed(error);
-  clearTimeout(retryTimer);
-  retryTimer = setTimeout(async () => {
-    parts.banner.show(null);
-    await arrive();
-  }, RETRY_MS);
 }
 
 wire.addEventListener("frame", (event) => {
@@ -213,29 +185,20 @@ wire.addEventListener("frame", (event) => {
   if (current?.take(frame)) return;
   if (frame.type === "error") parts.banner.show(frame.data);
 });
-wire.addEventListener("state", async ({ detail: { state, code } }) => {
-  parts.sidebar.state(state);
-  update();
-  if (state === "open") {
-    if (wasOpen) announce("Connected again");
-    wasOpen = true;
-    parts.banner.show(null);
-    signin.renew();
-    await arrive();
-  } else if (state === "closed") {
-    const known = await signin.known();
-    if (known === false) return signedOut();
-    if (code === SIGNED_OUT) return wire.open(); // this connection's key expired, and there is a newer one
-    if (wasOpen) parts.banner.show(LOST, [{ label: "Reconnect now", act: () => wire.retryNow() }]);
-  }
-});
-
 function signedOut() {
   wire.close();
   parts.approval.remove();
   signin.ask();
 }
 
+const online = new Online(wire, parts.banner, {
+  load: connected,
+  signedOut,
+  state(state) {
+    parts.sidebar.state(state);
+    update();
+  },
+});
 parts.sidebar.addEventListener("new", () => home().then(() => parts.composer.focus()));
 parts.title.addEventListener("rename", ({ detail: title }) => sessions.rename(current.id, title).catch(failed));
 parts.sidebar.addEventListener("leave", () => {
@@ -247,6 +210,7 @@ sessions.addEventListener("change", () => {
   parts.title.show(current?.id ?? null, sessions.get(current?.id)?.title);
   notifier.update(sessions.all, sessions.get(current?.id)?.title, current?.questions.size);
 });
+models.addEventListener("change", () => (Transcript.offline = models.offline));
 workplace.addEventListener("failed", ({ detail }) => failed(detail));
 parts.composer.addEventListener("send", (event) => send(event.detail));
 parts.composer.addEventListener("stop", () => current?.cancel().catch(failed));
@@ -260,7 +224,9 @@ parts.approval.addEventListener("aside", ({ detail: ids }) => {
 document.addEventListener("review", (event) => parts.approval.review(event.detail));
 document.addEventListener("tryagain", () => workplace.tryAgain(send));
 addEventListener("hashchange", () => show(named()));
-setInterval(() => wire.state === "open" && (!document.hidden || notifier.on) && sessions.load().catch(() => {}), POLL_MS);
+setInterval(() => {
+  if (wire.state === "open" && (!document.hidden || notifier.on)) refreshSoon();
+}, POLL_MS);
 
 await signin.enter();
 wire.open();

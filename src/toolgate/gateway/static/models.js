@@ -10,7 +10,6 @@ const OFFLINE = "offline";
 export class Models extends EventTarget {
   #wire;
   #list = null;
-  #providers = null;
   #name = "";
   /** The model of the current session, or null. */
   #session = null;
@@ -27,9 +26,10 @@ export class Models extends EventTarget {
     }
   }
 
-  /** Load the models; `name` is the gateway's own. An older gateway has only that one. */
+  /** Load the models; `name` is the gateway's own, which is shown until the providers have answered. */
   async load(name) {
     this.#name = name;
+    this.#tell();
     this.#list = await this.#wire.optional("model.list");
     this.#tell();
   }
@@ -39,14 +39,9 @@ export class Models extends EventTarget {
     return this.#list ? !this.#list.configured : this.#name === OFFLINE;
   }
 
-  /** Whether people can set up a model here: null until it is known. */
-  async canSetUp() {
-    try {
-      this.#providers = await this.#wire.optional("model.providers");
-    } catch {
-      this.#providers = null; // the operator does not allow it
-    }
-    return this.#providers;
+  /** Whether people can set up a model here. */
+  get canSetUp() {
+    return this.#list?.setup ?? false;
   }
 
   get choice() {
@@ -77,11 +72,13 @@ export class Models extends EventTarget {
     this.#tell();
   }
 
-  /** Take what `model.configure` answered. */
+  /** Take what `model.configure` answered; return the id of the model. */
   configured(list, model) {
     this.#list = list;
-    this.#remember(model);
+    const known = list.models.find(({ id }) => id === model || id.endsWith(`:${model}`));
+    this.#remember(known?.id ?? list.default);
     this.#tell();
+    return this.#wanted;
   }
 
   /** Open the picker at a button; `choose(id)` and `setUp()` are what follows. */
@@ -96,8 +93,8 @@ export class Models extends EventTarget {
       act: () => choose(model.id),
     });
     const items = [...groups].flatMap(([name, some]) => [{ heading: visible(name ?? "Models") }, ...some.map(item)]);
-    if (items.length) items.push(null);
-    showMenu(button, "Model", [...items, { label: "Set up a model…", icon: "plus", act: setUp }]);
+    const more = this.canSetUp ? [null, { label: "Set up a model…", icon: "plus", act: setUp }] : [];
+    showMenu(button, "Model", [...items, ...(items.length ? more : more.slice(1))]);
   }
 
   /** Use a model from the next turn on: in the session, and in new ones. */

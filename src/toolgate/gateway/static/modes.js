@@ -43,7 +43,8 @@ export class Mode extends HTMLElement {
     const modes = [...new Set(["chat_safe", "coding", ...this.#tools.flatMap((tool) => tool.modes ?? [])])];
     const close = () => this.#dialog.close();
     const note = (mode) => (this.#enabled.includes(mode) ? null : h("span", { class: "closed" }, "not enabled here"));
-    const head = (mode) => h("th", { scope: "col", class: mode === this.#mode && "now", title: mode }, named(mode), note(mode));
+    const now = (mode) => mode === this.#mode && "now";
+    const head = (mode) => h("th", { scope: "col", class: now(mode), title: mode }, named(mode), note(mode));
     this.#dialog.replaceChildren(
       h(
         "div",
@@ -51,7 +52,14 @@ export class Mode extends HTMLElement {
         h("h2", { id: "matrix-title" }, "What this session may do"),
         h("button", { type: "button", class: "quiet square", "aria-label": "Close", onclick: close }, icon("close")),
       ),
-      h("p", {}, h("strong", {}, named(this.#mode)), ` (`, h("code", {}, this.#mode), `). ${MODES[this.#mode]?.about ?? ""} The mode of a session never changes.`),
+      h(
+        "p",
+        {},
+        h("strong", {}, named(this.#mode)),
+        " (",
+        h("code", {}, this.#mode),
+        `). ${MODES[this.#mode]?.about ?? ""} The mode of a session never changes.`,
+      ),
       h(
         "div",
         { class: "table", tabindex: "0", role: "group", "aria-label": "Tools and modes" },

@@ -57,7 +57,8 @@ export class Notifier {
     for (const session of sessions) {
       const before = this.#before.get(session.id);
       this.#before.set(session.id, session.status);
-      if (before && before !== session.status && (session.status !== "idle" || before === "running")) this.#say(session);
+      const news = session.status !== "idle" || before === "running";
+      if (before && before !== session.status && news) this.#say(session);
     }
   }
 

@@ -4,6 +4,7 @@ import { h, icon } from "./dom.js";
 const WIDE = matchMedia("(min-width: 75rem)");
 const STORAGE_KEY = "toolgate.panel";
 const TABS = { changes: "Changes", files: "Files" };
+const LOAD = { changes: () => import("./changes.js"), files: () => import("./files.js") };
 
 function stored() {
   try {
@@ -26,22 +27,22 @@ export class Panel extends HTMLElement {
   found = null;
 
   connectedCallback() {
-    const close = h("button", { type: "button", class: "quiet square", "aria-label": "Close the panel" }, icon("close"));
-    close.addEventListener("click", () => this.toggle(false));
-    const tab = (name) =>
-      h(
-        "button",
-        { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `view-${name}`, onclick: () => this.select(name) },
-        TABS[name],
-      );
+    const about = { type: "button", class: "quiet square", "aria-label": "Close the panel" };
+    const close = h("button", { ...about, onclick: () => this.toggle(false) }, icon("close"));
+    const tab = (name) => {
+      const names = { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `view-${name}` };
+      return h("button", { ...names, onclick: () => this.select(name) }, TABS[name]);
+    };
     const list = h("div", { role: "tablist", "aria-label": "Panel" }, ...Object.keys(TABS).map(tab));
     list.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
       this.select(this.#tab === "files" ? "changes" : "files");
       this.querySelector("[aria-selected=true]").focus();
     });
-    const view = (name) =>
-      h("div", { role: "tabpanel", id: `view-${name}`, "aria-labelledby": `tab-${name}`, class: "view", tabindex: "0" });
+    const view = (name) => {
+      const names = { id: `view-${name}`, "aria-labelledby": `tab-${name}` };
+      return h("div", { role: "tabpanel", class: "view", tabindex: "0", ...names });
+    };
     this.append(h("div", { class: "top" }, list, close), view("changes"), view("files"));
     this.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !WIDE.matches && !event.defaultPrevented) this.toggle(false);
@@ -117,7 +118,7 @@ export class Panel extends HTMLElement {
   async #fill() {
     if (!this.isOpen) return;
     const [id, tab] = [this.#id, this.#tab];
-    const { view } = await import(`./${tab}.js`);
+    const { view } = await LOAD[tab]();
     if (this.#id !== id) return;
     this.#views[tab] ??= view(this.querySelector(`#view-${tab}`), this.#wire, id, () => this.reload());
     await this.#views[tab].show(this.found);

@@ -11,9 +11,9 @@ export function grouped(sessions, project) {
   const waiting = sessions.filter((one) => one.status === "waiting");
   const others = sessions.filter((one) => one.status !== "waiting");
   const projects = Map.groupBy(others, (one) => one.project || project);
-  const byDay = (some) => [...Map.groupBy(some, (one) => day(one.updated_at))].map(([name, found]) => [name, found, "day"]);
   const first = waiting.length ? [["Waiting for you", waiting, "waiting"]] : [];
-  if (projects.size < 2) return [...first, ...byDay(others)];
+  const days = [...Map.groupBy(others, (one) => day(one.updated_at))];
+  if (projects.size < 2) return [...first, ...days.map(([name, found]) => [name, found, "day"])];
   const order = [...projects.keys()].sort((a, b) => Number(b === project) - Number(a === project));
   return [...first, ...order.map((name) => [visible(name.split("/").at(-1) || name), projects.get(name), "project"])];
 }
@@ -28,13 +28,16 @@ function marked(text, words) {
 }
 
 function sessionMenu(session, list, link) {
-  const tell = (type, detail = {}) => () => list.dispatchEvent(new CustomEvent(type, { detail: { session, ...detail } }));
+  const tell = (type, more = {}) => {
+    return () => list.dispatchEvent(new CustomEvent(type, { detail: { session, ...more } }));
+  };
   const { archived } = session;
+  const archive = archived ? "Take out of the archive" : "Archive";
   const items = [
     { label: "Rename", icon: "pencil", act: () => edit(session, list, link) },
     { label: "Export as Markdown", icon: "download", act: tell("export", { format: "markdown" }) },
     { label: "Export as JSON", icon: "download", act: tell("export", { format: "json" }) },
-    { label: archived ? "Take out of the archive" : "Archive", icon: "archive", act: tell("archive", { archived: !archived }) },
+    { label: archive, icon: "archive", act: tell("archive", { archived: !archived }) },
     null,
     { label: "Delete…", icon: "trash", danger: true, act: tell("delete") },
   ];

@@ -3,6 +3,7 @@ import { h, icon } from "./dom.js";
 import { visible } from "./text.js";
 import { words } from "./banner.js";
 
+const LEAD = "The key is stored on the gateway's machine, readable only by you, and never shown again.";
 const KEYS = { openai: "sk-…", anthropic: "sk-ant-…" };
 const ABOUT = {
   openai: "GPT models, with a key from OpenAI.",
@@ -35,7 +36,7 @@ class Setup {
         h("h2", { id: "setup-title" }, "Set up a model"),
         h("button", { type: "button", class: "quiet square", "aria-label": "Close", onclick: close }, icon("close")),
       ),
-      h("p", { class: "lead" }, "The key is stored on the gateway's machine, readable only by you, and never shown again."),
+      h("p", { class: "lead" }, LEAD),
       h("div", { class: "scroll" }, this.#choices, this.#form, this.#outcome),
     );
     this.#form.addEventListener("submit", (event) => {
@@ -77,7 +78,8 @@ class Setup {
     const compatible = provider.id === "openai_compatible";
     const about = { autocomplete: "off", spellcheck: "false" };
     const address = { ...about, id: "setup-address", type: "url", placeholder: "http://127.0.0.1:8000/v1" };
-    const key = { ...about, id: "setup-key", type: "password", placeholder: KEYS[provider.id] ?? "empty if it needs none" };
+    const placeholder = KEYS[provider.id] ?? "empty if it needs none";
+    const key = { ...about, id: "setup-key", type: "password", placeholder };
     const field = (label, properties) =>
       h("div", { class: "field" }, h("label", { for: properties.id }, label), h("input", properties));
     this.#form.replaceChildren(

@@ -16,7 +16,6 @@ export class Workplace extends EventTarget {
   #session = null;
   #project = null;
   #coding = false;
-  #canSetUp = false;
   #timer = 0;
 
   constructor({ wire, parts, models, sessions, notifier }) {
@@ -38,15 +37,8 @@ export class Workplace extends EventTarget {
   /** Load what the gateway says about its project and its models. */
   async load({ name, coding }) {
     this.#coding = coding;
-    const project = this.#wire.optional("project.info").catch(() => null); // the page works without it
-    await this.#models.load(name);
-    this.#drawProject(await project);
-    if (this.#models.offline || this.#models.choice) this.#learnProviders();
-  }
-
-  async #learnProviders() {
-    this.#canSetUp = Boolean(await this.#models.canSetUp());
-    this.#drawModel();
+    this.#models.load(name).catch(this.failed); // providers may be slow, and the page does not wait for them
+    this.#drawProject(await this.#wire.optional("project.info").catch(() => null)); // the page works without it
   }
 
   /** Show a session in the header and in the panel; null for the start page. */
@@ -70,7 +62,7 @@ export class Workplace extends EventTarget {
       ]);
       if (this.#session !== session) return;
       this.#drawProject(project);
-      this.#models.of(about.model ?? null);
+      this.#models.of(about.model || null);
       this.#parts.header.context(about.context ?? null, about.usage);
     } catch (error) {
       if (error.code !== "OFFLINE") this.failed(error);
@@ -80,7 +72,7 @@ export class Workplace extends EventTarget {
   /** Look at a frame of the session that is shown. */
   take(frame) {
     if (!this.#session || frame.session_id !== this.#session.id) return;
-    if (frame.type === "model_changed") this.#models.of(frame.data.model);
+    if (frame.type === "model_changed") this.#models.of(frame.data.model || null);
     if (!CHANGING.has(frame.type) || this.#session.replaying) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#parts.panel.reload(), CHANGES_DELAY_MS);
@@ -101,29 +93,28 @@ export class Workplace extends EventTarget {
   async setUp() {
     const { setUpModel } = await import("./setup.js");
     setUpModel(this.#wire, async (list, model) => {
-      this.#models.configured(list, model);
-      if (this.#session) await this.#models.choose(this.#session.id, model).catch(this.failed);
-      toast("The model is ready.");
-      document.dispatchEvent(new CustomEvent("configured"));
+      const id = this.#models.configured(list, model);
+      if (this.#session) await this.#models.choose(this.#session.id, id).catch(this.failed);
+      toast(`${this.#models.label} is ready.`);
     });
   }
 
   #drawProject(project) {
     this.#project = project;
     this.#parts.header.project(project);
-    this.#parts.sidebar.project = project?.name ?? "";
+    this.#parts.sidebar.project = project?.root_label ?? "";
     this.#drawEmpty();
   }
 
   #drawModel() {
-    const { label, offline, choice } = this.#models;
-    this.#parts.header.model(label, { choice: choice || this.#canSetUp, missing: offline });
+    const { label, offline, choice, canSetUp } = this.#models;
+    this.#parts.header.model(label, { choice: offline ? canSetUp : choice, missing: offline });
     this.#drawEmpty();
   }
 
   #drawEmpty() {
-    const { offline, problem } = this.#models;
-    this.#parts.empty.show({ project: this.#project, coding: this.#coding, offline, problem, canSetUp: this.#canSetUp });
+    const { offline, problem, canSetUp } = this.#models;
+    this.#parts.empty.show({ project: this.#project, coding: this.#coding, offline, problem, canSetUp });
   }
 
   #drawChanges() {
@@ -158,8 +149,10 @@ export class Workplace extends EventTarget {
       { label: "Archive", icon: "archive", act: about(() => this.#sessions.archive(id, true)) },
       { label: "Delete…", icon: "trash", danger: true, act: about(() => this.#sessions.remove(id)) },
     ];
+    const { on, possible } = this.#notifier;
+    const notify = () => this.#notifier.toggle().then((text) => toast(text));
     const page = [
-      { label: "Desktop notifications", checked: this.#notifier.on, act: () => this.#notifier.toggle().then(toast), disabled: !this.#notifier.possible },
+      { label: "Desktop notifications", checked: on, act: notify, disabled: !possible },
       { label: "State of the gateway", icon: "pulse", act: () => open("/status", "_blank", "noopener") },
     ];
     const session = id ? [...own, ...(known?.archived === undefined ? [] : more), null] : [];
