@@ -80,7 +80,7 @@ async function show(id) {
   parts.sidebar.select(id);
   parts.title.show(id, sessions.get(id)?.title);
   current = null;
-  workplace.show(null);
+  workplace.expect(id, sessions.get(id)?.mode);
   if (id === null) {
     parts.mode.show(null);
     parts.chat.show(parts.empty);

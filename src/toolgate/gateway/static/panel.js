@@ -3,6 +3,8 @@ import { h, icon } from "./dom.js";
 
 const WIDE = matchMedia("(min-width: 75rem)");
 const STORAGE_KEY = "toolgate.panel";
+/** Until the gateway has answered. */
+const NOTHING = { files: [], added: 0, removed: 0 };
 const TABS = { changes: "Changes", files: "Files" };
 const LOAD = { changes: () => import("./changes.js"), files: () => import("./files.js") };
 
@@ -60,8 +62,10 @@ export class Panel extends HTMLElement {
 
   /** Show the panel of a session that works on files; null if there is none. */
   async show(id) {
+    delete document.documentElement.dataset.panel; // theme.js kept the room for it
+    if (id === this.#id) return;
     this.#id = id;
-    this.found = null;
+    this.found = id === null ? null : NOTHING;
     for (const view of this.querySelectorAll(".view")) view.replaceChildren();
     this.#views = {};
     this.#open = WIDE.matches && stored() !== "closed";

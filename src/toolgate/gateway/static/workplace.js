@@ -41,14 +41,21 @@ export class Workplace extends EventTarget {
     this.#drawProject(await this.#wire.optional("project.info").catch(() => null)); // the page works without it
   }
 
-  /** Show a session in the header and in the panel; null for the start page. */
-  show(session) {
-    this.#session = session;
+  /** Make room for a session that is about to be shown; null for the start page. */
+  expect(id, mode) {
+    this.#session = null;
     this.#models.of(null);
     this.#parts.header.context(null);
-    this.#parts.panel.show(session && session.mode === "coding" ? session.id : null);
+    this.#parts.panel.show(id && mode === "coding" ? id : null);
     this.#drawChanges();
-    if (session) this.refresh();
+  }
+
+  /** Show a session in the header and in the panel. */
+  show(session) {
+    this.#session = session;
+    this.#parts.panel.show(session.mode === "coding" ? session.id : null);
+    this.#drawChanges();
+    this.refresh();
   }
 
   /** Load what a turn may have changed: the branch, the model, the context, the files. */
