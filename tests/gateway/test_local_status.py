@@ -33,7 +33,7 @@ async def test_programs_get_the_counts(tmp_path: Path) -> None:
         assert (await web.get(address)).status_code == 401
         async with running.client() as client:
             await client.turn(await client.session())
-            async with asyncio.timeout(PATIENCE):  # the turn is counted, and given back, a moment after its end was told
+            async with asyncio.timeout(PATIENCE):  # counted a moment after its end was told
                 found = (await web.get(address, headers=BEARER)).json()
                 while (found["turns"], found["running_turns"]) != ({"done": 1}, 0):
                     await asyncio.sleep(0.02)
