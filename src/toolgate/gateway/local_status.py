@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from toolgate.errors import ToolgateError
 from toolgate import __version__
+from toolgate.errors import ToolgateError
 
 if TYPE_CHECKING:
     from toolgate.gateway.service import Service

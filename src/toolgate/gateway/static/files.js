@@ -14,11 +14,11 @@ async function showFile(wire, session_id, path) {
   const body = h("div", { class: "lines", tabindex: "0", role: "group", "aria-label": visible(path) });
   const dialog = h(
     "dialog",
-    { class: "viewer", "aria-labelledby": "viewer-title" },
+    { class: "file-viewer", "aria-labelledby": "file-title" },
     h(
       "div",
       { class: "top" },
-      h("h2", { id: "viewer-title" }, visible(path)),
+      h("h2", { id: "file-title" }, visible(path)),
       h("button", { type: "button", class: "quiet square", "aria-label": "Close", onclick: close }, icon("close")),
     ),
     body,
