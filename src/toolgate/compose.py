@@ -55,11 +55,7 @@ async def open(  # noqa: A001 - `toolgate.open(".")` reads like what it does
 
 def available_tools(registry: ToolRegistry, context: ToolContext) -> ToolRegistry:
     """The tools whose ports the context has."""
-    return registry.filter(
-        name
-        for name in registry.names()
-        if (tool := registry.declaration(name)) and all(getattr(context, port) is not None for port in tool.needs)
-    )
+    return registry.with_ports_of(context)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -37,3 +37,18 @@ async def test_a_job_that_is_not_known_is_named(session: ShellSession) -> None:
     result = await CommandRouter(session, no_dispatch).execute("jobs output nope")
     assert result.exit_code == 1
     assert "'nope'" in result.stderr
+
+
+async def test_a_command_may_become_a_job_after_a_part_of_a_second(session: ShellSession) -> None:
+    router = CommandRouter(session, no_dispatch)
+    result = await router.execute("jobs keep --after 0.2 sh -c 'echo begun; sleep 60; echo ended'")
+
+    assert (result.stdout, result.job_id is not None) == ("begun\n", True)
+    await router.execute(f"jobs stop {result.job_id}")
+
+
+@pytest.mark.parametrize("after", ["0", "0.0", "-1", "x", "1.2.3"])
+async def test_a_time_that_is_none_starts_nothing(session: ShellSession, after: str) -> None:
+    result = await CommandRouter(session, no_dispatch).execute(f"jobs keep --after {after} touch f")
+
+    assert (result.exit_code, "number of seconds above 0" in result.stderr) == (2, True)

@@ -292,3 +292,21 @@ def test_a_listener_hears_of_every_change_until_it_ends() -> None:
     end()
     registry.unregister("ls")
     assert len(heard) == 3
+
+
+def test_a_toolset_has_no_tool_whose_port_is_missing() -> None:
+    context = ToolContext(mode=ToolMode.coding)
+    shown = {tool.name for tool in builtin_registry().toolset(ToolMode.coding, context).tools}
+
+    assert shown.isdisjoint({"memory_search", "memory_append", "task"})
+    assert {"read_file", "Bash", "todo"} <= shown
+
+
+def test_a_toolset_shows_a_tool_that_is_registered_later() -> None:
+    parent = builtin_registry()
+    toolset = parent.toolset(ToolMode.coding, ToolContext(mode=ToolMode.coding))
+    parent.unregister("ls")
+
+    assert "ls" not in {tool.name for tool in toolset.tools}
+    parent.register(ProbeTool(name="ls", allowed_modes=CODING))
+    assert "ls" in {tool.name for tool in toolset.tools}

@@ -184,3 +184,11 @@ def test_the_example_of_the_documentation_is_an_envelope(workspace: Workspace) -
     real, _ = Truncator(ToolOutputSettings(max_lines=1), workspace).apply("grep", "head", RAN, "a\nb")
     assert example.data.keys() == real.data.keys()
     assert example.data["truncation"].keys() == real.data["truncation"].keys()
+
+
+def test_no_more_lines_are_kept_than_there_were(workspace: Workspace) -> None:
+    response, output = Truncator(DEFAULTS, workspace).apply("Bash", "head_tail", RAN, "x" * 200_000)
+    truncation = response.data["truncation"]
+
+    assert (truncation["kept_lines"], truncation["original_lines"]) == (1, 1)
+    assert "1 of 1 lines" in output

@@ -40,3 +40,9 @@ def test_it_takes_bounded_time() -> None:
     nearest("".join(f"the line with number {number}\n" for number in range(50_000)), "the lime wish number x" * 20, "x")
 
     assert time.process_time() - begin < 3
+
+
+def test_blank_lines_at_the_ends_are_kept() -> None:
+    near = nearest("a\n\n\n  b\n\nc\n", "\n\nb\n\n", "x")
+
+    assert (near["text"], near["start_line"], near["end_line"]) == ("\n\n  b\n", 2, 5)

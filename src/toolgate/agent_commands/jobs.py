@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 _VERBS = ("output", "wait", "stop", "keep")
 _KEEP = re.compile(
-    r"[ \t]+keep(?=[ \t]|$)(?:[ \t]+--after(?:=|[ \t]+)([1-9][0-9]{0,5})(?=[ \t]|$))?(?:[ \t]+--(?=[ \t]|$))?[ \t]*"
+    r"[ \t]+keep(?=[ \t]|$)(?:[ \t]+--after(?:=|[ \t]+)([0-9]{1,6}(?:\.[0-9]{1,3})?)(?=[ \t]|$))?"
+    r"(?:[ \t]+--(?=[ \t]|$))?[ \t]*"
 )
 _LONGEST_WAIT = 600
 
 
-def kept(rest: str) -> tuple[str, int | None] | None:
+def kept(rest: str) -> tuple[str, float | None] | None:
     """The command behind `jobs keep`, and the seconds that it may take before it becomes a job; None: it is not that.
 
     As behind `bash`, everything that follows is the command: pipes, lists and redirections are a part of it.
@@ -27,7 +28,8 @@ def kept(rest: str) -> tuple[str, int | None] | None:
     match = _KEEP.match(rest)
     if match is None or not rest[match.end() :].strip() or rest[match.end() :].startswith("-"):
         return None
-    return rest[match.end() :], int(match[1]) if match[1] else None
+    after = float(match[1]) if match[1] else None
+    return None if after == 0 else (rest[match.end() :], after)
 
 
 def _build(given: Arguments, _: str) -> SessionCommand:
@@ -37,7 +39,7 @@ def _build(given: Arguments, _: str) -> SessionCommand:
     if given.operands[0] not in _VERBS:
         raise UsageError(f"'{given.operands[0]}' is none of {', '.join(_VERBS)}")
     if given.operands[0] == "keep":
-        raise UsageError("keep needs a command of the shell, and --after a whole number of seconds")
+        raise UsageError("keep needs a command of the shell, and --after a number of seconds above 0")
     action, job = given.exactly(f"{given.operands[0]} <id>")
     arguments: dict[str, Any] = {"action": action, "id": job}
     if "--timeout" in given.options:

@@ -43,7 +43,7 @@ class Native:
     """A line for `stderr`: how to say it better."""
     keep: bool = False
     """At its deadline it becomes a background job instead of being ended (`jobs keep`)."""
-    after: int | None = None
+    after: float | None = None
     """Seconds until then; None: the call's own deadline."""
 
 

@@ -61,7 +61,7 @@ def parse(command_line: str, cwd: str = ".", exists: Exists = _nothing_exists, d
     return Native(command=command_line)
 
 
-def _kept(command: str, after: int | None, cwd: str, exists: Exists, depth: int) -> Outcome:
+def _kept(command: str, after: float | None, cwd: str, exists: Exists, depth: int) -> Outcome:
     inner = parse(command, cwd, exists, depth)
     if isinstance(inner, Native):
         return replace(inner, keep=True, after=after)

@@ -168,10 +168,18 @@ class ToolRegistry:
         return [name for name in names if (tool := self.get(name)) is not None and not tool.resting()[0] > 0]
 
     def toolset(self, mode: ToolMode, context: ToolContext) -> CallableToolset:
-        """The tools of `mode` behind both gates; `mode` wins over the context's."""
+        """The tools of `mode` behind both gates; `mode` wins over the context's.
+
+        A tool that needs a port which the context does not have is left out.
+        """
         from toolgate.runtime.toolset import CallableToolset
 
-        return CallableToolset(self, context.derive(mode=require_mode(mode)))
+        return CallableToolset(self.with_ports_of(context), context.derive(mode=require_mode(mode)))
+
+    def with_ports_of(self, context: ToolContext) -> ToolRegistry:
+        """The tools whose ports the context has, as a live view."""
+        ports = _Ports(self, context)
+        return self if all(name in ports for name in self.names()) else RegistryView(self, ports)
 
     def _tell(self) -> None:
         self.changes.count += 1
@@ -179,16 +187,28 @@ class ToolRegistry:
             listener()
 
 
+class _Ports:
+    """The names of the tools whose ports a context has."""
+
+    def __init__(self, registry: ToolRegistry, context: ToolContext) -> None:
+        self._registry = registry
+        self._context = context
+
+    def __contains__(self, name: object) -> bool:
+        found = self._registry.declaration(name) if isinstance(name, str) else None
+        return found is None or all(getattr(self._context, port, None) is not None for port in found.needs)
+
+
 class RegistryView(ToolRegistry):
     """Some of a registry's tools, as they are now; a tool that is filtered out does not exist here."""
 
-    def __init__(self, parent: ToolRegistry, names: Iterable[str]) -> None:
+    def __init__(self, parent: ToolRegistry, names: Iterable[str] | _Ports) -> None:
         super().__init__()
         if isinstance(names, str):
             raise TypeError("filter takes a list of names, not a string")
         self._parent = parent
         self.changes = parent.changes
-        self._visible = frozenset(names)
+        self._visible: frozenset[str] | _Ports = names if isinstance(names, _Ports) else frozenset(names)
 
     @property
     def steady(self) -> bool:

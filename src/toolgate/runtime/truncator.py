@@ -81,13 +81,14 @@ class Truncator:
         limits = self._limits_for(response)
         used, shown = preview.cut(output, self._settings.direction or direction, limits)
         path, layout, problem = self._keep(tool_name, response, output, stop or Stop())
+        lines = count_lines(output)
         truncation: dict[str, Any] = {
             "direction": used,
             "max_lines": limits.lines,
             "max_bytes": limits.bytes,
-            "original_lines": count_lines(output),
+            "original_lines": lines,
             "original_bytes": count_bytes(output),
-            "kept_lines": count_lines(shown),
+            "kept_lines": min(count_lines(shown), lines),  # markers are lines of the preview only
             "kept_bytes": count_bytes(shown),
             "full_output_path": path,
         }

@@ -17,7 +17,7 @@ def nearest(text: str, old: str, new: str) -> dict[str, Any]:
     """Return the span of `text` most similar to `old`, where they first differ, and whether `new` is already there."""
     text, old, new = (value.replace("\r\n", "\n") for value in (text, old, new))
     answer: dict[str, Any] = {"new_text_present": bool(new) and new in text}
-    wanted = old.strip("\n").split("\n")
+    wanted = old.removesuffix("\n").split("\n")
     if all(_NUMBERED.match(line) for line in wanted):
         answer["hint"] = "old_string carries line numbers; leave out the number and the tab before each line."
         wanted = [_NUMBERED.sub("", line, count=1) for line in wanted]

@@ -9,3 +9,10 @@ def test_at_the_deadline_a_program_that_wants_a_terminal_is_named() -> None:
     assert hint(ending(command="git diff | less", exit_code=None)).startswith("'less' wants a terminal")
     assert hint(ending(command="vim app.py", exit_code=1)) == ""
     assert hint(ending(command="sleep 100", exit_code=None)) == ""
+
+
+def test_a_question_that_nobody_answers_is_named() -> None:
+    assert hint(ending(command="read -p 'Name? ' name; echo $name", exit_code=0)).startswith("'read' got no input")
+    assert hint(ending(command="read -rp 'Name? ' name", exit_code=1)).startswith("'read' got no input")
+    assert hint(ending(command="read -p 'Name? ' name < f", exit_code=0)) == ""
+    assert hint(ending(command="read -r name", exit_code=1)) == ""

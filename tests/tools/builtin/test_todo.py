@@ -84,3 +84,10 @@ async def test_without_a_store_the_list_lives_as_long_as_the_session() -> None:
 
 async def test_it_conforms() -> None:
     assert await check_tool(TodoTool(), {"items": LIST}, context=ToolContext(todos=Todos())) == []
+
+
+async def test_an_item_of_blanks_is_refused() -> None:
+    items = [{"content": "a", "status": "pending"}, {"content": " \t", "status": "pending"}]
+    result = await run(TodoTool(), {"items": items})
+
+    assert (code_of(result), result.message) == ("INVALID_PARAM", "Item 2 is blank.")

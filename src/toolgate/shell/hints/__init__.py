@@ -12,7 +12,7 @@ from toolgate.shell.hints.command_end import CommandEnd
 from toolgate.shell.hints.limits import limit_hint
 from toolgate.shell.hints.network import network_hint
 from toolgate.shell.hints.paths import path_hint, repository_hint
-from toolgate.shell.hints.terminal import terminal_hint
+from toolgate.shell.hints.terminal import input_hint, terminal_hint
 
 __all__ = ["CommandEnd", "hint"]
 
@@ -20,9 +20,9 @@ __all__ = ["CommandEnd", "hint"]
 def hint(ending: CommandEnd) -> str:
     """Return a next step for a command that failed; empty if the sandbox was not the cause."""
     if ending.exit_code == 0:
-        return network_hint(ending) or repository_hint(ending)
+        return network_hint(ending) or repository_hint(ending) or input_hint(ending)
     confined: tuple[Callable[[CommandEnd], str], ...] = () if ending.layer == "off" else (network_hint, path_hint)
-    for look in (limit_hint, *confined, terminal_hint):
+    for look in (limit_hint, *confined, input_hint, terminal_hint):
         found = look(ending)
         if found:
             return found

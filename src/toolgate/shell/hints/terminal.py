@@ -10,6 +10,19 @@ _WANTS = frozenset(
 )
 
 
+def input_hint(ending: CommandEnd) -> str:
+    """Return that nobody answers the question of a `read -p`; empty if it was given input."""
+    if any(sign in ending.command for sign in "<|"):
+        return ""
+    for words in ending.commands:
+        if words[0] == "read" and any(word.startswith("-") and "p" in word for word in words[1:]):
+            return (
+                "'read' got no input: nobody can type an answer here. Feed it with a pipe or a heredoc, or write the "
+                "value into the command."
+            )
+    return ""
+
+
 def terminal_hint(ending: CommandEnd) -> str:
     """Return which program waited. Only for a command that reached its deadline."""
     if ending.exit_code is not None:

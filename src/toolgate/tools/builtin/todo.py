@@ -45,6 +45,9 @@ class TodoTool(Tool[TodoParams]):
     async def execute(self, params: TodoParams, context: ToolContext) -> ToolResponse:
         """Store the list and show it; without a store it lives as long as the session."""
         items = [{"content": item.content, "status": item.status} for item in params.items]
+        for number, item in enumerate(items, 1):
+            if not item["content"].strip():
+                raise ToolError(ErrorCode.INVALID_PARAM, f"Item {number} is blank.", "Say what is to be done.")
         active = [item["content"] for item in items if item["status"] == "in_progress"]
         if len(active) > 1:
             raise ToolError(
