@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from toolgate.agent import AgentLoop
     from toolgate.distributed.worker import Worker, WorkspaceRuntime
     from toolgate.models import ModelClient
+    from toolgate.models.source import ModelSource
     from toolgate.sessions import Database, Memory, SessionManager
 
 
@@ -68,7 +69,7 @@ class Stack:
     database: Database
     """Migrated."""
     sessions: SessionManager
-    model: ModelClient
+    models: ModelSource
     registry: ToolRegistry
     approver: Approver | None
     live_output: bool
@@ -77,6 +78,11 @@ class Stack:
     project: str
     """What sessions and notes of this workspace are filed under."""
     _loops: dict[str, AgentLoop] = field(default_factory=dict)
+
+    @property
+    def model(self) -> ModelClient:
+        """The default model."""
+        return self.models.default
 
     @property
     def memory(self) -> Memory:
@@ -108,14 +114,13 @@ class Stack:
             from toolgate.agent import AgentLoop
 
             loop = self._loops[user] = AgentLoop(
-                self.model,
+                self.models,
                 self.registry,
                 self.sessions,
                 workspace=self.workspace,
                 approver=self.approver,
                 settings=self.settings,
                 memory=self.memory_of(user),
-                models=_models(self.settings),
                 live_output=self.live_output,
                 project=self.project,
             )
@@ -143,14 +148,12 @@ async def assemble(
     `settings=None` reads them. Without a `model` the settings and the environment choose one (`settings_with_model`).
     Without a `project` sessions and notes are filed under the path of the root.
     """
+    from toolgate.models.source import ModelSource
     from toolgate.sessions import Database, SessionManager
 
     settings = settings.checked() if settings is not None else Settings()
     if model is None:
-        from toolgate.models import model_from_settings
-
         settings = settings_with_model(settings)
-        model = model_from_settings(settings.model)
     async with contextlib.AsyncExitStack() as closing:
         workspace = Workspace(settings.workspace.root)
         closing.callback(workspace.close)
@@ -162,7 +165,7 @@ async def assemble(
             workspace=workspace,
             database=database,
             sessions=SessionManager(database, settings.session),
-            model=model,
+            models=ModelSource(settings.model, model, os.environ),
             registry=registry
             if registry is not None
             else await closing.enter_async_context(_tools(settings, workspace)),
@@ -194,17 +197,6 @@ def settings_with_model(settings: Settings, name: str | None = None) -> Settings
     from toolgate.models import model_settings
 
     return settings.model_copy(update={"model": model_settings(name, settings.model, os.environ)})
-
-
-def _models(settings: Settings) -> Callable[[str], ModelClient]:
-    """Finds the model that a sub-agent names."""
-
-    def find(name: str) -> ModelClient:
-        from toolgate.models import model_from_settings
-
-        return model_from_settings(settings_with_model(settings, name).model)
-
-    return find
 
 
 def workspace_runtime(stack: Stack) -> WorkspaceRuntime:

@@ -77,12 +77,29 @@ class OutputMissing(ToolgateError):
 class ModelError(ToolgateError):
     """A language model did not answer, or its answer is unusable. The message is for the user."""
 
-    def __init__(self, code: str, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        cause: str = "",
+        advice: str = "",
+    ) -> None:
         super().__init__(message)
         self.code = code
-        """`MODEL_AUTH`, `MODEL_RATE_LIMIT`, `MODEL_UNAVAILABLE`, `MODEL_BAD_REQUEST`, `MODEL_CONTEXT` or
-        `MODEL_PROTOCOL`."""
+        """`MODEL_AUTH`, `MODEL_QUOTA`, `MODEL_NOT_FOUND`, `MODEL_ADDRESS`, `MODEL_RATE_LIMIT`, `MODEL_UNAVAILABLE`,
+        `MODEL_BAD_REQUEST`, `MODEL_CONTEXT` or `MODEL_PROTOCOL`."""
         self.message = message
+        self.cause = cause or message
+        """What went wrong, in one sentence."""
+        self.advice = advice
+        """What to do about it, in one sentence."""
+        self.limit: int | None = None
+        """Tokens that the model takes, if the provider says it (`MODEL_CONTEXT`)."""
+        self.used: int | None = None
+        """Tokens that the request had, if the provider says it (`MODEL_CONTEXT`)."""
         self.retryable = retryable
         """Whether the same request may succeed a little later."""
         self.retry_after = retry_after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -113,6 +114,70 @@ def read_config_file(environ: Mapping[str, str]) -> ConfigFile | None:
     if mode & stat.S_IWOTH:
         raise ConfigError([f"{path}: everybody may write to it. Say chmod 600 {path}"])
     return ConfigFile(path=path, values=_parsed(path, text), private=not mode & 0o077, text=text)
+
+
+def write_config_table(environ: Mapping[str, str], table: str, values: Mapping[str, str | int | None]) -> Path:
+    """Set keys of one table of the config file, and return the file. Everything else in it stays as it is.
+
+    None removes a key. Only the owner can read the file afterwards. It is replaced as a whole or not at all, and
+    `ConfigError` says why not.
+    """
+    path = users_config(environ)
+    if path is None:
+        raise ConfigError([f"there is no place for a config file: set HOME, or {VARIABLE} to a TOML file"])
+    try:
+        text = _read(path)[0]
+    except FileNotFoundError:
+        text = ""
+    except (OSError, ValueError) as error:
+        raise ConfigError([f"{path}: cannot be read: {error}. Mend it, or set {VARIABLE} to another file"]) from None
+    before = _parsed(path, text)
+    new = _edited(text, table, values)
+    wanted = {key: value for key, value in {**before.get(table, {}), **values}.items() if value is not None}
+    if _parsed(path, new) != {**before, table: wanted}:
+        raise ConfigError([f"{path}: [{table}] is written in a form that cannot be changed here. Change it by hand"])
+    try:
+        _replace(Path(os.path.realpath(path)), new)
+    except OSError as error:
+        raise ConfigError([f"{path}: cannot be written: {error.strerror}"]) from None
+    return path
+
+
+def _edited(text: str, table: str, values: Mapping[str, str | int | None]) -> str:
+    """The text with other values in one table; the table is added at the end if there is none."""
+    lines, kept, inside, at = text.splitlines(), list[str](), False, -1
+    for line in lines:
+        if match := re.fullmatch(_HEADER, line):
+            inside = _bare(match["name"]) == table
+        elif line.lstrip().startswith("[["):
+            inside = False
+        key = re.match(_KEY, line) if inside else None
+        if key is None or _bare(key["name"]) not in values:
+            kept.append(line)
+        if inside and (match or key):
+            at = len(kept)
+    rows = [f"{key} = {json.dumps(value)}" for key, value in values.items() if value is not None]
+    if at < 0:
+        rows = [*([""] if kept and kept[-1] else []), f"[{table}]", *rows]
+        at = len(kept)
+    return "\n".join([*kept[:at], *rows, *kept[at:]]) + "\n"
+
+
+def _replace(path: Path, text: str) -> None:
+    """Replace a file at once; only its owner can read it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            os.fchmod(descriptor, 0o600)
+            file.write(text)
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def read_token_file(path: Path) -> str:

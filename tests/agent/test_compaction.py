@@ -73,14 +73,6 @@ def test_what_was_left_out_stays_left_out_so_that_the_beginning_does_not_change(
     assert size == before
 
 
-def test_a_tighter_budget_after_the_provider_complained() -> None:
-    compactor, messages = Compactor(100_000), conversation("a", *([[4000]] * 10), [10])
-    assert compactor.tighten(size_of(messages))
-    _, size, before = compactor.fit(messages, 0)
-    assert size < before * 0.7
-    assert not Compactor(900).tighten(900)
-
-
 def test_where_nothing_can_be_gained_nothing_is_left_out() -> None:
     messages = conversation("x" * 400, [0], "y" * 400)
     assert Compactor(100).fit(messages, 0) == (messages, size_of(messages), size_of(messages))

@@ -14,7 +14,7 @@ from toolgate.models.errors import from_status, unreachable
         (400, "This model's maximum context length is 10", "MODEL_CONTEXT", False),
         (422, "prompt is too long", "MODEL_CONTEXT", False),
         (400, "unknown field", "MODEL_BAD_REQUEST", False),
-        (404, "no such model", "MODEL_BAD_REQUEST", False),
+        (404, "no such model", "MODEL_NOT_FOUND", False),
         (429, "slow down", "MODEL_RATE_LIMIT", True),
         (408, "late", "MODEL_UNAVAILABLE", True),
         (409, "again", "MODEL_UNAVAILABLE", True),
@@ -41,7 +41,7 @@ def test_a_refused_key_names_the_setting() -> None:
 
 
 def test_a_long_message_is_shortened_to_one_line() -> None:
-    text = str(from_status(500, "a\n" * 1000, {}, key_name="THE_KEY"))
+    text = from_status(500, "a\n" * 1000, {}, key_name="THE_KEY").cause
     assert "\n" not in text
     assert len(text) < 400
     assert text.endswith("…")

@@ -137,7 +137,7 @@ async def test_no_choice_at_all_may_be_tried_again(model: OpenAIModel, provider:
         (403, "not yours", "MODEL_AUTH", False),
         (400, "bad", "MODEL_BAD_REQUEST", False),
         (400, "maximum context length is 8192 tokens", "MODEL_CONTEXT", False),
-        (404, "no such model", "MODEL_BAD_REQUEST", False),
+        (404, "no such model", "MODEL_NOT_FOUND", False),
         (413, "too large", "MODEL_CONTEXT", False),
         (429, "slowly", "MODEL_RATE_LIMIT", True),
         (500, "oops", "MODEL_UNAVAILABLE", True),

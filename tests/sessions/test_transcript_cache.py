@@ -158,7 +158,7 @@ async def test_a_session_that_was_removed_has_no_transcript(store: SessionManage
 
 
 def known(size: int) -> CachedTranscript:
-    return CachedTranscript([Message(role="user", content="x")], [None], 1, size)
+    return CachedTranscript([Message(role="user", content="x")], [None], [1], 1, size)
 
 
 def test_transcripts_give_way_to_those_that_are_used() -> None:

@@ -5,10 +5,12 @@ It calls models and tools, and stores everything through `sessions`. Start readi
 
 from toolgate.agent.definition import AgentDefinition, Agents, builtin_agents
 from toolgate.agent.events import (
+    Activity,
     AgentEvent,
     ApprovalRequested,
     ApprovalResolved,
     Compacted,
+    ModelRetry,
     TextChunk,
     ToolCallInfo,
     ToolOutput,
@@ -22,6 +24,7 @@ from toolgate.agent.stream import TurnStream
 from toolgate.protocol.calls import ToolDenied
 
 __all__ = [
+    "Activity",
     "AgentDefinition",
     "AgentEvent",
     "AgentLoop",
@@ -29,6 +32,7 @@ __all__ = [
     "ApprovalRequested",
     "ApprovalResolved",
     "Compacted",
+    "ModelRetry",
     "PromptBuilder",
     "TextChunk",
     "ToolCallInfo",

@@ -51,6 +51,7 @@ def assemble(
     toolset = dependencies.registry.toolset(mode, own)
     turn = kind(dependencies, lease, turn_id, mode, toolset, recorder, emit, compactor)
     turn.handoff = handoff
+    turn.live = live_output
     if live_output:
         toolset.context.on_output = turn.show_output
     return turn

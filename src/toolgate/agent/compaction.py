@@ -4,6 +4,9 @@ The conversation is divided into steps. A message of the person is a step, and s
 results of its calls. A step is kept or removed as a whole, so a call is never separated from its result. The outputs of
 old calls are removed first, then old steps; the person's messages and the latest step stay. What was removed stays
 removed, so that the beginning of a request is the same in every round and a provider can cache it.
+
+Where that would remove steps, the model is asked for a summary of them first (`summaries.py`). What is done here needs
+no model. Long messages of the person lose their middle only where nothing else can be left out, and never the last one.
 """
 
 from __future__ import annotations
@@ -11,12 +14,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from toolgate.errors import MessageTooLarge
+
 Message = dict[str, Any]
 
 _SPARED = 400
 """Characters of an output that are too few to be worth removing."""
 _AIM = 0.6
 """The part of the budget that is used after compaction; the rest is for the next rounds."""
+_RECENT = 0.25
+"""The part of the budget that is kept of the latest steps when older ones are summarised."""
+_SMALLEST_SUMMARISED = 8_000
+"""The smallest budget for which a summary, which takes a part of it, is worth its tokens."""
+_LONGEST_QUOTED = 2_000
+"""Characters of a message of the person that are always left."""
 _LEFT_OUT = "[Earlier steps were left out to save space. Everything that the user said is still here.]"
 
 
@@ -35,6 +46,19 @@ def tokens_of_tools(tools: Sequence[dict[str, Any]]) -> int:
     return len(encode(list(tools)).encode()) // 4
 
 
+def check_message(text: str, room: int) -> None:
+    """Raise `MessageTooLarge` if a message has more tokens than there is room for."""
+    size = tokens_of({"content": text})
+    if size <= max(room, 0):
+        return
+    fits, has = max(room, 0), len(text.encode("utf-8", "replace"))
+    raise MessageTooLarge(
+        f"This message is too long for the model: it has {has:,} bytes, about {size:,} tokens, and about {4 * fits:,} "
+        f"bytes ({fits:,} tokens) fit. Nothing was stored. Send less of it, put it into a file of the project and name "
+        "the file, or choose a model with a larger context."
+    )
+
+
 class Compactor:
     """Keeps one conversation within its token budget."""
 
@@ -44,12 +68,39 @@ class Compactor:
         """The number of messages, from the beginning, whose outputs are removed."""
         self._dropped = 0
         """The number of messages, from the beginning, of which only the person's are kept."""
+        self._shortened = 0
+        """The number of messages, from the beginning, whose words are shortened if they are very long."""
         self._sizes: list[int] = []
 
+    def begin(self, messages: Sequence[Message]) -> None:
+        """Start a turn with these messages. If they are not those of before, nothing is left out of them yet."""
+        known = len(self._sizes)
+        if known and (known > len(messages) or self._sizes[-1] != tokens_of(messages[known - 1])):
+            self.clear()
+
     def clear(self) -> None:
-        """Start again: the conversation is another one, because its person went back in it."""
-        self._blanked = self._dropped = 0
-        self._sizes.clear()
+        """Leave nothing out: the conversation is another one. Its person went back in it, or it has a summary now."""
+        self._blanked = self._dropped = self._shortened = 0
+        self._sizes = []
+
+    def summary_end(self, messages: Sequence[Message], spent: int, first: int) -> int:
+        """The number of messages that should be summarised; 0 if leaving out old outputs is enough, or all are needed.
+
+        `first` is the number of messages that a summary stands for already.
+        """
+        kept = self._kept(messages)
+        if self.budget < _SMALLEST_SUMMARISED or spent + sum(map(tokens_of, kept)) <= self.budget:
+            return 0
+        ends = _step_ends(messages)[:-1]
+        blanked = [tokens_of(_blank(message)) for message in messages]
+        latest = sum(map(tokens_of, messages[ends[-1] :])) if ends else 0
+        if not ends or spent + sum(blanked[: ends[-1]]) + latest <= self.budget * _AIM:
+            return 0
+        room = int(self.budget * _RECENT)
+        for end in ends:
+            if end > first and sum(blanked[end:]) <= room:
+                return end
+        return ends[-1] if ends[-1] > first else 0
 
     def fit(self, messages: Sequence[Message], spent: int) -> tuple[list[Message], int, int]:
         """The messages to send, their tokens, and the tokens that they would have without a new compaction.
@@ -58,20 +109,23 @@ class Compactor:
         """
         self._sizes += map(tokens_of, messages[len(self._sizes) :])
         kept = self._kept(messages)
-        untouched = len(kept) == len(messages) and not self._blanked
+        untouched = len(kept) == len(messages) and not self._blanked and not self._shortened
         before = spent + (sum(self._sizes) if untouched else sum(map(tokens_of, kept)))
         if before <= self.budget:
             return kept, before, before
-        as_it_was = self._blanked, self._dropped, kept
+        as_it_was = self._blanked, self._dropped, self._shortened, kept
         aim = int(self.budget * _AIM) - spent - tokens_of({"content": _LEFT_OUT})
         self._blanked, self._dropped = self._chosen(messages, aim)
         kept = self._kept(messages)
         if spent + sum(map(tokens_of, kept)) > self.budget:
             self._blanked = len(messages)  # even the latest outputs are too much: the model can ask for less
             kept = self._kept(messages)
+        if spent + sum(map(tokens_of, kept)) > self.budget:
+            self._shortened = max((place for place, m in enumerate(messages) if m["role"] == "user"), default=0)
+            kept = self._kept(messages)
         size = spent + sum(map(tokens_of, kept))
         if size >= before:  # compaction would gain nothing, and its note would cost tokens
-            self._blanked, self._dropped, kept = as_it_was
+            self._blanked, self._dropped, self._shortened, kept = as_it_was
             size = before
         return kept, size, before
 
@@ -100,17 +154,8 @@ class Compactor:
             dropped = max(dropped, end)
         return blanked, dropped
 
-    def tighten(self, size: int) -> bool:
-        """Lower the budget, because the provider refused a request of `size` tokens as too long; False if that cannot
-        help.
-        """
-        if self.budget <= 1_000:
-            return False
-        self.budget = int(min(self.budget, size) * 0.7)
-        return True
-
     def _kept(self, messages: Sequence[Message]) -> list[Message]:
-        if not self._blanked and not self._dropped:
+        if not self._blanked and not self._dropped and not self._shortened:
             return list(messages)
         kept: list[Message] = []
         said = False
@@ -120,7 +165,8 @@ class Compactor:
                     kept.append({"role": "assistant", "content": _LEFT_OUT})
                     said = True
                 continue
-            kept.append(_blank(message) if place < self._blanked else message)
+            message = _blank(message) if place < self._blanked else message
+            kept.append(_quoted(message) if place < self._shortened else message)
         return kept
 
 
@@ -131,6 +177,16 @@ def _step_ends(messages: Sequence[Message]) -> list[int]:
         for place in range(len(messages))
         if place + 1 == len(messages) or messages[place + 1]["role"] != "tool"
     ]
+
+
+def _quoted(message: Message) -> Message:
+    """A very long message of the person without its middle."""
+    content = message.get("content") or ""
+    if message["role"] != "user" or len(content) <= _LONGEST_QUOTED:
+        return message
+    head, tail = content[: _LONGEST_QUOTED * 3 // 4], content[-_LONGEST_QUOTED // 4 :]
+    note = f"\n[… {len(content) - _LONGEST_QUOTED} characters of this message left out to save space …]\n"
+    return {**message, "content": f"{head}{note}{tail}"}
 
 
 def _blank(message: Message) -> Message:

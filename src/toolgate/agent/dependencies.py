@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from toolgate.agent.reply import FIRST_WAIT
 
 if TYPE_CHECKING:
+    from toolgate.agent.context_limits import ContextLimits
     from toolgate.agent.prompt import PromptBuilder
     from toolgate.agent.unstored import UnstoredResults
     from toolgate.models.base import ModelClient
@@ -26,6 +27,7 @@ class TurnDependencies:
     registry: ToolRegistry
     prompt: PromptBuilder
     settings: AgentSettings
+    limits: ContextLimits
     first_wait: float = FIRST_WAIT
     ends: UnstoredResults | None = None
     """Stores the ends of turns later; None if another process resumes such a turn instead."""
@@ -40,3 +42,4 @@ class Tally:
     input_tokens: int = 0
     output_tokens: int = 0
     context_tokens: int = 0
+    context_limit: int = 0

@@ -70,6 +70,31 @@ class ApprovalResolved(BaseModel):
     message: str
 
 
+class ModelRetry(BaseModel):
+    """The model did not answer and is asked again after a pause; only with `live_output`."""
+
+    model_config = _FROZEN
+
+    attempt: int
+    """The attempt that follows: 1 is the first retry."""
+    of: int
+    """How many retries there are."""
+    seconds: float
+    """Seconds until then."""
+    code: str
+    """The `ModelError`'s code."""
+    message: str
+
+
+class Activity(BaseModel):
+    """What the turn does now, where no other event says it; only with `live_output`."""
+
+    model_config = _FROZEN
+
+    what: Literal["thinking", "retrying", "compacting", "waiting"]
+    text: str
+
+
 class Compacted(BaseModel):
     """Older steps were removed from the model's context, to make room."""
 
@@ -77,6 +102,10 @@ class Compacted(BaseModel):
 
     before_tokens: int
     after_tokens: int
+    by: Literal["model", "budget", "person"] = "budget"
+    """`model`: it wrote a summary. `budget`: old outputs and steps were left out."""
+    summary: str = ""
+    """What the model reads in place of the older part."""
 
 
 class TurnDone(BaseModel):
@@ -89,6 +118,8 @@ class TurnDone(BaseModel):
     """Tokens of the whole turn, as the provider counted them."""
     context_tokens: int = 0
     """The approximate number of tokens of the next request."""
+    context_limit: int = 0
+    """The number of tokens above which older steps are left out."""
 
 
 class TurnFailed(BaseModel):
@@ -97,8 +128,14 @@ class TurnFailed(BaseModel):
     model_config = _FROZEN
 
     code: str
-    """A `ModelError`'s code, `CANCELLED`, `SESSION_FENCED`, `STORE_ERROR` or `INTERNAL_ERROR`."""
+    """A `ModelError`'s code, `NOTHING_TO_COMPACT`, `CANCELLED`, `SESSION_FENCED`, `STORE_ERROR` or `INTERNAL_ERROR`."""
     message: str
+    cause: str = ""
+    """What went wrong, in one sentence, if it was the model."""
+    advice: str = ""
+    """What to do about it, in one sentence."""
+    retryable: bool = False
+    """Whether the same message may succeed a little later."""
 
 
 AgentEvent = (
@@ -109,6 +146,8 @@ AgentEvent = (
     | ToolOutput
     | ApprovalRequested
     | ApprovalResolved
+    | ModelRetry
+    | Activity
     | Compacted
     | TurnDone
     | TurnFailed

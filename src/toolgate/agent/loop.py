@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,21 +11,24 @@ from typing import TYPE_CHECKING, Any
 from toolgate.agent.approvals import DurableApprover
 from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.calls import as_dict
-from toolgate.agent.compaction import Compactor
+from toolgate.agent.compaction import Compactor, check_message, tokens_of, tokens_of_tools
+from toolgate.agent.context_limits import ContextLimits
 from toolgate.agent.definition import AgentDefinition, Agents
 from toolgate.agent.dependencies import TurnDependencies
 from toolgate.agent.events import AgentEvent
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.reply import FIRST_WAIT
-from toolgate.agent.resume import ResumedTurn
+from toolgate.agent.resume import CompactionTurn, ResumedTurn
 from toolgate.agent.session_slots import SessionSlot, SessionSlots
 from toolgate.agent.stream import TurnStream
 from toolgate.agent.subagents import SubAgentDependencies, SubAgents
 from toolgate.agent.turn import Turn
 from toolgate.agent.turn_result import STORE_ERROR, close, last_event, run_turn
 from toolgate.agent.unstored import UnstoredResult, UnstoredResults
+from toolgate.errors import ModelError
 from toolgate.models.base import ModelClient
 from toolgate.models.masked import masked
+from toolgate.models.source import ModelSource, UnusableModel
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.jsontext import encode
 from toolgate.protocol.modes import ToolMode
@@ -46,7 +50,7 @@ class AgentLoop:
 
     def __init__(
         self,
-        model: ModelClient,
+        model: ModelClient | ModelSource,
         registry: ToolRegistry,
         sessions: SessionStore,
         prompt: PromptBuilder | None = None,
@@ -62,8 +66,10 @@ class AgentLoop:
         project: str | None = None,
     ) -> None:
         """`settings=None` means the defaults. `agents` are sub-agents in addition to the built-in and the project's
-        own, and `models` finds the model that a sub-agent names. `live_output` adds `ToolOutput` events. `project`
-        is the project that the sessions belong to: what a person has allowed in another project is ignored here.
+        own, and `models` finds the model that a sub-agent or a session names; a `ModelSource` finds them itself, and
+        its default can be replaced while the loop runs. `live_output` adds `ToolOutput`, `ModelRetry` and `Activity`
+        events. `project` is the project that the sessions belong to: what a person has allowed in another project is
+        ignored here.
         """
         if settings is None:
             from toolgate.settings import Settings
@@ -81,14 +87,16 @@ class AgentLoop:
         self._ends = UnstoredResults(sessions)
         self._dependencies = TurnDependencies(
             sessions=sessions,
-            model=masked(model, self._secrets),
+            model=_default(model),
             registry=registry,
             prompt=prompt,
             settings=settings.agent,
+            limits=ContextLimits(settings.agent.context_tokens),
             first_wait=first_wait,
             ends=self._ends,
         )
-        self._models = None if models is None else lambda name: masked(models(name), self._secrets)
+        self._model = model
+        self._find = model.find if isinstance(model, ModelSource) else models
         self._slots = SessionSlots(self._new_slot)
         self._running: dict[str, TurnStream] = {}
         self._outside: ToolContext | None = None
@@ -107,6 +115,10 @@ class AgentLoop:
         `MessageTooLarge`, `PolicyError` and `StoreError`. After that, everything that happens is an event.
         """
         return TurnStream(lambda stream: self._take(stream, session_id, content, request_id, rewind_to))
+
+    def compact(self, session_id: str, *, request_id: str | None = None) -> TurnStream:
+        """Let the model summarise the conversation, and iterate over the events; raises like `handle_message`."""
+        return TurnStream(lambda stream: self._take(stream, session_id, None, request_id))
 
     async def cancel(self, session_id: str) -> bool:
         """End the turn of a session, in this process or another one; return whether there was one.
@@ -143,14 +155,21 @@ class AgentLoop:
             await self._outside.aclose()
 
     async def _take(
-        self, stream: TurnStream, session_id: str, content: str, request_id: str | None, rewind_to: int | None
+        self,
+        stream: TurnStream,
+        session_id: str,
+        content: str | None,
+        request_id: str | None,
+        rewind_to: int | None = None,
     ) -> None:
         """The task of a turn."""
         sessions = self._dependencies.sessions
         await self._ends.store(session_id)
         seconds = self._settings.agent.lease_seconds
         self._slots.check_policy(session_id)
-        said = mask(content, self._secrets) if self._secrets else content
+        said = None if content is None else mask(content, self._secrets)
+        if said is not None and 4 * tokens_of({"content": said}) > self._settings.agent.context_tokens // 4:
+            await self._check_size(session_id, said)
         started = await sessions.claim_and_start(
             session_id, said, ttl=seconds, request_id=request_id, project=self._project, rewind_to=rewind_to
         )
@@ -159,7 +178,8 @@ class AgentLoop:
             mode = await sessions.get_mode(session_id)
             slot = await self._slots.take(session_id)
             slot.recall(started.stored_handoff)
-            turn = self._assemble(slot, lease, turn_id, mode, stream)
+            kind = CompactionTurn if said is None else Turn
+            turn = self._assemble(slot, lease, turn_id, mode, stream, started.model, kind)
         except BaseException:
             await sessions.finish_turn(lease, turn_id, "cancelled", code="CANCELLED", release=True)
             raise
@@ -181,7 +201,42 @@ class AgentLoop:
         if ending.cause is not None:
             raise ending.cause
 
-    def _assemble(self, slot: SessionSlot, lease: Lease, turn_id: str, mode: ToolMode, stream: TurnStream) -> Turn:
+    async def _check_size(self, session_id: str, said: str) -> None:
+        """Refuse a message that the session's model cannot take, before it is stored."""
+        sessions, registry = self._dependencies.sessions, self._dependencies.registry
+        session = await sessions.get(session_id)
+        limit = self._dependencies.limits.of(self._model_of(session.model))
+        prompt = await self._dependencies.prompt.build(session_id, session.mode)
+        spent = tokens_of({"content": prompt}) + tokens_of_tools(registry.get_tools_schema(session.mode))
+        check_message(said, limit - spent)
+
+    def _model_of(self, name: str) -> ModelClient:
+        """The model of a session. One that cannot be used here fails when it is asked."""
+        try:
+            if not name:
+                return masked(_default(self._model), self._secrets)
+            if self._find is None:
+                raise ModelError("MODEL_NOT_FOUND", f"The session wants the model {name!r}: no other is set up here.")
+            return masked(self._find(name), self._secrets)
+        except ModelError as error:
+            return UnusableModel(name, error)
+
+    def _named(self, name: str) -> ModelClient:
+        """The model that a sub-agent names."""
+        assert self._find is not None
+        return masked(self._find(name), self._secrets)
+
+    def _assemble(
+        self,
+        slot: SessionSlot,
+        lease: Lease,
+        turn_id: str,
+        mode: ToolMode,
+        stream: TurnStream,
+        model: str = "",
+        kind: type[Turn] = Turn,
+    ) -> Turn:
+        dependencies = dataclasses.replace(self._dependencies, model=self._model_of(model))
         approver: Approver | None = None
         if self._approver is not None:
             approver = DurableApprover(
@@ -192,9 +247,9 @@ class AgentLoop:
                 emit=stream.emit,
                 timeout=self._settings.agent.approval_timeout,
             )
-        shared = self._shared(lease.session_id)
+        shared = self._shared(lease.session_id, dependencies)
         return assemble(
-            self._dependencies,
+            dependencies,
             slot.context,
             lease,
             turn_id,
@@ -202,8 +257,9 @@ class AgentLoop:
             emit=stream.emit,
             compactor=slot.compactor,
             approver=approver,
-            agents=SubAgents(shared, lease, turn_id, mode, self._dependencies.registry, approver),
+            agents=SubAgents(shared, lease, turn_id, mode, dependencies.registry, approver),
             live_output=self._live_output,
+            kind=kind,
             handoff=slot.handoff,
         )
 
@@ -225,9 +281,11 @@ class AgentLoop:
         is what a person has allowed for the rest of it. The turn's `handoff` has to be stored with its end.
         """
         # not `get_mode`, which means `chat_safe` while the store is unavailable; here the caller retries
-        mode = (await self._dependencies.sessions.get(lease.session_id)).mode
+        session = await self._dependencies.sessions.get(lease.session_id)
+        mode = session.mode
+        dependencies = dataclasses.replace(self._dependencies, model=self._model_of(session.model))
         owner = await top_session(self._dependencies.sessions, lease.session_id) if agent else lease.session_id
-        shared = self._shared(owner)
+        shared = self._shared(owner, dependencies)
         children = subagents(shared, lease, turn_id, mode, self._dependencies.registry, approver)
         if agent:
             context = shared.new_context(lease.session_id)
@@ -243,7 +301,7 @@ class AgentLoop:
             if slot.handoff is None:
                 slot.recall(await self._dependencies.sessions.stored_handoff(lease.session_id, self._project))
             yield assemble(
-                self._dependencies,
+                dependencies,
                 slot.context,
                 lease,
                 turn_id,
@@ -272,11 +330,12 @@ class AgentLoop:
     def _new_slot(self, session_id: str) -> SessionSlot:
         return SessionSlot(context=self._context(session_id), compactor=Compactor(self._settings.agent.context_tokens))
 
-    def _shared(self, owner: str) -> SubAgentDependencies:
+    def _shared(self, owner: str, dependencies: TurnDependencies) -> SubAgentDependencies:
         """What the sub-agents of a session share. They can read each other's outputs."""
         new_context = functools.partial(self._context, owner=owner)
+        models = None if self._find is None else self._named
         return SubAgentDependencies(
-            dependencies=self._dependencies, agents=self._agents, models=self._models, new_context=new_context
+            dependencies=dependencies, agents=self._agents, models=models, new_context=new_context
         )
 
     def _context(self, session_id: str | None, owner: str | None = None) -> ToolContext:
@@ -297,3 +356,7 @@ def _at_stage_of(sessions: SessionStore, settings: Settings) -> Settings:
     """Default settings, with `coding` enabled if the session store has it enabled."""
     stage = {"coding_enabled": getattr(sessions, "coding_enabled", False) is True}
     return settings.model_copy(update={"session": settings.session.model_copy(update=stage)})
+
+
+def _default(model: ModelClient | ModelSource) -> ModelClient:
+    return model.default if isinstance(model, ModelSource) else model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,9 @@ from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import is_unicode, scrub
 from toolgate.runtime.tracing import Span, span
+
+OnRetry = Callable[[int, int, float, ModelError], Awaitable[None]]
+"""Called with the number of the retry, how many there are, the seconds until then, and the reason."""
 
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
@@ -61,15 +64,17 @@ async def ask(
     retries: int,
     wait: float = FIRST_WAIT,
     most: int = LARGEST_ANSWER,
+    on_retry: OnRetry | None = None,
 ) -> None:
     """Fill `reply` and show its text. A temporary failure is retried as long as nothing was shown.
 
-    Whatever the client raises becomes a `ModelError`; the partial answer is in `reply`. Text beyond `most` bytes is
-    cut, with a note that says so.
+    `on_retry` is called before each pause. A provider that asks for a longer pause than `LONGEST_WAIT` is not asked
+    again. Whatever the client raises becomes a `ModelError`; the partial answer is in `reply`. Text beyond `most`
+    bytes is cut, with a note that says so.
     """
     name = str(getattr(model, "name", ""))
     with span("chat", name, gen_ai__request__model=name) as asked:
-        await _ask(model, request, reply, show, retries, wait, most, asked)
+        await _ask(model, request, reply, show, retries, wait, most, asked, on_retry)
         asked.note(gen_ai__usage__input_tokens=reply.input_tokens, gen_ai__usage__output_tokens=reply.output_tokens)
     _close(reply, show, most)
 
@@ -83,20 +88,33 @@ async def _ask(
     wait: float,
     most: int,
     asked: Span,
+    on_retry: OnRetry | None,
 ) -> None:
     for attempt in range(retries + 1):
         try:
             await _stream(model, request, reply, show, most)
             return
         except ModelError as error:
-            if not error.retryable or attempt == retries or reply.text:
-                asked.failed(error.code)
-                raise
             pause = error.retry_after if error.retry_after is not None else wait * 2**attempt * random.uniform(0.8, 1.2)
+            too_long = error.retry_after is not None and pause > LONGEST_WAIT
+            if not error.retryable or attempt == retries or reply.text or too_long:
+                asked.failed(error.code)
+                if too_long:
+                    _name_pause(error)
+                raise
+            pause = min(pause, LONGEST_WAIT)
             logger("agent").info("model_retry", code=error.code, attempt=attempt + 1, seconds=round(pause, 2))
             reply.calls.clear()
             reply.half = ""
-            await asyncio.sleep(min(pause, LONGEST_WAIT))
+            if on_retry is not None:
+                await on_retry(attempt + 1, retries, pause, error)
+            await asyncio.sleep(pause)
+
+
+def _name_pause(error: ModelError) -> None:
+    """Say how long the provider wants to be left alone."""
+    error.advice = f"The provider asks to wait {error.retry_after:.0f} seconds. Send the message again then."
+    error.message = f"{error.cause} {error.advice}"
 
 
 async def _stream(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from toolgate.agent.turn import Turn
@@ -19,9 +20,12 @@ class ResumedTurn(Turn):
         """Recover the open calls, run those that may run, and continue."""
         sessions = self._dependencies.sessions
         standing = await sessions.resume_turn(self._lease, self._turn_id, self._may_repeat)
-        self._history = [message.to_dict() for message in standing.messages]
+        self._context.load(standing.context)
+        if not standing.asked:
+            await self._context.compact()
+            return
         if standing.said:
-            self.text = standing.messages[-1].content
+            self.text = standing.context.messages[-1].content
             return
         if standing.calls:
             await self._run(standing.calls)
@@ -45,3 +49,21 @@ class ResumedTurn(Turn):
         """Whether a call that had started may be run again. A sub-agent on a worker is found again."""
         agents = self._toolset.context.agents
         return self._toolset.may_repeat(name) or (name == "task" and getattr(agents, "durable", False) is True)
+
+
+class CompactionTurn(Turn):
+    """A turn without a message: the model summarises the conversation, because the person asked for it."""
+
+    async def rounds(self) -> None:
+        """Write the summary."""
+        self._context.load(await self._dependencies.sessions.context(self._lease.session_id))
+        self._asking = asyncio.current_task()
+        try:
+            await self._context.compact()
+        except asyncio.CancelledError:
+            if self._stopping and self._asking is not None:
+                self._asking.uncancel()
+            self._check()
+            raise
+        finally:
+            self._asking = None

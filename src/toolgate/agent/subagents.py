@@ -163,6 +163,7 @@ class SubAgents:
             user=parent.user,
             project=parent.project,
             parent_id=parent.id,
+            model=parent.model,
         )
         said = {
             "call_id": call_id,
@@ -198,7 +199,7 @@ class SubAgents:
         dependencies = dataclasses.replace(shared.dependencies, model=model, registry=view, prompt=prompt)
         shared = dataclasses.replace(shared, dependencies=dependencies)
         children = SubAgents(shared, lease, turn_id, self._mode, view, self._approver, self._depth + 1)
-        compactor = Compactor(dependencies.settings.context_tokens)
+        compactor = Compactor(dependencies.limits.of(model))
         return assemble(
             dependencies,
             context,

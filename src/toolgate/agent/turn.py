@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from toolgate.agent.calls import announced, ended, groups, shortened
-from toolgate.agent.compaction import Compactor, tokens_of, tokens_of_tools
+from toolgate.agent.compaction import Compactor
 from toolgate.agent.dependencies import Tally, TurnDependencies
-from toolgate.agent.events import AgentEvent, Compacted, TextChunk, ToolOutput
+from toolgate.agent.events import Activity, AgentEvent, ModelRetry, TextChunk, ToolOutput
 from toolgate.agent.recording import TurnRecorder
 from toolgate.agent.reply import Reply, ask
+from toolgate.agent.turn_context import TurnContext
 from toolgate.errors import ModelError, SessionBusy, StoreError, ToolgateError
-from toolgate.models.base import ModelRequest
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.pending import PendingResult
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from toolgate.agent.handoff import SessionHandoff
     from toolgate.protocol.record import CallRecord
 
+_MAX_REFUSALS = 8
+"""Requests of one turn that may be too long before the turn fails."""
 LARGEST = 1024 * 1024
 """The largest message, in bytes."""
 
@@ -55,19 +57,21 @@ class Turn:
         self._toolset = toolset
         self._recorder = recorder
         self._emit = emit
-        self._compactor = compactor
-        self._history: list[dict[str, Any]] = []
-        self._shown: tuple[list[str], list[dict[str, Any]], str, int] | None = None
         self._pending: list[PendingResult] = []
         self._waiting: deque[tuple[ToolCall, PendingResult]] = deque()
         self._unanswered: list[ToolCall] = []
         self._asking: asyncio.Task[Any] | None = None
         self._stopping = False
+        self._refusals = 0
+        """How often the model has found a request of this turn too long."""
         self.text = ""
         """The model's last message."""
         self.tally = Tally()
+        self._context = TurnContext(dependencies, lease, turn_id, mode, compactor, self._tell, self.tally)
         self.unstored: list[Message | CallRecord] = []
         """What could not be stored: messages, and records of calls."""
+        self.live = False
+        """Whether what happens meanwhile is emitted, too: retries, and that a summary is written."""
         self.handoff: SessionHandoff | None = None
         """The state that the session hands on, if another process may resume it."""
 
@@ -93,8 +97,7 @@ class Turn:
 
     async def rounds(self) -> None:
         """Ask and run until there is nothing to run; raises `TurnStopped`, `ModelError` and the store's errors."""
-        sessions = self._dependencies.sessions
-        self._history = [message.to_dict() for message in await sessions.messages(self._lease.session_id)]
+        self._context.load(await self._dependencies.sessions.context(self._lease.session_id))
         await self._go_on(self._dependencies.settings.max_rounds)
 
     async def _go_on(self, rounds: int) -> None:
@@ -114,6 +117,11 @@ class Turn:
             self._check()
         await self._close()
 
+    def _tell(self, event: AgentEvent) -> None:
+        """Emit an event of the context."""
+        if self.live or not isinstance(event, Activity):
+            self._emit(event)
+
     def _check(self) -> None:
         if self._stopping:
             raise TurnStopped
@@ -127,10 +135,11 @@ class Turn:
     async def _ask(self, reply: Reply) -> None:
         """Get one answer of the model. A conversation that is too long for it is compacted and sent again."""
         while True:
-            request, size = await self._request()
-            self._check()
             asking = self._asking = asyncio.current_task()
+            size = 0
             try:
+                request, size = await self._context.request()
+                self._check()
                 await ask(
                     self._dependencies.model,
                     request,
@@ -139,10 +148,12 @@ class Turn:
                     retries=self._dependencies.settings.retries,
                     wait=self._dependencies.first_wait,
                     most=self._dependencies.settings.max_answer_bytes,
+                    on_retry=self._retrying,
                 )
+                self._dependencies.limits.accepted(self._dependencies.model, size)
                 return
             except ModelError as error:
-                if error.code != "MODEL_CONTEXT" or reply.text or not self._compactor.tighten(size):
+                if error.code != "MODEL_CONTEXT" or reply.text or not self._shrink(size, error):
                     raise
             except asyncio.CancelledError:
                 if asking is not None and self._stopping:
@@ -154,22 +165,24 @@ class Turn:
                 self.tally.input_tokens += reply.input_tokens
                 self.tally.output_tokens += reply.output_tokens
 
-    async def _request(self) -> tuple[ModelRequest, int]:
-        """The request: the prompt, as much of the conversation as fits, and the current tools."""
-        names = [tool.name for tool in self._dependencies.registry.list_declarations(self._mode)]
-        if self._shown is None or self._shown[0] != names:
-            tools = self._dependencies.registry.get_tools_schema(self._mode)
-            prompt = await self._dependencies.prompt.build(self._lease.session_id, self._mode)
-            spent = tokens_of({"content": prompt}) + tokens_of_tools(tools)
-            self._shown = names, tools, prompt, spent
-        _, tools, prompt, spent = self._shown
-        kept, size, before = self._compactor.fit(self._history, spent)
-        self.tally.context_tokens = size
-        if size < before:
-            counts = {"before_tokens": before, "after_tokens": size}
-            await self._dependencies.sessions.append_event(self._lease, "compacted", counts, turn_id=self._turn_id)
-            self._emit(Compacted(before_tokens=before, after_tokens=size))
-        return ModelRequest([{"role": "system", "content": prompt}, *kept], tools), size
+    def _shrink(self, size: int, error: ModelError) -> bool:
+        """Learn from a refusal; False if a shorter request cannot help or was refused as well."""
+        before = self._dependencies.limits.of(self._dependencies.model)
+        self._refusals += 1
+        if self._refusals > _MAX_REFUSALS or not self._dependencies.limits.refused(
+            self._dependencies.model, size, error
+        ):
+            return False
+        return self._dependencies.limits.of(self._dependencies.model) < before
+
+    async def _retrying(self, attempt: int, of: int, seconds: float, error: ModelError) -> None:
+        """Store and emit that the model is asked again."""
+        said = ModelRetry(attempt=attempt, of=of, seconds=round(seconds, 1), code=error.code, message=error.cause)
+        await self._dependencies.sessions.append_event(
+            self._lease, "model_retry", said.model_dump(), turn_id=self._turn_id
+        )
+        if self.live:
+            self._emit(said)
 
     async def _said(self, reply: Reply) -> None:
         """Store the model's message and its calls."""
@@ -189,7 +202,7 @@ class Turn:
                 {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
                 for call in calls
             ]
-        self._history.append(message)
+        self._context.history.append(message)
 
     async def _append(self, role: str, content: str, **more: Any) -> None:
         await self._dependencies.sessions.append_message(
@@ -251,7 +264,7 @@ class Turn:
         del self._unanswered[: len(stored)]
         await self._recorder.close(stored)
         for call, result, output in stored:
-            self._history.append({"role": "tool", "content": output, "tool_call_id": call.id})
+            self._context.history.append({"role": "tool", "content": output, "tool_call_id": call.id})
             self.tally.calls[call.name] += 1
             self.tally.errors[call.name] += result.is_error
             self._emit(ended(call, result))

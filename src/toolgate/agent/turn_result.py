@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from toolgate.agent.events import TurnDone, TurnFailed
 from toolgate.agent.handoff import SessionHandoff
 from toolgate.agent.turn import Turn, TurnStopped
+from toolgate.agent.turn_context import NothingToCompact
 from toolgate.errors import ModelError, SessionError, SessionFenced, StoreError, ToolgateError
 from toolgate.log import logger
 from toolgate.runtime.tracing import span
@@ -30,6 +31,8 @@ class TurnResult:
     message: str = ""
     cause: BaseException | None = None
     """The exception to raise after everything is stored."""
+    details: dict[str, Any] = field(default_factory=dict)
+    """What else the log says about it: the size of the context, and the cause and the advice of a failed model."""
 
 
 async def run_turn(turn: Turn) -> TurnResult:
@@ -40,7 +43,8 @@ async def run_turn(turn: Turn) -> TurnResult:
         ending = await _run_turn(turn)
         if ending.status != "done":
             seen.failed(ending.code)
-        return ending
+        size = {"context_tokens": turn.tally.context_tokens, "context_limit": turn.tally.context_limit}
+        return replace(ending, details={**ending.details, **size})
 
 
 async def _run_turn(turn: Turn) -> TurnResult:
@@ -52,7 +56,10 @@ async def _run_turn(turn: Turn) -> TurnResult:
         turn.stop()
         return TurnResult(status="cancelled", code=CANCELLED, message="The turn was cancelled.", cause=error)
     except ModelError as error:
-        return TurnResult(status="failed", code=error.code, message=error.message)
+        details = {"cause": error.cause, "advice": error.advice, "retryable": error.retryable}
+        return TurnResult(status="failed", code=error.code, message=error.message, details=details)
+    except NothingToCompact as error:
+        return TurnResult(status="failed", code="NOTHING_TO_COMPACT", message=str(error))
     except SessionFenced as error:
         return TurnResult(status="failed", code="SESSION_FENCED", message=str(error))
     except (StoreError, SessionError) as error:
@@ -70,7 +77,7 @@ async def store_result(
 
     A client that hears of the end may start the next turn at once, so the release cannot come later.
     """
-    said: dict[str, Any] = {"code": ending.code, "error": ending.message}
+    said: dict[str, Any] = {"code": ending.code, "error": ending.message, "details": ending.details}
     carried = None if handoff is None else handoff.all()
     if carried is not None:
         said["carried"] = carried
@@ -101,6 +108,11 @@ async def close(
 def last_event(ending: TurnResult, turn: Turn, turn_id: str) -> TurnDone | TurnFailed:
     """The last event of a turn."""
     if ending.status != "done":
-        return TurnFailed(code=ending.code, message=ending.message)
+        details = ending.details
+        if details.get("cause", ending.message) == ending.message:
+            return TurnFailed(code=ending.code, message=ending.message)
+        why = {name: details[name] for name in ("cause", "advice", "retryable")}
+        return TurnFailed(code=ending.code, message=ending.message, **why)
     usage = Usage(input_tokens=turn.tally.input_tokens, output_tokens=turn.tally.output_tokens)
-    return TurnDone(turn_id=turn_id, usage=usage, context_tokens=turn.tally.context_tokens)
+    size = {"context_tokens": turn.tally.context_tokens, "context_limit": turn.tally.context_limit}
+    return TurnDone(turn_id=turn_id, usage=usage, **size)

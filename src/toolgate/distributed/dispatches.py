@@ -31,7 +31,7 @@ class TurnOrigin:
 def submit(
     transaction: Transaction,
     session_id: str,
-    said: Message,
+    said: Message | None,
     place: TurnOrigin,
     *,
     request_id: str | None = None,

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from toolgate.agent.compaction import check_message
 from toolgate.distributed import dispatches, limits
 from toolgate.distributed.engine import TurnQueue
 from toolgate.distributed.names import turns_queue, version, workspace_of
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_ROOM = 0.9
+"""The part of the context that one message may take; the rest is for the prompt and the tools."""
 PATIENCE = 15.0
 """Seconds that a request waits for the database."""
 
@@ -34,6 +37,7 @@ class DurableRunner:
         self._options = options
         self._turn_queue = TurnQueue(url)
         self._secrets = secrets_of(settings)
+        self._room = int(min(settings.agent.context_tokens, settings.model.context_tokens or 2**40) * _ROOM)
         self.before_the_end: Callable[[], Awaitable[None]] | None = None
         """Called first when this process shuts down, if it also runs turns."""
 
@@ -41,19 +45,26 @@ class DurableRunner:
         """Create the queue's tables if they are missing."""
         await self._turn_queue.prepare(self._db)
 
-    async def submit(self, session_id: str, content: str, *, request_id: str, rewind_to: int | None = None) -> None:
-        """Start a turn with a person's message; it is durable and in its queue when this returns."""
+    async def submit(
+        self, session_id: str, content: str | None, *, request_id: str, rewind_to: int | None = None
+    ) -> None:
+        """Start a turn with a person's message; it is durable and in its queue when this returns.
+
+        A turn without a message summarises the session.
+        """
         await self.begin(session_id, content, request_id=request_id, rewind_to=rewind_to)
 
     async def begin(
-        self, session_id: str, content: str, *, request_id: str | None = None, rewind_to: int | None = None
+        self, session_id: str, content: str | None, *, request_id: str | None = None, rewind_to: int | None = None
     ) -> Turn:
         """The same, and return the turn.
 
         `SessionBusy` while a turn of the session runs, `LimitReached` (a `SessionBusy`) if a limit is reached,
         `RequestRepeated`, `SessionNotFound`, `MessageTooLarge` and `StoreError` start nothing.
         """
-        said = transcript.message("user", mask(content, self._secrets) if self._secrets else content, None, None)
+        said = None if content is None else transcript.message("user", mask(content, self._secrets), None, None)
+        if said is not None:
+            check_message(said.content, self._room)
         return await _in_time(self._db.write(lambda tx: self._submit(tx, session_id, said, request_id, rewind_to)))
 
     async def cancel(self, session_id: str) -> bool:
@@ -74,7 +85,7 @@ class DurableRunner:
         self,
         transaction: Transaction,
         session_id: str,
-        said: Message,
+        said: Message | None,
         request_id: str | None,
         rewind_to: int | None = None,
     ) -> Turn:

@@ -206,7 +206,7 @@ class TurnExecutor:
             self._kept(carried)
 
     async def _end(self, ending: TurnResult) -> Outcome:
-        said = {"status": ending.status, "code": ending.code, "error": ending.message}
+        said = {"status": ending.status, "code": ending.code, "error": ending.message, "details": ending.details}
         lease, turn_id, carried = self._taken.lease, self._taken.turn.id, self._carried()
         await self.clear_live()
         try:

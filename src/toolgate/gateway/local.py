@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from toolgate.gateway.access import Access
 from toolgate.gateway.live_text import LiveText
 from toolgate.gateway.metrics import Counts
+from toolgate.gateway.model_methods import may_set_up
 from toolgate.gateway.outputs import LocalBlobs
 from toolgate.gateway.service import Service
 from toolgate.gateway.turns import LocalFeed, LocalTurns
@@ -43,7 +44,8 @@ def local_service(stack: Stack, access: Access) -> Service:
         stack.project,
         coding_enabled=stack.settings.session.coding_enabled,
     )
-    service.model = str(getattr(stack.model, "name", ""))
+    service.models = stack.models
+    service.model_setup = may_set_up(stack.settings)
     service.closes_abandoned = True
     give_files(service, stack)
     service.counts = counts

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import RequestRepeated, SessionNotFound, StoreError
 from toolgate.gateway.markdown import rendered
+from toolgate.gateway.model_methods import ModelMethods
 from toolgate.gateway.project_methods import ProjectMethods
 from toolgate.gateway.projection import Frame, as_json, end_frames_for, plain_frame, request_key, response
 from toolgate.gateway.refused import RequestRefused
@@ -21,6 +22,7 @@ from toolgate.text.redaction import mask
 
 if TYPE_CHECKING:
     from toolgate.gateway.connection import Connection
+    from toolgate.protocol.model_requests import SessionCompact
     from toolgate.protocol.requests import Request
     from toolgate.sessions import Session
 
@@ -40,6 +42,7 @@ class Methods:
         self._outbox = connection.outbox
         self._tasks: set[asyncio.Task[Any]] = set()
         self._turns: set[TurnWatcher] = set()
+        self._models = ModelMethods(self._service, self._outbox, self.owned, self._tasks)
         self._by_name: dict[str, Callable[[Request, Any], Awaitable[dict[str, Any] | None]]] = {
             "chat.send": self._send,
             "chat.history": self._history,
@@ -54,6 +57,8 @@ class Methods:
             **SessionMethods(self).by_name,
             **ProjectMethods(self).by_name,
             "text.render": self._render,
+            "session.compact": self._compact,
+            **self._models.by_name,
         }
 
     async def call(self, request: Request, params: Any) -> None:
@@ -81,10 +86,25 @@ class Methods:
         session = await self.owned(params.session_id)
         await self.take_turn(request, session, params.content, params.request_id)
 
+    async def _compact(self, request: Request, params: SessionCompact) -> dict[str, Any] | None:
+        session = await self.owned(params.session_id)
+        if params.restore:
+            return {"session_id": session.id, "restored": await self._service.sessions.restore_context(session.id)}
+        await self.take_turn(request, session, None, None)
+        return None
+
     async def take_turn(
-        self, request: Request, session: Session, content: str, request_id: str | None, rewind_to: int | None = None
+        self,
+        request: Request,
+        session: Session,
+        content: str | None,
+        request_id: str | None,
+        rewind_to: int | None = None,
     ) -> None:
-        """Start a turn, in the place of an earlier message if `rewind_to` names one, and send its frames."""
+        """Start a turn, in the place of an earlier message if `rewind_to` names one, and send its frames.
+
+        Without content the turn summarises the session.
+        """
         if self._service.draining:
             raise RequestRefused("SESSION_BUSY", "The gateway is shutting down; send the message again in a moment.")
         key = request_key(request_id, request.id)
@@ -144,14 +164,21 @@ class Methods:
 
     async def _create(self, _request: Request, params: requests.SessionCreate) -> dict[str, Any]:
         service = self._service
+        model = self._models.usable(params.model)
         session = await service.sessions.create(
-            params.mode, title=mask(params.title, service.secrets), user=self._user, project=service.project
+            params.mode,
+            title=mask(params.title, service.secrets),
+            user=self._user,
+            project=service.project,
+            model=model,
         )
         return {"session_id": session.id, "mode": session.mode.value}
 
     async def _get(self, _request: Request, params: requests.SessionGet) -> dict[str, Any]:
         session = await self.owned(params.session_id)
-        return {**session_data(session), **await self._service.summary(session.id)}
+        context = {"used": session.context_tokens, "limit": session.context_limit}
+        row = session_data(session, self._service.models)
+        return {**row, "context": context, **await self._service.summary(session.id)}
 
     async def _rename(self, _request: Request, params: requests.SessionRename) -> dict[str, Any]:
         session = await self.owned(params.session_id)

@@ -139,6 +139,11 @@ def _copy(*names: str) -> Callable[[Mapping[str, Any], str], dict[str, Any]]:
     return lambda payload, _: {name: payload.get(name) for name in names}
 
 
+def _with_defaults(**defaults: Any) -> Callable[[Mapping[str, Any], str], dict[str, Any]]:
+    """Copy these members; an event of an earlier version gets the defaults."""
+    return lambda payload, _: {name: payload.get(name, default) for name, default in defaults.items()}
+
+
 _FRAMES: dict[str, Callable[[Mapping[str, Any], str], tuple[str, dict[str, Any]]]] = {
     "call_proposed": _tool_call,
     "call_finished": _call_finished,
@@ -151,12 +156,28 @@ _DETAIL_FRAMES: dict[str, tuple[str, Callable[[Mapping[str, Any], str], dict[str
     "turn_started": ("turn_started", _copy()),
     "call_started": ("tool_started", _copy("call_id")),
     "todos": ("todos", _copy("items")),
-    "compacted": ("compacted", _copy("before_tokens", "after_tokens")),
+    "compacted": ("compacted", _with_defaults(before_tokens=0, after_tokens=0, by="budget", summary="")),
     "rewound": ("rewound", _copy("to_seq", "files")),
     "files_taken_back": ("files_taken_back", _copy("restored", "refused")),
     "forked": ("forked", _copy("session_id", "seq")),
+    "model_changed": ("model_changed", _copy("model")),
+    "model_retry": ("model_retry", _copy("attempt", "of", "seconds", "code", "message")),
+    "activity": ("activity", _copy("what", "text")),
     "agent_started": ("agent_started", _copy("session_id", "agent", "description", "call_id")),
-    "turn_finished": ("turn_finished", _copy("status", "code", "message", "usage")),
+    "turn_finished": (
+        "turn_finished",
+        _with_defaults(
+            status="failed",
+            code="",
+            message="",
+            usage=None,
+            context_tokens=0,
+            context_limit=0,
+            cause="",
+            advice="",
+            retryable=False,
+        ),
+    ),
 }
 """Event kind → the frame for clients that asked for details."""
 

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from toolgate.compose import workspace_runtime
 from toolgate.errors import ModelError, ToolgateError
 from toolgate.gateway.local import give_files, local_service
+from toolgate.gateway.model_methods import may_set_up
 from toolgate.gateway.outputs import FallbackBlobs, LocalBlobs
 from toolgate.gateway.service import Service
 
@@ -58,7 +59,8 @@ async def create_service(stack: Stack, access: Access) -> AsyncIterator[Service]
             stack.project,
             coding_enabled=settings.session.coding_enabled,
         )
-        service.model = str(getattr(stack.model, "name", ""))
+        service.models = stack.models
+        service.model_setup = settings.distributed.role == "both" and may_set_up(settings)
         if settings.distributed.role == "both":
             give_files(service, stack)
         service.turns_of("")  # created now, so that the shutdown waits for it even if nothing was sent

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import logging
 import signal
 import socket
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from toolgate.errors import ConfigError, ToolgateError
+from toolgate.gateway.addresses import is_loopback
 from toolgate.gateway.app import create_app
 from toolgate.gateway.listener import Listener
 from toolgate.gateway.logs import logging_to_stderr
@@ -59,16 +59,6 @@ def check_address(settings: GatewaySettings) -> None:
             "--tls-key, or stay on 127.0.0.1 behind a proxy that encrypts, or use --insecure-http"
         ]
     )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _listening(settings: GatewaySettings) -> socket.socket:

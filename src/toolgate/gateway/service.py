@@ -26,9 +26,10 @@ from toolgate.workspace.threads import in_thread
 if TYPE_CHECKING:
     from toolgate.gateway.connection import Connection
     from toolgate.gateway.outbox import Outbox
+    from toolgate.models.source import ModelSource
     from toolgate.protocol.requests import SessionSubscribe
     from toolgate.runtime.registry import ToolRegistry
-    from toolgate.sessions import Database, Session, SessionStore
+    from toolgate.sessions import Database, Session, SessionStore, Usage
     from toolgate.settings import GatewaySettings, ShellSettings
     from toolgate.workspace import Workspace
 
@@ -87,8 +88,10 @@ class Service:
         self.shell: ShellSettings | None = None
         """How commands are run, for those who want to know what confines them."""
         self._sandbox: str | None = None
-        self.model = ""
-        """The name of the model, if it is known."""
+        self.models: ModelSource | None = None
+        """The models of the sessions, if they are known here."""
+        self.model_setup = False
+        """Whether users may set up the model."""
         self._make_turns = turns
         self._turns: dict[str, TurnRunner] = {}
 
@@ -118,6 +121,11 @@ class Service:
             known = self.shell
             self._sandbox = "" if known is None else await in_thread(sandbox, known.sandbox, known.bwrap)
         return self._sandbox
+
+    @property
+    def model(self) -> str:
+        """The name of the default model, if it is known."""
+        return "" if self.models is None else self.models.default_name
 
     def turns_of(self, user: str) -> TurnRunner:
         """Return the runner of a user's turns."""
@@ -151,9 +159,18 @@ class Service:
             "running": turns.running > 0,
             "turns": turns.count,
             "usage": turns.usage.model_dump(),
+            **self._cost(turns.usage),
             "pending_approvals": [row.id for row in pending],
             "todos": await self.sessions.todo_items(session_id),
         }
+
+    def _cost(self, usage: Usage) -> dict[str, float]:
+        """Return what a session has cost, if the operator has set prices; nothing is guessed."""
+        settings = None if self.models is None else self.models.settings
+        if settings is None or settings.input_price is None or settings.output_price is None:
+            return {}
+        cost = usage.input_tokens * settings.input_price + usage.output_tokens * settings.output_price
+        return {"cost": round(cost / 1_000_000, 6)}
 
     async def pending_events(self, session_id: str, ids: set[str], until: int) -> Sequence[LoggedEvent]:
         """Return the events with these approval requests, up to a sequence number."""

@@ -22,6 +22,7 @@ from toolgate.workspace.threads import in_thread
 
 if TYPE_CHECKING:
     from toolgate.gateway.methods import Methods
+    from toolgate.models.source import ModelSource
     from toolgate.protocol.requests import Request, SessionList
     from toolgate.sessions import Session
 
@@ -63,7 +64,11 @@ class SessionMethods:
         )
         return {
             "sessions": [
-                {**session_data(row.session), "status": row.status, "snippet": mask(row.snippet, self._service.secrets)}
+                {
+                    **session_data(row.session, self._service.models),
+                    "status": row.status,
+                    "snippet": mask(row.snippet, self._service.secrets),
+                }
                 for row in found
             ]
         }
@@ -146,7 +151,7 @@ def _file_name(session: Session) -> str:
     return words or f"session-{session.id[:8]}"
 
 
-def session_data(session: Session) -> dict[str, Any]:
+def session_data(session: Session, models: ModelSource | None) -> dict[str, Any]:
     """Return what a list shows of a session."""
     return {
         "session_id": session.id,
@@ -157,4 +162,5 @@ def session_data(session: Session) -> dict[str, Any]:
         "parent_id": session.parent_id,
         "created_at": session.created_at,
         "updated_at": session.updated_at,
+        "model": session.model or ("" if models is None else models.default_id),
     }

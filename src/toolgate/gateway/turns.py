@@ -53,13 +53,18 @@ class LocalTurns:
         """Sessions whose last turn has ended here while its end is not stored yet."""
         return self._loop.unstored_sessions
 
-    async def submit(self, session_id: str, content: str, *, request_id: str, rewind_to: int | None = None) -> None:
-        """Start a turn."""
+    async def submit(
+        self, session_id: str, content: str | None, *, request_id: str, rewind_to: int | None = None
+    ) -> None:
+        """Start a turn; without content it summarises the session."""
         if session_id in self._tasks or len(self._tasks) >= self._max_running:
             await self._wait_for_ended()
         if session_id not in self._tasks and len(self._tasks) >= self._max_running:
             raise SessionBusy(f"{self._max_running} turns are already running; wait until one has ended.")
-        stream = self._loop.handle_message(session_id, content, request_id=request_id, rewind_to=rewind_to)
+        if content is None:
+            stream = self._loop.compact(session_id, request_id=request_id)
+        else:
+            stream = self._loop.handle_message(session_id, content, request_id=request_id, rewind_to=rewind_to)
         if session_id in self._tasks:
             await stream.started()  # raises SessionBusy or RequestRepeated
             return

@@ -9,6 +9,7 @@ from typing import Any
 from toolgate.models import errors
 from toolgate.models.anthropic_format import conversation, tool_definition
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop, ModelUsage, StopReason
+from toolgate.models.catalog import Listing
 from toolgate.models.lazy_import import load
 from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of, object_of, parse_object, text_of
 from toolgate.models.tool_calls import ToolCallAssembler
@@ -27,6 +28,12 @@ _STATUSES = {
     "overloaded_error": 529,
 }
 """The HTTP status that corresponds to each error type in a stream."""
+
+
+def listing(address: str, key: str | None) -> Listing:
+    """Where a server with this protocol lists its models."""
+    headers = {"anthropic-version": "2023-06-01"} | ({} if key is None else {"x-api-key": key})
+    return Listing(url=f"{address.rstrip('/')}/v1/models?limit=1000", headers=headers)
 
 
 class AnthropicModel(SdkModel):
@@ -99,8 +106,8 @@ class AnthropicModel(SdkModel):
         said = text_of(error, "message") or data
         status = _STATUSES.get(text_of(error, "type"))
         if status is None:
-            raise errors.invalid_response(f"an error in its stream: {said[:300]}")
-        raise errors.from_status(status, said, {}, key_name=self.key_name)
+            raise errors.error_in_stream(said)
+        raise self._status_error(status, said, {})
 
     def _is_end(self, name: str, data: str) -> bool:
         return name == "message_stop"

@@ -2,54 +2,154 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 
 from toolgate.errors import ModelError
+from toolgate.models.overflow import find_overflow
 
 _MAX_MESSAGE = 300
-_CONTEXT_LENGTH_PHRASES = (
-    "context length",
-    "context_length",
-    "context window",
-    "prompt is too long",
-    "too many tokens",
-    "maximum context",
+_QUOTA = re.compile(
+    r"insufficient_quota|exceeded your current quota|credit balance is too low|billing|payment required", re.IGNORECASE
 )
+"""What a provider says that will not answer until somebody pays."""
+_MARKUP = re.compile(r"\s*(?:<!doctype|<html|<head|<body|<\?xml)", re.IGNORECASE)
 
 
-def from_status(status: int, message: str, headers: Mapping[str, str], *, key_name: str) -> ModelError:
-    """Return the error for an HTTP status."""
-    said = _shorten(message)
+def from_status(
+    status: int,
+    message: str,
+    headers: Mapping[str, str],
+    *,
+    key_name: str,
+    address: str = "",
+    model: str = "",
+    body: str = "",
+) -> ModelError:
+    """Return the error for an HTTP status.
+
+    `address` is the server's, `model` the one that was asked for, and `body` the whole answer, which is not shown.
+    """
+    said, whole = _shorten(message), f"{message} {body}"
+    if is_markup(body) or is_markup(message):
+        if status < 500:
+            return not_an_api(address, status=status)
+        said = "it answers with a web page."
+    if _QUOTA.search(whole) and status in (400, 402, 403, 429):
+        return _error(
+            "MODEL_QUOTA",
+            f"The model's provider does not answer because of the account's quota or billing ({status}): {said}",
+            "Check the plan and the balance at the provider, or choose another model.",
+        )
     if status in (401, 403):
-        return ModelError("MODEL_AUTH", f"The model's provider refused the key ({status}): {said} Check {key_name}.")
-    if status == 413 or (status in (400, 422) and any(words in message.lower() for words in _CONTEXT_LENGTH_PHRASES)):
-        return ModelError("MODEL_CONTEXT", f"The conversation is too long for the model: {said}")
-    after = _retry_after(headers)
+        return _error("MODEL_AUTH", f"The model's provider refused the key ({status}): {said}", f"Check {key_name}.")
+    if status == 413 or (status in (400, 422, 500) and find_overflow(whole) is not None):
+        return too_long(said, whole)
+    if status == 404:
+        return _not_found(said, address, model)
+    return _passing(status, said, _retry_after(headers)) or _error(
+        "MODEL_BAD_REQUEST", f"The model's provider did not accept the request ({status}): {said}"
+    )
+
+
+def _passing(status: int, said: str, after: float | None) -> ModelError | None:
+    """The error that may be gone a little later."""
     if status == 429:
-        return ModelError(
-            "MODEL_RATE_LIMIT", f"The model's provider limits the rate: {said}", retryable=True, retry_after=after
+        return _error(
+            "MODEL_RATE_LIMIT",
+            f"The model's provider limits the rate: {said}",
+            "Wait a little, then send the message again.",
+            retry_after=after,
+            retryable=True,
         )
     if status in (408, 409) or status >= 500:
-        return ModelError(
-            "MODEL_UNAVAILABLE", f"The model's provider failed ({status}): {said}", retryable=True, retry_after=after
+        what = "is overloaded" if status == 529 else "failed"
+        return _error(
+            "MODEL_UNAVAILABLE",
+            f"The model's provider {what} ({status}): {said}",
+            "Wait a little, then send the message again.",
+            retry_after=after,
+            retryable=True,
         )
-    return ModelError("MODEL_BAD_REQUEST", f"The model's provider did not accept the request ({status}): {said}")
+    return None
+
+
+def too_long(said: str, whole: str) -> ModelError:
+    """The conversation does not fit into the model. `whole` is all that the server said."""
+    found = find_overflow(whole)
+    error = _error(
+        "MODEL_CONTEXT",
+        f"The conversation is too long for the model: {_shorten(said)}",
+        "Summarise it with /compact, or start a new session.",
+    )
+    if found is not None:
+        error.limit, error.used = found.limit, found.used
+    return error
+
+
+def _not_found(said: str, address: str, model: str) -> ModelError:
+    at = f" at {address}" if address else ""
+    if model and (model.lower() in said.lower() or "model" in said.lower()):
+        return _error(
+            "MODEL_NOT_FOUND",
+            f"There is no model {model!r}{at} (404): {said}",
+            "Choose one of its models with /model, or pull it there first.",
+        )
+    return _error("MODEL_NOT_FOUND", f"The server{at} does not know the address (404): {said}", mistake(address))
+
+
+def is_markup(text: str) -> bool:
+    """Whether a text is a web page and not an answer of an API."""
+    return _MARKUP.match(text) is not None
+
+
+def not_an_api(address: str, *, status: int = 200) -> ModelError:
+    """The server answers with a web page."""
+    return _error(
+        "MODEL_ADDRESS",
+        f"{address or 'The server'} answers with a web page, not with JSON ({status}), so it is not a model's API.",
+        mistake(address),
+    )
+
+
+def mistake(address: str) -> str:
+    """Return what is probably wrong with an address."""
+    if address and not re.search(r"/v\d+/?$", address):
+        return f"The address probably lacks /v1: try {address.rstrip('/')}/v1."
+    return "Check the address and the port."
 
 
 def unreachable(address: str, *, timed_out: bool) -> ModelError:
     """The server did not respond, or the connection failed."""
     what = "did not answer in time" if timed_out else "cannot be reached, or the connection broke"
-    return ModelError("MODEL_UNAVAILABLE", f"The model at {address} {what}.", retryable=True)
+    return _error(
+        "MODEL_UNAVAILABLE",
+        f"The model at {address} {what}.",
+        "Check that its server runs and that the address and the port are right.",
+        retryable=True,
+    )
 
 
 def response_timeout(address: str, what: str) -> ModelError:
     """The response takes too long although the server sends something."""
-    return ModelError("MODEL_UNAVAILABLE", f"The response of the model at {address} {what}.", retryable=True)
+    return _error(
+        "MODEL_UNAVAILABLE",
+        f"The response of the model at {address} {what}.",
+        "Send the message again.",
+        retryable=True,
+    )
 
 
 def incomplete_response() -> ModelError:
     """The stream ended without its final event, so the response is incomplete."""
-    return ModelError("MODEL_UNAVAILABLE", "The model's response broke off before its end.", retryable=True)
+    return _error(
+        "MODEL_UNAVAILABLE",
+        "The model's response broke off before its end.",
+        "Send the message again.",
+        retryable=True,
+    )
 
 
 def response_too_large(limit: int) -> ModelError:
@@ -59,21 +159,49 @@ def response_too_large(limit: int) -> ModelError:
 
 def invalid_response(what: str) -> ModelError:
     """The response is not valid. A retry may help."""
-    return ModelError("MODEL_PROTOCOL", f"The model's server answered with {what}.", retryable=True)
+    return _error(
+        "MODEL_PROTOCOL", f"The model's server answered with {what}.", "Send the message again.", retryable=True
+    )
+
+
+def error_in_stream(said: str) -> ModelError:
+    """The response consists of an error. Only what may pass is tried again."""
+    if find_overflow(said) is not None:
+        return too_long(said, said)
+    if _QUOTA.search(said):
+        return from_status(402, said, {}, key_name="the key")
+    return invalid_response(f"an error in its stream: {said[:_MAX_MESSAGE]}")
 
 
 def sdk_not_installed(package: str, extra: str) -> ModelError:
     """The SDK is not installed."""
-    return ModelError(
-        "MODEL_BAD_REQUEST", f"The package '{package}' is not installed: pip install 'toolgate[{extra}]'."
-    )
+    return _error("MODEL_BAD_REQUEST", f"The package '{package}' is not installed: pip install 'toolgate[{extra}]'.")
+
+
+def refusal(code: str, cause: str, advice: str = "") -> ModelError:
+    """An error of somebody who wants to set up a model."""
+    return _error(code, cause, advice)
+
+
+def _error(
+    code: str, cause: str, advice: str = "", *, retryable: bool = False, retry_after: float | None = None
+) -> ModelError:
+    message = f"{cause} {advice}".strip()
+    return ModelError(code, message, retryable=retryable, retry_after=retry_after, cause=cause, advice=advice)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, from a number of seconds, of milliseconds, or a date."""
+    said = headers.get("retry-after", "")
     try:
-        seconds = float(headers.get("retry-after", ""))
+        milliseconds = headers.get("retry-after-ms")
+        seconds = float(milliseconds) / 1000 if milliseconds else float(said)
     except ValueError:
-        return None
+        try:
+            seconds = parsedate_to_datetime(said).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError):
+            return None
+        seconds = max(0.0, seconds)
     return seconds if 0 <= seconds < 3600 else None
 
 

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 from toolgate.models.base import ModelClient, ModelItem, ModelRequest
 from toolgate.protocol.calls import ToolCall
 from toolgate.text.masking import MaskedText
-from toolgate.text.redaction import mask
+from toolgate.text.redaction import current_secrets, mask
 
 
 def masked(model: ModelClient, secrets: tuple[str, ...]) -> ModelClient:
     """Wrap the model, unless there are no secrets."""
-    return MaskedModel(model, secrets) if secrets else model
+    return MaskedModel(model, secrets) if current_secrets(secrets) else model
 
 
 class MaskedModel:
@@ -22,6 +22,7 @@ class MaskedModel:
         self._model = model
         self._secrets = secrets
         self.name = str(getattr(model, "name", ""))
+        self.context_tokens: int | None = getattr(model, "context_tokens", None)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
         """Yield the response. Text that may be the start of a secret is held back until the next piece."""

@@ -8,12 +8,28 @@ from typing import Any
 
 from toolgate.models import errors
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop, ModelUsage, StopReason
+from toolgate.models.catalog import Listing
 from toolgate.models.lazy_import import load
 from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of, object_of, parse_object, text_of
 from toolgate.models.tool_calls import ToolCallAssembler
 
 DEFAULT_MODEL = "gpt-5.5"
 _REASONS: dict[str, StopReason] = {"length": "length", "content_filter": "refusal", "tool_calls": "tool_calls"}
+
+
+_OWN_SERVER = "https://api.openai.com/"
+_NO_CHAT = (
+    r"embed|whisper|tts|dall-e|moderation|babbage|davinci|gpt-image|sora|realtime|audio|transcribe"
+    r"|computer-use|-search-"
+)
+"""Names of OpenAI's own models that do not chat."""
+
+
+def listing(address: str, key: str | None) -> Listing:
+    """Where a server with this protocol lists its models."""
+    headers = {} if key is None else {"authorization": f"Bearer {key}"}
+    leave_out = _NO_CHAT if address.startswith(_OWN_SERVER) else ""
+    return Listing(url=f"{address.rstrip('/')}/models", headers=headers, leave_out=leave_out)
 
 
 class OpenAIModel(SdkModel):
@@ -86,7 +102,7 @@ class OpenAIModel(SdkModel):
         event = parse_object(data)
         if error := event.get("error"):
             said = text_of(error, "message") if isinstance(error, dict) else str(error)
-            raise errors.invalid_response(f"an error in its stream: {said[:300]}")
+            raise errors.error_in_stream(said or str(error))
         return event
 
     def _is_end(self, name: str, data: str) -> bool:

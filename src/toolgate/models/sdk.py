@@ -9,9 +9,10 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, ClassVar, Final
 
+from toolgate.errors import ModelError
 from toolgate.models import errors
 from toolgate.models.deadlines import ResponseDeadlines
 from toolgate.models.lazy_import import load
@@ -47,6 +48,8 @@ class SdkModel:
     ) -> None:
         """`timeout` is the longest silence and `total_timeout` the longest response, both in seconds."""
         self.name = model
+        self.context_tokens: int | None = None
+        """Tokens that the model takes, if its server has said so."""
         self._silence = KEEP_ALIVE_FACTOR * timeout
         self._total = total_timeout
         options = {"api_key": api_key, "base_url": base_url, "timeout": timeout}
@@ -83,14 +86,14 @@ class SdkModel:
                 async for event in self._read(stream.response, deadlines):
                     yield event
         except sdk.APIStatusError as error:
-            raise errors.from_status(
-                int(error.status_code), error.message, error.response.headers, key_name=self.key_name
+            raise self._status_error(
+                int(error.status_code), _said(error), error.response.headers, body=_body(error)
             ) from error
         except (sdk.APIConnectionError, httpx2.HTTPError) as error:
             timed_out = isinstance(error, sdk.APITimeoutError | httpx2.TimeoutException)
-            raise errors.unreachable(connection.base_url.host, timed_out=timed_out) from error
+            raise errors.unreachable(self._address, timed_out=timed_out) from error
         except TimeoutError as error:
-            raise errors.response_timeout(connection.base_url.host, str(error)) from error
+            raise errors.response_timeout(self._address, str(error)) from error
         except sdk.APIError as error:
             raise errors.invalid_response(f"an error: {error.message[:300]}") from error
 
@@ -98,6 +101,8 @@ class SdkModel:
         """Yield the events of a response. The last one is `END` if the response is complete."""
         if response.headers.get("content-encoding", "identity") != "identity":
             raise errors.invalid_response("a compressed response, which was not requested")
+        if "html" in response.headers.get("content-type", ""):
+            raise errors.not_an_api(self._address)
         decoder, size = EventDecoder(), 0
         pieces = response.aiter_raw()
         while (piece := await deadlines.wait(anext(pieces, None))) is not None:
@@ -116,6 +121,16 @@ class SdkModel:
             except (ValueError, RecursionError) as error:
                 raise errors.invalid_response(_describe_error(error)) from error
             await deadlines.give_way()
+
+    @property
+    def _address(self) -> str:
+        """The server's address, for messages."""
+        return str(getattr(self._connection, "base_url", "")).rstrip("/")
+
+    def _status_error(self, status: int, said: str, headers: Mapping[str, str], body: str = "") -> ModelError:
+        """Return the error for an HTTP status of this server."""
+        names = {"key_name": self.key_name, "address": self._address, "model": self.name}
+        return errors.from_status(status, said, headers, body=body, **names)
 
     def _parse_event(self, name: str, data: str) -> dict[str, Any] | None:
         """Parse one event; None if it has no content. Raises `ModelError` for an error event."""
@@ -190,6 +205,24 @@ def number_of(value: dict[str, Any], key: str) -> int:
     """Return the count under the key, or 0 if there is no plausible one."""
     found = value.get(key)
     return found if isinstance(found, int) and 0 <= found < _MAX_COUNT else 0
+
+
+def _said(error: Any) -> str:
+    """What the server said, for a person: the message in the body, or the SDK's own if there is none."""
+    body = getattr(error, "body", None)
+    inner = object_of(body, "error") or body
+    said = text_of(inner, "message") if isinstance(inner, dict) else ""
+    return said or str(error.message)
+
+
+def _body(error: Any) -> str:
+    """The whole answer of a server that refuses, as far as it was read."""
+    import httpx2
+
+    try:
+        return str(error.response.text)
+    except httpx2.StreamError:
+        return str(error.message)
 
 
 def _describe_error(error: Exception) -> str:

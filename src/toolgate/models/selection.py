@@ -25,6 +25,8 @@ def model_settings(name: str | None, settings: ModelSettings, environ: Mapping[s
     """
     chosen, model = _provider_and_model(name, settings, environ)
     provider = PROVIDERS[chosen]
+    if settings.provider not in (_OFFLINE, chosen):  # the key and the address belong to the other provider
+        settings = settings.model_copy(update={"api_key": None, "base_url": None, "provider": chosen})
     if not provider.key:
         return settings.model_copy(update={"provider": chosen, "name": None})
     key = settings.api_key.get_secret_value() if settings.api_key else environ.get(provider.key) or None

@@ -30,6 +30,11 @@ class Provider:
     compatible: bool = False
     """Whether many servers speak its protocol. Such a provider is chosen by its address alone, too, and gets the names
     of models that no provider claims."""
+    server: str = ""
+    """The address of its own server."""
+    catalog: str = ""
+    """Function `(address, key)` that returns the `Listing` of a server: where its list of models is. Without one the
+    provider cannot be set up with `/model` or on the page."""
 
 
 PROVIDERS: dict[str, Provider] = {
@@ -40,6 +45,8 @@ PROVIDERS: dict[str, Provider] = {
         key="OPENAI_API_KEY",
         address="OPENAI_BASE_URL",
         compatible=True,
+        server="https://api.openai.com/v1",
+        catalog="toolgate.models.openai:listing",
     ),
     "anthropic": Provider(
         client="toolgate.models.anthropic:AnthropicModel",
@@ -47,6 +54,8 @@ PROVIDERS: dict[str, Provider] = {
         key="ANTHROPIC_API_KEY",
         address="ANTHROPIC_BASE_URL",
         models=("claude",),
+        server="https://api.anthropic.com",
+        catalog="toolgate.models.anthropic:listing",
     ),
 }
 """Value of `TOOLGATE_MODEL_PROVIDER` → provider. Where nothing was asked for, the first one whose variables are set is

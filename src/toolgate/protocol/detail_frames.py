@@ -84,10 +84,62 @@ class TodosFrame(Durable):
 
 
 class Compaction(Data):
-    """Tokens, estimated."""
+    """What was left out. Tokens are estimated."""
 
     before_tokens: int
     after_tokens: int
+    by: Literal["model", "budget", "person"] = "budget"
+    """`model`: it wrote a summary. `budget`: old outputs and steps were left out. `person`: took the summary back."""
+    summary: str = ""
+    """The summary that the model reads in place of the older part."""
+
+
+class Change(Data):
+    """Which model."""
+
+    model: str
+
+
+class ModelChangedFrame(Durable):
+    """The session has another model from its next turn on; an empty name is the default."""
+
+    type: Literal["model_changed"]
+    data: Change
+
+
+class Retry(Data):
+    """Why the model is asked again, and when."""
+
+    attempt: int
+    """The attempt that follows: 1 is the first retry."""
+    of: int
+    """How many retries there are."""
+    seconds: float
+    """Seconds until then."""
+    code: str
+    """Why, as in `turn_finished`."""
+    message: str
+
+
+class ModelRetryFrame(Durable):
+    """The model did not answer and is asked again."""
+
+    type: Literal["model_retry"]
+    data: Retry
+
+
+class Doing(Data):
+    """What the turn does now, where no other frame says it."""
+
+    what: Literal["thinking", "retrying", "compacting", "waiting"]
+    text: str
+
+
+class ActivityFrame(Durable):
+    """What the turn does now: the model summarises the older part of the session."""
+
+    type: Literal["activity"]
+    data: Doing
 
 
 class CompactedFrame(Durable):
@@ -187,6 +239,16 @@ class Ending(Data):
     """Why it failed, finer than the `error` frame says."""
     message: str
     usage: Tokens
+    context_tokens: int = 0
+    """The approximate number of tokens of the next request."""
+    context_limit: int = 0
+    """The number of tokens above which older steps are left out; 0 if it is not known."""
+    cause: str = ""
+    """What went wrong, in one sentence, if it was the model."""
+    advice: str = ""
+    """What to do about it, in one sentence."""
+    retryable: bool = False
+    """Whether the same message may succeed a little later."""
 
 
 class TurnFinishedFrame(Durable):
@@ -222,6 +284,9 @@ DETAIL_FRAMES: tuple[type[BaseModel], ...] = (
     FilesTakenBackFrame,
     ForkedFrame,
     SessionDeletedFrame,
+    ModelChangedFrame,
+    ModelRetryFrame,
+    ActivityFrame,
     AgentStartedFrame,
     TurnFinishedFrame,
     MarkdownFrame,

@@ -159,7 +159,10 @@ class Failure(Data):
 
 
 class ErrorFrame(OfSession):
-    """A request that could not be done, or a turn that failed; then the turn's last chunk follows."""
+    """A request that could not be done, or a turn that failed; then the turn's last chunk follows.
+
+    With `details`, the `turn_finished` before it has the finer code, the cause and the advice.
+    """
 
     type: Literal["error"]
     data: Failure

@@ -186,10 +186,13 @@ class EventFeed(Protocol):
 class TurnRunner(Protocol):
     """Runs the turns of sessions, here or elsewhere."""
 
-    async def submit(self, session_id: str, content: str, *, request_id: str, rewind_to: int | None = None) -> None:
+    async def submit(
+        self, session_id: str, content: str | None, *, request_id: str, rewind_to: int | None = None
+    ) -> None:
         """Begin a turn. MUST have stored its beginning, with the request id, when it returns.
 
-        With `rewind_to`, the message takes the place of the person's message with that number, in one transaction.
+        A turn without content has no message: the model summarises the session. With `rewind_to`, the message takes
+        the place of the person's message with that number, in one transaction.
 
         MUST raise `SessionBusy` if a turn of the session runs already, and begin no second turn for a request id that
         has begun one (`RequestRepeated`). What happens from then on is in the log.

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from toolgate.protocol.model_requests import LONGEST_MODEL, MODEL_METHODS
 from toolgate.protocol.project_requests import PROJECT_METHODS
 from toolgate.protocol.request_base import LONGEST_CONTENT, NAME, REQUEST_ID, STRICT, OfSession, Params
 from toolgate.protocol.session_requests import SESSION_METHODS
@@ -51,6 +52,9 @@ class SessionCreate(Params):
 
     mode: Literal["chat_safe", "coding"] | None = None
     title: str = Field(default="", max_length=LONGEST_TITLE)
+    model: str | None = Field(
+        default=None, min_length=1, max_length=LONGEST_MODEL, description="As in `session.model`; None: the default."
+    )
 
 
 class SessionList(Params):
@@ -138,5 +142,6 @@ METHODS: dict[str, type[Params]] = {
     **SESSION_METHODS,
     **PROJECT_METHODS,
     "text.render": TextRender,
+    **MODEL_METHODS,
 }
 """Name of a method → its parameters."""

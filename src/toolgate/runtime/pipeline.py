@@ -36,6 +36,7 @@ from toolgate.runtime.state import runtime_state
 from toolgate.runtime.tracing import tracing_of
 from toolgate.runtime.unfinished import cut_short
 from toolgate.text.masking import OnOutput, masked_output
+from toolgate.text.redaction import current_secrets
 from toolgate.tools.base import Reroute
 from toolgate.tools.context import ToolContext
 
@@ -58,7 +59,9 @@ class Pipeline:
         if context.recorder is not None:
             self._recording = Recording(context.recorder, context.session_id, self._limits.secrets)
         self._executor = Executor(context, self._breaker, self._recording)
-        self._plain = 0 if self._limits.secrets or self._recording is not None else self._limits.surely_fits
+        self._plain = (
+            0 if current_secrets(self._limits.secrets) or self._recording is not None else self._limits.surely_fits
+        )
         """The plain value of a function needs nothing but its envelope if it has at most so many characters."""
         self._tracing = tracing_of(context.session_id)
 
@@ -102,7 +105,7 @@ class Pipeline:
     async def _end(self, invocation: Invocation, response: ToolResponse) -> ToolResult:
         """Complete, render, mask, truncate and record the response."""
         response, output = rendered(invocation, self._limits.owned(response))
-        if self._limits.secrets:
+        if current_secrets(self._limits.secrets):
             response, output = self._limits.masked(response, output)
         ran = invocation.inner or invocation
         if response.error is not None or ran.began:
@@ -241,4 +244,4 @@ class Pipeline:
     def _on_output(self) -> OnOutput | None:
         """Masks secrets in live output."""
         shows, secrets = self._context.on_output, self._limits.secrets
-        return masked_output(shows, secrets) if shows is not None and secrets else shows
+        return masked_output(shows, secrets) if shows is not None and current_secrets(secrets) else shows

@@ -10,7 +10,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.ports import Recorder
 from toolgate.protocol.record import CallRecord, Decision
 from toolgate.runtime.invocation import Invocation
-from toolgate.text.redaction import mask, recorded_copy
+from toolgate.text.redaction import current_secrets, mask, recorded_copy
 
 _BY_DEFAULT = Decision(decision="allow", gate="permission", reason="no permission needed")
 
@@ -53,7 +53,7 @@ class Recording:
     async def _write(
         self, invocation: Invocation, kind: Literal["decision", "started", "finished"], payload: dict[str, Any]
     ) -> None:
-        if self._secrets:
+        if current_secrets(self._secrets):
             payload = mask(payload, self._secrets)
         record = CallRecord(
             kind=kind,

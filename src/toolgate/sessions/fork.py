@@ -47,7 +47,8 @@ _RUNNING = (
 def fork(transaction: Transaction, source: str, seq: int | None, new_id: str, mode: str) -> None:
     """Make the session `new_id` from everything before a message of the person, or from all turns that have ended."""
     row = transaction.row(
-        "SELECT number, next_seq, title, user_name, project FROM sessions WHERE id = ?1 AND parent_id IS NULL", source
+        "SELECT number, next_seq, title, user_name, project, model FROM sessions WHERE id = ?1 AND parent_id IS NULL",
+        source,
     )
     if row is None:
         raise NoSuchMessage("Only a session that a person has begun can be forked.")
@@ -55,13 +56,18 @@ def fork(transaction: Transaction, source: str, seq: int | None, new_id: str, mo
     end = _end(transaction, source, number, int(row[1]), seq)
     now = time_of(transaction)
     transaction.run(
-        "INSERT INTO sessions (id, mode, title, user_name, project, created_at, updated_at, next_seq) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)",
-        *(new_id, mode, f"{title[: LONGEST_TITLE - 7]} (fork)" if title else None, row[3], row[4], now, end),
+        "INSERT INTO sessions (id, mode, title, user_name, project, created_at, updated_at, next_seq, model) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8)",
+        *(new_id, mode, f"{title[: LONGEST_TITLE - 7]} (fork)" if title else None, row[3], row[4], now, end, row[5]),
     )
     made = transaction.row("SELECT number FROM sessions WHERE id = ?1", new_id)
     assert made is not None
     _copy(transaction, source, new_id, (int(made[0]), number), end)
+    transaction.run(
+        "INSERT INTO summaries (session_id, until, content) "
+        "SELECT ?1, until, content FROM summaries WHERE session_id = ?2 AND until < ?3",
+        *(new_id, source, end),
+    )
     if seq is None:
         transaction.run(
             "INSERT INTO shells (session_id, state) SELECT ?1, state FROM shells WHERE session_id = ?2", new_id, source

@@ -96,7 +96,8 @@ class ManagedSessions(TurnStore):
 
     def _session(self, row: Row) -> Session:
         """A session from its row."""
-        identifier, mode, title, user, project, parent_id, created_at, updated_at, archived_at = row
+        identifier, mode, title, user, project, parent_id, created_at, updated_at, *more = row
+        archived_at, model, used, limit = more
         return Session(
             id=identifier,
             mode=modes.effective(mode, coding_enabled=self.coding_enabled),
@@ -107,4 +108,7 @@ class ManagedSessions(TurnStore):
             created_at=created_at,
             updated_at=updated_at,
             archived_at=archived_at,
+            model=model,
+            context_tokens=used,
+            context_limit=limit,
         )

@@ -16,7 +16,7 @@ from toolgate.sessions import leases, modes, pruning, transcript
 from toolgate.sessions.append import Append
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Transaction
-from toolgate.sessions.event_log import clean, time_of
+from toolgate.sessions.event_log import ANYONE, EventWriter, as_json, clean, time_of
 from toolgate.sessions.managed import ManagedSessions
 from toolgate.sessions.session_list import COLUMNS
 from toolgate.sessions.types import Lease, Message, Session, Usage
@@ -44,14 +44,15 @@ class SessionManager(ManagedSessions):
         user: str = "",
         project: str = "",
         parent_id: str | None = None,
+        model: str = "",
     ) -> Session:
         """Begin a session."""
         wanted = modes.allowed(mode, default=self._default_mode, coding_enabled=self.coding_enabled)
         texts = [clean(text) for text in (title, user, project)]
-        values = (uuid7(), wanted.value, texts[0] or None, texts[1], texts[2], parent_id)
+        values = (uuid7(), wanted.value, texts[0] or None, texts[1], texts[2], parent_id, clean(model))
         sql = (
-            "INSERT INTO sessions (id, mode, title, user_name, project, parent_id, created_at, updated_at) "
-            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)"
+            "INSERT INTO sessions (id, mode, title, user_name, project, parent_id, model, created_at, updated_at) "
+            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)"
         )
 
         def unit(transaction: Transaction) -> float:
@@ -60,7 +61,7 @@ class SessionManager(ManagedSessions):
             return now
 
         now = await self._db.write(unit)
-        return self._session((*values, now, now, None))
+        return self._session((*values[:-1], now, now, None, values[-1], 0, 0))
 
     async def get(self, session_id: str) -> Session:
         """One session."""
@@ -86,6 +87,17 @@ class SessionManager(ManagedSessions):
         sql, text = "UPDATE sessions SET title = ?2 WHERE id = ?1", clean(title)
         if not await self._db.write(lambda tx: tx.run(sql, session_id, text)):
             raise SessionNotFound(f"There is no session {session_id!r}.")
+
+    async def set_model(self, session_id: str, model: str) -> None:
+        """Give a session another model."""
+        name = clean(model)
+
+        def unit(transaction: Transaction) -> None:
+            writer = EventWriter(transaction, session_id, ANYONE)
+            transaction.run("UPDATE sessions SET model = ?2 WHERE id = ?1", session_id, name)
+            writer.event("model_changed", as_json({"model": name}))
+
+        await self._db.write(unit)
 
     async def unused(self, before: float, *, project: str | None = None) -> builtins.list[str]:
         """Sessions that could be removed: nobody has used them since `before`, and nobody is at work in them."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolgate.protocol.calls import ToolCall
-from toolgate.sessions import transcript
+from toolgate.sessions import summaries, transcript
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.event_log import EventWriter, as_json
 from toolgate.sessions.transcript_cache import NOTHING, CachedTranscript
-from toolgate.sessions.types import Lease, Message
+from toolgate.sessions.types import Context, Lease
 
 _UNCERTAIN: Final[dict[str, Any]] = {
     "status": "error",
@@ -26,12 +26,14 @@ _OF_TURN = "session_id = ?1 AND turn_id = ?2"
 class ResumePoint:
     """How far a turn got."""
 
-    messages: list[Message]
-    """The transcript, valid for a provider but for the calls that are still to be answered."""
+    context: Context
+    """What the model reads, valid for a provider but for the calls that are still to be answered."""
     rounds: int
     """Answers of the model that the turn has."""
     calls: tuple[ToolCall, ...]
     """Calls of the last answer that are to be run: nobody had begun them, or they may be repeated."""
+    asked: bool
+    """Whether the turn has a message; one without summarises the session."""
     said: bool
     """Whether the model has said its last words: nothing is left but to end the turn."""
 
@@ -51,22 +53,25 @@ def resume(
     known = known.with_tail(transaction, session_id)
     messages = known.messages
     rounds = sum(turn == turn_id and said.role == "assistant" for turn, said in zip(known.turns, messages, strict=True))
+    asked = turn_id in known.turns
     missing = transcript.open_calls(messages) if rounds else []
     latest = next((said for said in reversed(messages) if said.role != "tool"), None)
     if not missing or latest is None:
         done = rounds > 0 and latest is not None and latest.role == "assistant" and not latest.tool_calls
-        return ResumePoint(messages=transcript.valid(messages), rounds=rounds, calls=(), said=done)
+        whole = summaries.context(transaction, session_id, known)
+        return ResumePoint(context=whole, rounds=rounds, calls=(), asked=asked, said=done)
     open_ones = _unanswered(latest.tool_calls, missing)
     uncertain = [call for call in _begun(transaction, session_id, turn_id, open_ones) if not repeats(call.name)]
     if uncertain:
         _give_up(EventWriter(transaction, session_id, lease, turn_id=turn_id, count=2 * len(uncertain)), uncertain)
-        messages = known.with_tail(transaction, session_id).messages
+        known = known.with_tail(transaction, session_id)
     transaction.run(
         f"UPDATE tool_calls SET state = 'proposed' WHERE {_OF_TURN} AND state = 'started'", session_id, turn_id
     )
     left = tuple(call for call in open_ones if not any(call is other for other in uncertain))
-    valid = transcript.valid(messages)
-    return ResumePoint(messages=valid[: len(valid) - len(left)], rounds=rounds, calls=left, said=False)
+    found = summaries.context(transaction, session_id, known)
+    found = found.model_copy(update={"messages": found.messages[: len(found.messages) - len(left)]})
+    return ResumePoint(context=found, rounds=rounds, calls=left, asked=asked, said=False)
 
 
 def _unanswered(calls: tuple[ToolCall, ...], missing: list[str]) -> list[ToolCall]:

@@ -263,6 +263,21 @@ _REWINDS = (
 )
 
 
+# The model of a session, how full its context is, and the summary that its model reads in place of older messages.
+_MODELS = (
+    "ALTER TABLE sessions ADD COLUMN model TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE sessions ADD COLUMN context_tokens {whole} NOT NULL DEFAULT 0",
+    "ALTER TABLE sessions ADD COLUMN context_limit {whole} NOT NULL DEFAULT 0",
+    """
+    CREATE TABLE summaries (
+        session_id TEXT NOT NULL PRIMARY KEY,
+        until {whole} NOT NULL,
+        content TEXT NOT NULL
+    ){by_key}
+    """,
+)
+
+
 @contextlib.contextmanager
 def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
     """Whole sessions can be taken out of the log for as long as the block lasts, in its own transaction only."""
@@ -275,7 +290,7 @@ def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
     run(on)  # what fails in between is rolled back, and this with it
 
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 """All of them, oldest first; a module of the same name in `migrations/versions` hands each one to Alembic."""
 HEAD = REVISIONS[-1]
 
@@ -291,6 +306,7 @@ def statements(revision: str, dialect: Dialect) -> tuple[str, ...]:
         "0005": (_SIGN_OUTS, ()),
         "0006": (_OPEN_QUESTIONS, ()),
         "0007": (_REWINDS, ()),
+        "0008": (_MODELS, ()),
     }[revision]
     words = _WORDS[dialect]
     return tuple(" ".join(text.format(**words).split()) for text in texts) + more

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import clean
 
-COLUMNS = "id, mode, title, user_name, project, parent_id, created_at, updated_at, archived_at"
+COLUMNS = (
+    "id, mode, title, user_name, project, parent_id, created_at, updated_at, archived_at, "
+    "model, context_tokens, context_limit"
+)
 """What a session is made of."""
 
 _SNIPPET = 160

@@ -16,6 +16,7 @@ from toolgate.sessions.types import (
     ApprovalRow,
     AskedApproval,
     CallRow,
+    Context,
     Event,
     Lease,
     Message,
@@ -50,6 +51,7 @@ class SessionStore(SessionManagement, Protocol):
         user: str = "",
         project: str = "",
         parent_id: str | None = None,
+        model: str = "",
     ) -> Session:
         """Begin a session. A mode that the operator has not enabled raises `ModeNotEnabled`.
 
@@ -123,6 +125,28 @@ class SessionStore(SessionManagement, Protocol):
         """What people see: the messages of user and assistant that are not blank."""
         ...
 
+    async def context(self, session_id: str) -> Context:
+        """What the model reads: like `messages`, with the summary in place of the part that it covers."""
+        ...
+
+    async def summarise(
+        self, lease: Lease, turn_id: str, content: str, steps: int, *, tokens: tuple[int, int], usage: Usage
+    ) -> int:
+        """Let a summary stand for everything before the `steps`-th message of `context` that is no tool message.
+
+        An event `compacted` with the summary; nothing is removed from the log. `tokens` are the sizes before and after,
+        and `usage` is added to the turn.
+        """
+        ...
+
+    async def restore_context(self, session_id: str) -> bool:
+        """Take the summary back, with an event `compacted`; False if there is none. `SessionBusy` during a turn."""
+        ...
+
+    async def set_model(self, session_id: str, model: str) -> None:
+        """Give a session another model from its next turn on, with an event `model_changed`; needs no lease."""
+        ...
+
     async def try_claim(self, session_id: str, ttl: float = 300.0) -> Lease | None:
         """Take the session for `ttl` seconds; None if someone has it. The fence is greater than every one before."""
         ...
@@ -153,7 +177,7 @@ class SessionStore(SessionManagement, Protocol):
     async def claim_and_start(
         self,
         session_id: str,
-        content: str,
+        content: str | None,
         *,
         ttl: float,
         request_id: str | None = None,
@@ -162,7 +186,8 @@ class SessionStore(SessionManagement, Protocol):
     ) -> StartedTurn:
         """`try_claim`, `start_turn` and `past` in one transaction: all of them or none.
 
-        With `rewind_to`, the message takes the place of the person's message with that number, as after `rewind`.
+        With `rewind_to`, the message takes the place of the person's message with that number, as after `rewind`. A
+        turn without `content` has no message: it summarises the session.
         `SessionBusy` if someone has the session; `RequestRepeated` if the request has started a turn before.
         """
         ...
@@ -178,11 +203,13 @@ class SessionStore(SessionManagement, Protocol):
         usage: Usage | None = None,
         release: bool = False,
         carried: str | None = None,
+        details: Mapping[str, Any] | None = None,
     ) -> Turn:
         """End a turn; its open approvals are withdrawn. One that has ended already stays as it is.
 
         `usage` replaces the sum of what `append_message` was told. `release` gives the session back in the same
-        transaction. `carried` is what the session takes along from now on, as in `append`.
+        transaction. `carried` is what the session takes along from now on, as in `append`. `details` are what else
+        the event `turn_finished` says; `context_tokens` and `context_limit` among them become the session's.
         """
         ...
 

@@ -27,6 +27,8 @@ class CachedTranscript(NamedTuple):
     messages: list[Message]
     turns: list[str | None]
     """The turn that each message belongs to."""
+    places: list[int]
+    """Where each message is in the log."""
     place: int
     """Where the last message is in the log; 0 if there is none."""
     size: int
@@ -44,12 +46,13 @@ class CachedTranscript(NamedTuple):
         return CachedTranscript(
             messages=self.messages + [row.message for row in rows],
             turns=self.turns + [row.turn_id for row in rows],
+            places=self.places + [row.place for row in rows],
             place=rows[-1].place,
             size=self.size + sum(_size(row.message) for row in rows),
         )
 
 
-NOTHING: Final = CachedTranscript([], [], 0, 0)
+NOTHING: Final = CachedTranscript([], [], [], 0, 0)
 
 
 class TranscriptCache:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions import approvals, calls, handoff, leases, transcript, turns
+from toolgate.sessions import approvals, calls, handoff, leases, summaries, transcript, turns
 from toolgate.sessions.append import append_all
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
@@ -20,6 +20,7 @@ from toolgate.sessions.types import (
     ApprovalRow,
     AskedApproval,
     CallRow,
+    Context,
     Event,
     Lease,
     Message,
@@ -54,6 +55,33 @@ class TurnStore:
         self._transcripts.keep(session_id, known)
         return known
 
+    async def context(self, session_id: str) -> Context:
+        """What the model reads of a session."""
+        before = self._transcripts.get(session_id)
+
+        def unit(tx: Transaction) -> tuple[CachedTranscript, Context]:
+            known = before.with_tail(tx, session_id)
+            return known, summaries.context(tx, session_id, known)
+
+        known, found = await self._db.read(unit)
+        self._transcripts.keep(session_id, known)
+        return found
+
+    async def summarise(
+        self, lease: Lease, turn_id: str, content: str, steps: int, *, tokens: tuple[int, int], usage: Usage
+    ) -> int:
+        """Let a summary stand for the older part of a session."""
+        before = self._transcripts.get(lease.session_id)
+        return await self._db.write(
+            lambda tx: summaries.store(
+                tx, lease, turn_id, content, steps, before.with_tail(tx, lease.session_id), tokens, usage
+            )
+        )
+
+    async def restore_context(self, session_id: str) -> bool:
+        """Take the summary of a session back."""
+        return await self._db.write(lambda tx: summaries.restore(tx, session_id, None))
+
     async def start_turn(
         self,
         lease: Lease,
@@ -71,7 +99,7 @@ class TurnStore:
     async def claim_and_start(
         self,
         session_id: str,
-        content: str,
+        content: str | None,
         *,
         ttl: float,
         request_id: str | None = None,
@@ -79,7 +107,7 @@ class TurnStore:
         rewind_to: int | None = None,
     ) -> StartedTurn:
         """Claim a session and start a turn in it."""
-        said = transcript.message("user", content, None, None)
+        said = None if content is None else transcript.message("user", content, None, None)
         options: dict[str, Any] = {"request_id": request_id, "project": project, "rewind_to": rewind_to}
         starting = asyncio.ensure_future(
             self._db.write(lambda tx: turns.claim_and_start(tx, session_id, said, ttl, **options))
@@ -102,11 +130,12 @@ class TurnStore:
         usage: Usage | None = None,
         release: bool = False,
         carried: str | None = None,
+        details: Mapping[str, Any] | None = None,
     ) -> Turn:
         """End a turn."""
 
         def unit(tx: Transaction) -> Turn:
-            ended = turns.finish(tx, lease, turn_id, status, code=code, error=error, usage=usage)
+            ended = turns.finish(tx, lease, turn_id, status, code=code, error=error, usage=usage, details=details)
             handoff.carry(tx, lease.session_id, carried)
             if release:
                 leases.release(tx, lease)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolgate.errors import RequestRepeated, SessionBusy, SessionError
@@ -44,14 +44,17 @@ def start(
 def claim_and_start(
     transaction: Transaction,
     session_id: str,
-    said: Message,
+    said: Message | None,
     ttl: float,
     *,
     request_id: str | None,
     project: str | None,
     rewind_to: int | None = None,
 ) -> StartedTurn:
-    """Claim a session and start a turn in it, both or neither; with `rewind_to`, in the place of an earlier message."""
+    """Claim a session and start a turn in it, both or neither; with `rewind_to`, in the place of an earlier message.
+
+    A turn without a message summarises the session.
+    """
     if request_id is not None and (known := by_request(transaction, session_id, request_id)) is not None:
         raise RequestRepeated(
             f"This request has started a turn before ({known.status}); the session has what became of it.", known.id
@@ -63,14 +66,16 @@ def claim_and_start(
     if rewind_to is not None:
         rewind.rewind(transaction, session_id, lease, rewind_to)
     turn = begin(transaction, session_id, lease, said, request_id=request_id, parent_id=None)
-    return StartedTurn(lease=lease, turn=turn, stored_handoff=handoff.read(transaction, session_id, project))
+    row = transaction.row("SELECT model FROM sessions WHERE id = ?1", session_id)
+    past = handoff.read(transaction, session_id, project)
+    return StartedTurn(lease=lease, turn=turn, stored_handoff=past, model=row[0] if row is not None else "")
 
 
 def begin(
     transaction: Transaction,
     session_id: str,
     lease: Lease | None,
-    said: Message,
+    said: Message | None,
     *,
     request_id: str | None,
     parent_id: str | None,
@@ -78,7 +83,7 @@ def begin(
 ) -> Turn:
     """Write the beginning of a turn, where none is running."""
     turn_id = uuid7()
-    writer = EventWriter(transaction, session_id, lease, turn_id=turn_id, count=2)
+    writer = EventWriter(transaction, session_id, lease, turn_id=turn_id, count=1 if said is None else 2)
     transaction.run(
         "INSERT INTO turns (id, session_id, status, request_id, parent_id, deadline, started_at) "
         "VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6)",
@@ -93,8 +98,9 @@ def begin(
         "turn_started",
         as_json({"request_id": None if request_id is None else clean(request_id), "parent_id": parent_id}),
     )
-    transcript.write(writer, said)
-    name_after(writer, said)
+    if said is not None:
+        transcript.write(writer, said)
+        name_after(writer, said)
     started = get(transaction, turn_id)
     assert started is not None
     return started
@@ -107,9 +113,17 @@ def name_after(writer: EventWriter, said: Message) -> None:
 
 
 def finish(
-    transaction: Transaction, lease: Lease, turn_id: str, status: str, *, code: str, error: str, usage: Usage | None
+    transaction: Transaction,
+    lease: Lease,
+    turn_id: str,
+    status: str,
+    *,
+    code: str,
+    error: str,
+    usage: Usage | None,
+    details: Mapping[str, Any] | None = None,
 ) -> Turn:
-    """End a turn; one that has ended stays as it is."""
+    """End a turn; one that has ended stays as it is. `details` are what else its last event says."""
     if status not in ENDINGS:
         raise ValueError(f"a turn ends as one of {', '.join(sorted(ENDINGS))}, not {status!r}")
     turn = get(transaction, turn_id)
@@ -120,7 +134,11 @@ def finish(
     writer = EventWriter(transaction, lease.session_id, lease, turn_id=turn_id)
     total = usage or turn.usage
     count(transaction, turn_id, total, add=False)
-    _end(writer, turn_id, {"status": status, "code": clean(code), "message": clean(error), "usage": total.model_dump()})
+    ending = {"status": status, "code": clean(code), "message": clean(error), "usage": total.model_dump()}
+    if details and details.get("context_limit"):
+        size = "UPDATE sessions SET context_tokens = ?2, context_limit = ?3 WHERE id = ?1"
+        transaction.run(size, lease.session_id, details["context_tokens"], details["context_limit"])
+    _end(writer, turn_id, {**(details or {}), **ending})
     ended = get(transaction, turn_id)
     assert ended is not None
     return ended

@@ -41,6 +41,12 @@ class Session(BaseModel):
     updated_at: float = 0.0
     archived_at: float | None = None
     """When its person archived it; None if it is in the list."""
+    model: str = ""
+    """The model of its next turn, as `ModelSource.find` understands it; empty: the default."""
+    context_tokens: int = 0
+    """The approximate number of tokens that its next request has; 0 before its first turn."""
+    context_limit: int = 0
+    """The number of tokens above which older steps are left out; 0 before its first turn."""
 
 
 class ListedSession(BaseModel):
@@ -240,3 +246,18 @@ class StartedTurn(BaseModel):
     lease: Lease
     turn: Turn
     stored_handoff: StoredHandoff
+    model: str = ""
+    """The session's model; empty: the default."""
+
+
+class Context(BaseModel):
+    """What a model reads of a session: a summary of its older part, and the messages after that."""
+
+    model_config = _FROZEN
+
+    summary: str = ""
+    """Written by a model; empty if there is none."""
+    quoted: tuple[str, ...] = ()
+    """What the person said in the part that the summary covers."""
+    messages: tuple[Message, ...] = ()
+    """The rest, valid for a provider."""

@@ -164,6 +164,12 @@ class ModelSettings(Area):
     """Seconds of silence after which a request to the model has failed."""
     total_timeout: float = Field(default=3600.0, gt=0)
     """Seconds after which one answer of the model has to be whole."""
+    context_tokens: int | None = Field(default=None, ge=1_000)
+    """Tokens that the model takes; unset, only `TOOLGATE_AGENT_CONTEXT_TOKENS` and what its refusals teach count."""
+    input_price: float | None = Field(default=None, ge=0)
+    """What a million input tokens cost, in a currency of your own; costs are shown if both prices are set."""
+    output_price: float | None = Field(default=None, ge=0)
+    """What a million output tokens cost."""
 
 
 class AgentSettings(Area):

@@ -42,6 +42,8 @@ class GatewaySettings(Area):
     """The certificate's private key, as PEM."""
     insecure_http: bool = False
     """Whether another address than this machine's own may be served without TLS."""
+    model_setup: Literal["auto", "on", "off"] = "auto"
+    """Whether users may set up the model of the gateway; `auto`: on this machine's own address with one user."""
     shutdown_seconds: float = Field(default=30.0, ge=0.0, le=3600.0)
     """Seconds that running turns have to end when the gateway is told to."""
 

@@ -81,9 +81,21 @@ def add_secrets(secrets: tuple[str, ...], more: Iterable[str]) -> None:
     secret_pattern.cache_clear()
 
 
+_learnt: list[str] = []
+"""Secrets that were entered while this process ran, such as a model's key."""
+
+
+def learn_secret(secret: str) -> None:
+    """Mask this secret from now on, wherever this process masks anything."""
+    if len(secret) >= _SHORTEST and secret not in _learnt:
+        _learnt.append(secret)
+        secret_pattern.cache_clear()
+
+
 def current_secrets(secrets: tuple[str, ...]) -> tuple[str, ...]:
     """Return the secrets, with those that were added later."""
-    return _added.get(secrets, secrets)
+    known = _added.get(secrets, secrets)
+    return known if not _learnt else tuple(dict.fromkeys((*known, *_learnt)))
 
 
 @functools.lru_cache(maxsize=16)

@@ -1,0 +1,129 @@
+"""What the model reads in a turn: the prompt, the tools, and as much of the conversation as fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from toolgate.agent.compaction import Compactor, tokens_of, tokens_of_tools
+from toolgate.agent.events import Activity, AgentEvent, Compacted
+from toolgate.agent.summaries import opening, size_of, write_summary
+from toolgate.errors import ModelError, ToolgateError
+from toolgate.log import logger
+from toolgate.models.base import ModelRequest
+from toolgate.protocol.modes import ToolMode
+from toolgate.sessions import Context, Lease, Usage
+
+if TYPE_CHECKING:
+    from toolgate.agent.dependencies import Tally, TurnDependencies
+
+_COMPACTING = "Summarising the earlier part of the conversation"
+
+
+class NothingToCompact(ToolgateError):
+    """There is no older part that a summary could stand for."""
+
+
+class TurnContext:
+    """The conversation of one turn, in the form of OpenAI's chat API."""
+
+    def __init__(
+        self,
+        dependencies: TurnDependencies,
+        lease: Lease,
+        turn_id: str,
+        mode: ToolMode,
+        compactor: Compactor,
+        emit: Callable[[AgentEvent], None],
+        tally: Tally,
+    ) -> None:
+        self._dependencies = dependencies
+        self._lease = lease
+        self._turn_id = turn_id
+        self._mode = mode
+        self._compactor = compactor
+        self._emit = emit
+        self._tally = tally
+        self._stored = Context()
+        self._first = 0
+        """The number of messages that a summary takes at the beginning."""
+        self._summarises = True
+        """Whether the model is asked for summaries; not again in a turn in which it has failed."""
+        self._shown: tuple[list[str], list[dict[str, Any]], str, int] | None = None
+        self.history: list[dict[str, Any]] = []
+
+    def load(self, stored: Context) -> None:
+        """Start with what is stored."""
+        self._stored = stored
+        self._compactor.budget = self._dependencies.limits.of(self._dependencies.model)
+        before = opening(stored.summary, stored.quoted, self._compactor.budget)
+        self._first = len(before)
+        self.history = [*before, *(message.to_dict() for message in stored.messages)]
+        self._compactor.begin(self.history)
+
+    async def request(self) -> tuple[ModelRequest, int]:
+        """The next request, and its approximate number of tokens."""
+        tools, prompt, spent = await self._frame()
+        compactor = self._compactor
+        self._tally.context_limit = compactor.budget = self._dependencies.limits.of(self._dependencies.model)
+        if self._summarises and (end := compactor.summary_end(self.history, spent, self._first)):
+            await self._try_to_summarise(end, spent)
+        kept, size, before = compactor.fit(self.history, spent)
+        self._tally.context_tokens = size
+        if size < before:
+            said = {"before_tokens": before, "after_tokens": size, "by": "budget", "summary": ""}
+            await self._store("compacted", said)
+            self._emit(Compacted(before_tokens=before, after_tokens=size))
+        return ModelRequest([{"role": "system", "content": prompt}, *kept], tools), size
+
+    async def compact(self) -> None:
+        """Summarise everything, because the person asked for it."""
+        _, _, spent = await self._frame()
+        if sum(message["role"] != "tool" for message in self.history[self._first :]) < 2:
+            raise NothingToCompact("There is nothing to summarise yet.")
+        self._tally.context_limit = self._compactor.budget
+        await self._summarise(len(self.history), spent)
+        self._tally.context_tokens = spent + size_of(self.history)
+
+    async def _frame(self) -> tuple[list[dict[str, Any]], str, int]:
+        """The tools, the prompt, and their tokens. They are built again when the tools change."""
+        names = [tool.name for tool in self._dependencies.registry.list_declarations(self._mode)]
+        if self._shown is None or self._shown[0] != names:
+            tools = self._dependencies.registry.get_tools_schema(self._mode)
+            prompt = await self._dependencies.prompt.build(self._lease.session_id, self._mode)
+            spent = tokens_of({"content": prompt}) + tokens_of_tools(tools)
+            self._shown = names, tools, prompt, spent
+        return self._shown[1:]
+
+    async def _try_to_summarise(self, end: int, spent: int) -> None:
+        """Summarise the first messages; if that fails, older steps are left out instead."""
+        try:
+            await self._summarise(end, spent)
+        except ModelError as error:
+            self._summarises = False
+            logger("agent").warning("summary_failed", session_id=self._lease.session_id, code=error.code)
+
+    async def _summarise(self, end: int, spent: int) -> None:
+        covered, rest = self.history[self._first : end], self.history[end:]
+        await self._store("activity", {"what": "compacting", "text": _COMPACTING})
+        self._emit(Activity(what="compacting", text=_COMPACTING))
+        text, reply = await write_summary(self._dependencies, self._stored.summary, covered, self._compactor.budget)
+        self._tally.input_tokens += reply.input_tokens
+        self._tally.output_tokens += reply.output_tokens
+        said = tuple(message["content"] for message in covered if message["role"] == "user")
+        stored = Context(summary=text, quoted=(*self._stored.quoted, *said))
+        history = [*opening(text, stored.quoted, self._compactor.budget), *rest]
+        before, after = spent + size_of(self.history), spent + size_of(history)
+        if after >= before:
+            raise ModelError("MODEL_PROTOCOL", "The summary is longer than what it stands for. Nothing was changed.")
+        steps = sum(message["role"] != "tool" for message in covered)
+        usage = Usage(input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
+        await self._dependencies.sessions.summarise(
+            self._lease, self._turn_id, text, steps, tokens=(before, after), usage=usage
+        )
+        self._stored, self.history, self._first = stored, history, len(history) - len(rest)
+        self._compactor.clear()
+        self._emit(Compacted(before_tokens=before, after_tokens=after, by="model", summary=text))
+
+    async def _store(self, kind: str, payload: dict[str, Any]) -> None:
+        await self._dependencies.sessions.append_event(self._lease, kind, payload, turn_id=self._turn_id)

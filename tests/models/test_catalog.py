@@ -1,0 +1,33 @@
+"""Lists of models, as servers write them."""
+
+from typing import Any
+
+import pytest
+
+from tests.models.server import as_json, model_server
+from toolgate.models.catalog import Listing, ModelInfo, list_models
+from toolgate.models.openai import listing
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"id": "m", "max_model_len": 4096}, ModelInfo(name="m", label="m", context_tokens=4096)),
+        ({"id": "m", "meta": {"n_ctx": 8192}}, ModelInfo(name="m", label="m", context_tokens=8192)),
+        (
+            {"id": "claude-x", "display_name": "Claude X", "max_input_tokens": 200_000},
+            ModelInfo(name="claude-x", label="Claude X", context_tokens=200_000, vision=True),
+        ),
+        ({"id": "m", "type": "vlm"}, ModelInfo(name="m", label="m", vision=True)),
+        ({"id": "m", "max_model_len": "many"}, ModelInfo(name="m", label="m")),
+    ],
+)
+async def test_what_servers_say_about_a_model(row: dict[str, Any], expected: ModelInfo) -> None:
+    async with model_server() as server:
+        server.on("/models", as_json({"data": [row, "nonsense", {"id": 7}, {"id": "a\u202eb"}]}))
+        assert await list_models(Listing(url=f"{server.url}/models"), server.url) == [expected]
+
+
+def test_what_openai_lists_and_does_not_chat_is_left_out_only_there() -> None:
+    assert listing("https://api.openai.com/v1", "k").leave_out
+    assert not listing("http://127.0.0.1:1/v1", None).leave_out
