@@ -17,6 +17,7 @@ from toolgate.runtime.policy_source import policy_of
 from toolgate.sandbox import probe
 from toolgate.search import ripgrep
 from toolgate.settings import Settings, explain, variables
+from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.context import ToolContext
 from toolgate.workspace import Workspace
 
@@ -46,7 +47,17 @@ def run_checks(root: Path | None = None) -> list[Check]:
         if workspace is not None:
             workspace.close()
     programs = [_ripgrep(settings, real), _bash(real), *_sandbox(settings, real)]
-    return [_python(), _system(), *problems, *opened, policy, *_database(settings), *programs, *_extras()]
+    return [
+        _python(),
+        _system(),
+        *problems,
+        *opened,
+        policy,
+        *_database(settings),
+        _model(settings),
+        *programs,
+        *_extras(),
+    ]
 
 
 def _python() -> Check:
@@ -139,6 +150,13 @@ def _database(settings: Settings) -> Iterator[Check]:
         yield Check(name="database", state="damaged", finding=f"SQLite's log of {path}: {lost}", advice=advice)
     else:
         yield Check(name="database", state="ok", finding=path if os.path.exists(path) else f"none yet ({path})")
+
+
+def _model(settings: Settings) -> Check:
+    from toolgate.cli.model_check import try_model
+
+    state, finding, advice = try_model(settings)
+    return Check(name="model", state=state, finding=mask(finding, secrets_of(settings)), advice=advice)
 
 
 def _ripgrep(settings: Settings, root: Path) -> Check:

@@ -22,9 +22,11 @@ class Conversation:
         self.stack = stack
         self.session: Session | None = None
         self._wanted = mode
+        self._wanted_model = ""
         self.input_tokens = 0
         self.output_tokens = 0
         self.context_tokens = 0
+        self.context_limit = 0
 
     @property
     def mode(self) -> ToolMode:
@@ -33,8 +35,18 @@ class Conversation:
 
     @property
     def model_name(self) -> str:
-        """The name of the model."""
-        return str(getattr(self.stack.model, "name", type(self.stack.model).__name__))
+        """The name of the session's model."""
+        chosen = self._wanted_model if self.session is None else self.session.model
+        return chosen.partition(":")[2] or chosen or self.stack.models.default_name
+
+    async def choose_model(self, model: str) -> None:
+        """Use another model from the next message on; empty: the default. Raises `ModelError` if it cannot be used."""
+        chosen = "" if model in (self.stack.models.default_id, self.stack.models.default_name) else model
+        self.stack.models.find(chosen)
+        self._wanted_model = chosen
+        if self.session is not None:
+            await self.stack.sessions.set_model(self.session.id, chosen)
+            self.session = await self.stack.sessions.get(self.session.id)
 
     @property
     def is_offline(self) -> bool:
@@ -44,18 +56,27 @@ class Conversation:
     @property
     def context_share(self) -> float:
         """The used share of the context: the estimated next request divided by the maximum."""
-        return self.context_tokens / self.stack.settings.agent.context_tokens
+        return self.context_tokens / (self.context_limit or self.stack.settings.agent.context_tokens)
+
+    @property
+    def cost(self) -> float | None:
+        """What the session has cost, if both prices are configured; nothing is guessed."""
+        prices = self.stack.models.settings
+        if prices.input_price is None or prices.output_price is None:
+            return None
+        return (self.input_tokens * prices.input_price + self.output_tokens * prices.output_price) / 1_000_000
 
     def start_over(self, mode: ToolMode | None = None) -> None:
         """Let the next message start a new session."""
         self.session = None
         self._wanted = mode or self._wanted
-        self.input_tokens = self.output_tokens = self.context_tokens = 0
+        self.input_tokens = self.output_tokens = self.context_tokens = self.context_limit = 0
 
     async def resume(self, session: Session) -> None:
         """Continue a session; its tokens so far count."""
         self.start_over()
         self.session = session
+        self.context_tokens, self.context_limit = session.context_tokens, session.context_limit
         for turn in await self.stack.sessions.turns(session.id):
             self.input_tokens += turn.usage.input_tokens
             self.output_tokens += turn.usage.output_tokens
@@ -64,7 +85,9 @@ class Conversation:
         """Return the session; create it if there is none."""
         if self.session is None:
             stack = self.stack
-            self.session = await stack.sessions.create(self._wanted, user=stack.user, project=stack.project)
+            self.session = await stack.sessions.create(
+                self._wanted, user=stack.user, project=stack.project, model=self._wanted_model
+            )
         return self.session
 
     async def send(self, text: str) -> TurnStream:
@@ -75,7 +98,7 @@ class Conversation:
         """Add the tokens of a turn."""
         self.input_tokens += done.usage.input_tokens
         self.output_tokens += done.usage.output_tokens
-        self.context_tokens = done.context_tokens
+        self.context_tokens, self.context_limit = done.context_tokens, done.context_limit
 
 
 async def conversation_for(stack: Stack, args: argparse.Namespace) -> Conversation:

@@ -6,10 +6,12 @@ import json
 from typing import Any
 
 from toolgate.agent.events import (
+    Activity,
     AgentEvent,
     ApprovalRequested,
     ApprovalResolved,
     Compacted,
+    ModelRetry,
     TextChunk,
     ToolCallInfo,
     ToolOutput,
@@ -27,6 +29,8 @@ TYPES: dict[type, str] = {
     ToolOutput: "tool_output",
     ApprovalRequested: "approval_request",
     ApprovalResolved: "approval_resolved",
+    ModelRetry: "model_retry",
+    Activity: "activity",
     Compacted: "compacted",
     TurnDone: "turn_done",
     TurnFailed: "turn_failed",

@@ -32,6 +32,11 @@ class LiveRegion:
         if fitting != self._lines:
             self._draw("", fitting)
 
+    def bell(self) -> None:
+        """Ring the terminal's bell: somebody is waited for."""
+        self._out.write("\a")
+        self._out.flush()
+
     def clear(self) -> None:
         """Remove the live rows and restore the cursor."""
         self._draw("", [])

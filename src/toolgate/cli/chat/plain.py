@@ -18,6 +18,7 @@ from toolgate.errors import ToolgateError
 if TYPE_CHECKING:
     import argparse
 
+    from toolgate.agent import TurnStream
     from toolgate.protocol.calls import ToolResult
 
 
@@ -72,10 +73,14 @@ class PlainChat:
                 return int(self._failed)
 
     async def _turn(self, text: str) -> None:
+        await self.run_turn(await self._conversation.send(text))
+
+    async def run_turn(self, stream: TurnStream) -> bool:
+        """Print a turn to its end; return whether it succeeded."""
         self._failed = False
         open_line = False
         try:
-            async for event in await self._conversation.send(text):
+            async for event in stream:
                 if type(event).__name__ == "TextChunk":
                     open_line = self._say(event)
                 else:
@@ -85,6 +90,11 @@ class PlainChat:
             self._failed = True
             print_error(str(error))
         self._end_line(open_line)
+        return not self._failed
+
+    async def ask(self, question: str, *, hidden: bool = False) -> str:
+        """Refuse: every line of the input is a message."""
+        raise UsageError("a model is set up at a terminal (toolgate chat), on the page, or in the config file")
 
     def _say(self, event: Any) -> bool:
         text = prose(event.content) if sys.stdout.isatty() else event.content
@@ -100,6 +110,7 @@ class PlainChat:
 
     def _handle(self, event: Any) -> None:
         from toolgate.cli.chat.tool_card import describe_call
+        from toolgate.cli.chat.turn_view import describe_retry
 
         name = type(event).__name__
         if name == "ToolCallInfo":
@@ -110,6 +121,10 @@ class PlainChat:
             self._results.append(event.result)
             if event.result.is_error:
                 self.say(f"[{event.result.response.error.code.value}: {prose(event.result.message)}]")
+        elif name == "ModelRetry":
+            self.say(f"[{describe_retry(event).format(seconds=f'{event.seconds:g} s')}]")
+        elif name == "Compacted":
+            self.say(f"[{event.before_tokens:,} → {event.after_tokens:,} tokens]")
         elif name == "TurnDone":
             self._conversation.count(event)
         elif name == "TurnFailed":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from toolgate.cli.chat.model_command import ModelCommand
 from toolgate.cli.errors import UsageError
 from toolgate.cli.sessions.find import find, short
 from toolgate.cli.sessions.listing import age
@@ -14,6 +15,7 @@ from toolgate.errors import ToolError, ToolgateError, UndoRefused
 from toolgate.protocol.modes import ToolMode
 
 if TYPE_CHECKING:
+    from toolgate.agent import TurnStream
     from toolgate.cli.chat.conversation import Conversation
 
 COMMANDS = {
@@ -24,6 +26,8 @@ COMMANDS = {
     "/rename": ("TITLE", "rename this session"),
     "/show": ("[N]", "show a call with its complete output; without a number, the last one (Ctrl-O)"),
     "/tools": ("", "list the tools of this session"),
+    "/model": ("[NAME | N | default | setup]", "list the models, choose one for this session, or set one up"),
+    "/compact": ("[undo]", "let the model summarise the conversation so far, to make room"),
     "/mode": ("", "show the mode, and what it allows"),
     "/undo": ("[call | turn | session]", "undo what the last turn changed in files"),
     "/quit": ("", "leave (Ctrl-D)"),
@@ -46,6 +50,14 @@ class CommandHost(Protocol):
 
     async def recall(self) -> None:
         """Show the end of a continued session."""
+        ...
+
+    async def ask(self, question: str, *, hidden: bool = False) -> str:
+        """Ask the person for a line. Raises `UsageError` if there is nobody to ask, or they do not answer."""
+        ...
+
+    async def run_turn(self, stream: TurnStream) -> bool:
+        """Show a turn to its end; return whether it succeeded."""
         ...
 
 
@@ -138,6 +150,22 @@ class SlashCommands:
             first = " ".join(tool.definition.description.split()).partition(". ")[0].rstrip(".")
             asks = " (asks)" if tool.requires_permission else ""
             self._host.say(f"  {tool.name:<{width}}  {first}{asks}")
+
+    async def _model(self, rest: str) -> None:
+        await ModelCommand(self._conversation, self._host).run(rest)
+
+    async def _compact(self, rest: str) -> None:
+        session, stack = self._conversation.session, self._conversation.stack
+        if rest not in ("", "undo"):
+            raise UsageError("/compact takes nothing, or undo")
+        if session is None:
+            raise UsageError("there is nothing to summarise yet")
+        if not rest:
+            await self._host.run_turn(stack.loop.compact(session.id))
+        elif await stack.sessions.restore_context(session.id):
+            self._host.say("The model reads the original messages again.", "dim")
+        else:
+            self._host.say("There is no summary to take back.", "dim")
 
     async def _mode(self, _rest: str) -> None:
         conversation = self._conversation

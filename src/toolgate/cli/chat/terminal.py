@@ -21,7 +21,7 @@ from toolgate.cli.chat.live_region import LiveRegion
 from toolgate.cli.chat.slash_commands import SlashCommands
 from toolgate.cli.chat.turn_view import TurnView
 from toolgate.cli.chat.welcome import draw_prompt, message_history, session_recap, welcome
-from toolgate.cli.errors import run_until_signalled
+from toolgate.cli.errors import UsageError, run_until_signalled
 from toolgate.cli.sh.line_source import EndOfInput
 from toolgate.cli.visible import visible
 from toolgate.errors import ToolgateError
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
 
     from toolgate.agent import TurnStream
+    from toolgate.compose import Stack
 
 
 def converse(args: argparse.Namespace) -> int:
@@ -73,6 +74,7 @@ class Chat:
         approval_prompt.keyboard = self._keyboard
         self._typed_ahead = self._view.typed_ahead = self._keyboard.typed_ahead
         self._typed_ahead.changed = self._view.refresh
+        self._place = place_of(conversation.stack)
 
     async def greet(self, *, choose: bool) -> None:
         """Print the welcome text, or the end of the continued session."""
@@ -111,14 +113,19 @@ class Chat:
         return text
 
     async def _turn(self, text: str) -> bool:
-        """Run one turn; return whether it succeeded. Ctrl-C cancels the turn, not the program."""
-        self._region.print([""])
-        self._view.begin()
+        """Run one turn; return whether it succeeded."""
         try:
             stream = await self._conversation.send(text)
         except ToolgateError as error:
+            self._region.print([""])
             self.say(visible(str(error)), "bold red")
             return False
+        return await self.run_turn(stream)
+
+    async def run_turn(self, stream: TurnStream) -> bool:
+        """Show a turn to its end; return whether it succeeded. Ctrl-C cancels the turn, not the program."""
+        self._region.print([""])
+        self._view.begin()
         ended_well = False
         with self._keyboard, self._signals(stream):
             animation = asyncio.get_running_loop().create_task(self._view.animate())
@@ -136,7 +143,18 @@ class Chat:
                 animation.cancel()
                 await asyncio.wait([animation])
                 self._view.end()
+        self._place = place_of(self._conversation.stack)
         return ended_well
+
+    async def ask(self, question: str, *, hidden: bool = False) -> str:
+        """Ask the person for a line."""
+        from prompt_toolkit import PromptSession
+
+        try:
+            text = await PromptSession[str]().prompt_async(f"{question} ", is_password=hidden)
+        except (KeyboardInterrupt, EOFError):
+            raise UsageError("Nothing was changed.") from None
+        return text.strip()
 
     @contextlib.contextmanager
     def _signals(self, stream: TurnStream) -> Iterator[None]:
@@ -179,14 +197,25 @@ class Chat:
     def _toolbar(self) -> StyleAndTextTuples:
         conversation = self._conversation
         used = conversation.input_tokens + conversation.output_tokens
-        parts = [conversation.mode.value, conversation.model_name, f"context {conversation.context_share:.0%}"]
+        limit = conversation.context_limit or conversation.stack.settings.agent.context_tokens
+        context = f"context {conversation.context_share:.0%} of {limit // 1000}k"
+        parts = [conversation.mode.value, conversation.model_name, self._place, context]
         parts += [f"{used:,} tokens"] if used else []
+        parts += [f"cost {conversation.cost:.4f}"] if conversation.cost else []
         return [("", "  " + " · ".join(visible(part, keep="") for part in parts))]
 
     def _farewell(self) -> None:
         session = self._conversation.session
         if session is not None:
             self.say(f"toolgate chat --resume {session.id} continues this session.", "dim")
+
+
+def place_of(stack: Stack) -> str:
+    """Return the project and its branch."""
+    from toolgate.gateway.project import branch, project_name
+
+    name, found = project_name(str(stack.workspace.root)), branch(stack.workspace)
+    return f"{name} ({found})" if found else name
 
 
 class _WarningHandler(logging.Handler):

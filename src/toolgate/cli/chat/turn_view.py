@@ -7,10 +7,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.events import (
+    Activity,
     AgentEvent,
     ApprovalRequested,
     ApprovalResolved,
     Compacted,
+    ModelRetry,
     TextChunk,
     ToolCallInfo,
     ToolOutput,
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SPINNER_SECONDS = 0.1
+_SUMMARY_ROWS = 20
+"""Rows of a summary that are shown."""
 _MIN_REDRAW_SECONDS = 0.03
 """Minimum seconds between two redraws; more if drawing is slow."""
 
@@ -53,6 +57,10 @@ class TurnView:
         self._began = self._waited_before = 0.0
         self._changed = asyncio.Event()
         self._stopping = False
+        self._doing = ""
+        """What the turn does, where it neither thinks nor writes."""
+        self._until = 0.0
+        """When the model is asked again."""
         self.cards: list[ToolCard] = []
         """All calls of this chat, in order."""
         self.typed_ahead = TypedAhead()
@@ -64,6 +72,7 @@ class TurnView:
         """Start a turn."""
         self._text, self._open, self._kind = None, {}, ""
         self._stopping = False
+        self._doing = ""
         self._began = time.monotonic()
         self._waited_before = self._approval_prompt.seconds_waited
 
@@ -91,6 +100,7 @@ class TurnView:
 
     def show(self, event: AgentEvent) -> None:
         """Handle one event."""
+        self._doing = ""
         if isinstance(event, TextChunk):
             self._say(event.content)
         else:
@@ -115,12 +125,18 @@ class TurnView:
             self._end_call(event.call_id, denied=event)
         elif isinstance(event, ApprovalRequested):
             self._asked[event.request.id] = (self._open.get(event.request.call_id), time.monotonic())
+            self._region.bell()
             self._approval_prompt.reached(event.request.id)
         elif isinstance(event, ApprovalResolved):
             self._answered(event)
+        elif isinstance(event, ModelRetry):
+            self._until, self._doing = time.monotonic() + event.seconds, describe_retry(event)
+            words = f"· {self._doing.format(seconds=duration(event.seconds))}: {prose(event.message)}"
+            self._print("note", [self._canvas.line((words, "dim yellow"))])
+        elif isinstance(event, Activity):
+            self._doing = event.text
         elif isinstance(event, Compacted):
-            words = f"· older steps were left out: {event.before_tokens:,} → {event.after_tokens:,} tokens"
-            self._print("note", [self._canvas.line((words, "dim"))])
+            self._print("note", compaction_lines(self._canvas, event))
         elif isinstance(event, TurnDone):
             self._done(event)
         elif isinstance(event, TurnFailed):
@@ -206,7 +222,9 @@ class TurnView:
         cards = [line for card in self._open.values() for line in card.live(self._canvas, spinner, now)]
         if cards:
             return [*gap, *text, "", *cards] if self._kind not in ("", "card") or text else cards
-        word = "stopping" if self._stopping else "writing" if text else "thinking"
+        left = duration(max(0.0, self._until - now))
+        word = self._doing.format(seconds=left) or ("writing" if text else "thinking")
+        word = "stopping" if self._stopping else word
         took = duration(now - self._began) if now - self._began >= 1 else ""
         status = self._canvas.line((spinner, "cyan"), (f" {word} {took}{' · ' if took else ''}Ctrl-C cancels", "dim"))
         return [*gap, *text, "", status]
@@ -223,4 +241,28 @@ class TurnView:
 def _failure(event: TurnFailed) -> Any:
     from rich.text import Text
 
-    return Text.assemble(("✗ ", "bold red"), (event.code, "bold red"), f" {prose(event.message)}")
+    if not event.cause:
+        return Text.assemble(("✗ ", "bold red"), (event.code, "bold red"), f" {prose(event.message)}")
+    advice = f"\n  {prose(event.advice)}" if event.advice else ""
+    return Text.assemble(("✗ ", "bold red"), (event.code, "red"), (f" {prose(event.cause)}", "bold"), (advice, "cyan"))
+
+
+_RETRIES = {"MODEL_RATE_LIMIT": "rate-limited", "MODEL_UNAVAILABLE": "the model does not answer"}
+
+
+def describe_retry(event: ModelRetry) -> str:
+    """Say why and when the model is asked again; `{seconds}` stands for the time that is left."""
+    why = _RETRIES.get(event.code, "the model failed")
+    return f"{why}, retrying in {{seconds}} ({event.attempt} of {event.of})"
+
+
+def compaction_lines(canvas: Canvas, event: Compacted) -> list[str]:
+    """Draw what was left out, and the summary that stands for it."""
+    sizes = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
+    if event.by != "model":
+        return [canvas.line((f"· older steps were left out: {sizes}", "dim"))]
+    rows = prose(event.summary).split("\n")
+    shown = [canvas.line((f"  {row}", "dim")) for row in rows[:_SUMMARY_ROWS]]
+    more = [canvas.line(("  …", "dim"))] if len(rows) > _SUMMARY_ROWS else []
+    head = f"· the model has summarised the earlier part: {sizes} (/compact undo takes it back)"
+    return [canvas.line((head, "dim")), *shown, *more]

@@ -60,7 +60,9 @@ def _without_model(canvas: Canvas, mode: ToolMode) -> list[str]:
         "",
         canvas.line(
             ("No language model is configured", "bold"),
-            ", so there are no answers in words yet. To use one, leave and set",
+            ", so there are no answers in words yet. ",
+            ("/model", "cyan"),
+            " sets one up now: OpenAI, Anthropic, or a server of your own. Or leave and set",
         ),
         *_keys(canvas),
         canvas.line("Meanwhile call the tools yourself, through the same gates as a model. Try:"),
