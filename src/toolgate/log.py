@@ -14,7 +14,7 @@ def _render(_logger: object, _method: str, event: MutableMapping[str, Any]) -> t
 
 
 class _Plain:
-    """Replaces structlog if it cannot be loaded, as in a process without free descriptors."""
+    """Replaces structlog if it cannot be loaded, as in a process without free descriptors or memory."""
 
     def __init__(self, room: str) -> None:
         self._logger = logging.getLogger(f"toolgate.{room}")
@@ -31,7 +31,7 @@ def logger(room: str) -> Any:
     """Return the logger of a room: `logger("registry").warning("event_name", key=value)`."""
     try:
         return _bound(room)
-    except OSError:
+    except (OSError, MemoryError):
         return _Plain(room)
 
 

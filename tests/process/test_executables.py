@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.shells import Shells
+from tests.support.shells import EVERY_LAYER, Shells
 from toolgate.process import executables
 from toolgate.process.executables import find_bash, find_program, find_ripgrep, is_safe, safe_path
 from toolgate.shell.session import ShellSession
@@ -76,6 +76,7 @@ def test_a_program_elsewhere_is_found_by_its_real_path(root: Path, tmp_path: Pat
     assert find_program("mine", (str(root),), f"{tmp_path}/bin") == os.path.realpath("/bin/bash")
 
 
+@EVERY_LAYER
 def test_commands_run_although_programs_of_these_names_lie_first_on_path(
     shells: Shells, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.support.forks import Child
-from tests.support.shells import Shells, processes_with
+from tests.support.shells import EVERY_LAYER, Shells, processes_with
 from toolgate.sandbox import control_groups as groups
 from toolgate.sandbox.control_groups import ControlGroup
 
@@ -73,6 +73,7 @@ def test_the_groups_of_a_killed_host_are_swept_and_those_of_a_living_one_are_not
     living.remove()
 
 
+@EVERY_LAYER
 def test_without_a_control_group_the_report_says_what_is_not_counted(shells: Shells) -> None:
     report = shells.command("true").sandbox
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.forks import Child
 from tests.support.privileges import run_as
-from tests.support.shells import Shells, make_layer, processes_with
+from tests.support.shells import EVERY_LAYER, Shells, make_layer, processes_with
 from toolgate.sandbox.orphans import DONE, end_orphans
 from toolgate.shell.session import ShellSession
 from toolgate.workspace import Workspace
@@ -29,6 +29,7 @@ def eventually(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
     return True
 
 
+@EVERY_LAYER
 @pytest.mark.timeout(60 + 20 * TORTURE)
 def test_s02_a_host_that_is_killed_while_commands_start_leaves_none_running(shells: Shells) -> None:
     nap = f"{random.randint(10**5, 10**6)}.{random.randint(10**5, 10**6)}"

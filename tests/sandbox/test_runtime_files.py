@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.sandbox.kit import VIEWED
-from tests.support.shells import CANARY, Shells
+from tests.support.shells import CANARY, EVERY_LAYER, Shells
 from toolgate.process import executables
 from toolgate.process.executables import runtime_files
 from toolgate.shell.options import ShellOptions
@@ -69,6 +69,7 @@ ATTACKS = (
 )
 
 
+@EVERY_LAYER
 def test_a_runtime_inside_the_root_is_read_only_for_commands(
     shells: Shells, monkeypatch: pytest.MonkeyPatch, fresh_runtime_files: None
 ) -> None:
@@ -92,6 +93,7 @@ def test_a_runtime_inside_the_root_is_read_only_for_commands(
     assert sorted(path.name for path in own.rglob("*")) == ["bin", "lib", "python"]
 
 
+@EVERY_LAYER
 def test_the_rest_of_the_root_stays_writable_beside_the_runtime(
     shells: Shells, monkeypatch: pytest.MonkeyPatch, fresh_runtime_files: None
 ) -> None:

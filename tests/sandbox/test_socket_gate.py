@@ -2,6 +2,7 @@
 
 import os
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
@@ -12,6 +13,9 @@ import pytest
 from tests.sandbox.kit import CONFINED, VIEWED, VIEWS, outcomes, python
 from tests.support.shells import Shells
 from toolgate.protocol.plan import Access
+from toolgate.sandbox import socket_gate
+from toolgate.shell.result import CommandResult
+from toolgate.shell.session import ShellSession
 
 
 @VIEWED
@@ -195,3 +199,31 @@ def test_full_access_reaches_the_hosts_network(shells: Shells) -> None:
         assert not was_reached(server)
         assert outcomes(shells.command(tried, access="full")) == {"tcp": "worked"}
         assert was_reached(server)
+
+
+@VIEWED
+def test_without_room_for_a_thread_a_connection_is_refused_and_the_next_one_works(shells: Shells) -> None:
+    """The thread that answers must not end: the kernel holds every connection until it does."""
+    code = python(
+        """
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(temporary + "/own")
+        server.listen()
+        attempt("connect", lambda: socket.socket(socket.AF_UNIX).connect(temporary + "/own"))
+        os.unlink(temporary + "/own")
+        """
+    )
+
+    async def script(session: ShellSession) -> list[CommandResult]:
+        await session.execute("true", 20, "write")
+        real, failures = socket_gate.start_thread, [RuntimeError("can't start new thread")]
+
+        def starved(thread: threading.Thread) -> None:
+            if failures and thread.name == "toolgate-connect":
+                raise failures.pop()
+            real(thread)
+
+        socket_gate.start_thread = starved
+        return [await session.execute(code, 20, "write") for _ in range(2)]
+
+    assert list(map(outcomes, shells.run_apart(script))) == [{"connect": "EAGAIN"}, {"connect": "worked"}]

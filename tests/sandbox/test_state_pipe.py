@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.shells import Shells
+from tests.support.shells import EVERY_LAYER, Shells
 from toolgate.sandbox.state_pipe import MOST_BYTES, StatePipe
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
@@ -69,6 +69,7 @@ FLOOD = """small=after; state=$(trap -p EXIT | grep -o "/[^ '\\"]*/state[^ ;'\\"
 head -c 60000000 /dev/zero > "$state"; echo written; (exit 7)"""
 
 
+@EVERY_LAYER
 def test_what_a_command_writes_where_its_state_goes_is_not_kept_in_memory(shells: Shells) -> None:
     async def script(session: ShellSession) -> tuple[list[CommandResult], int, int]:
         largest = 0

@@ -1,6 +1,7 @@
 """The thread that writes to SQLite: many units in one commit, and none of them harms another."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -156,3 +157,24 @@ def test_a_database_serves_one_loop_after_the_other(tmp_path: Path) -> None:
     asyncio.run(db.close())
 
     assert [message.content for message in said] == ["1"]
+
+
+async def test_a_writer_without_room_for_its_thread_says_so_and_the_next_one_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = Database(f"sqlite:///{tmp_path}/x.db")
+    await db.migrate()
+    manager = SessionManager(db, SessionSettings())
+    real, failures = threading.Thread.start, [RuntimeError("can't start new thread")]
+
+    def starved(thread: threading.Thread) -> None:
+        if failures and thread.name == "toolgate-writer":
+            raise failures.pop()
+        real(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", starved)
+    with pytest.raises((RuntimeError, StoreError)):
+        await asyncio.wait_for(manager.create(), 20)
+
+    assert (await manager.create()).id
+    await db.close()

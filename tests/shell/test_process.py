@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 
-from tests.support.shells import CANARY, Shells, processes_with
+from tests.support.shells import CANARY, EVERY_LAYER, Shells, processes_with
 from toolgate.shell.options import MIB, ShellOptions
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
@@ -15,6 +15,7 @@ def a_number() -> str:
     return f"{random.randint(10**5, 10**6)}.{random.randint(10**5, 10**6)}"
 
 
+@EVERY_LAYER
 def test_s01_what_stays_in_the_background_does_not_hold_the_answer(shells: Shells) -> None:
     nap = a_number()
 
@@ -31,6 +32,7 @@ def test_s01_what_stays_in_the_background_does_not_hold_the_answer(shells: Shell
     assert left == []
 
 
+@EVERY_LAYER
 def test_s02_at_the_deadline_the_whole_tree_is_gone(shells: Shells) -> None:
     nap = a_number()
     kept, late, after = shells.commands(
@@ -46,6 +48,7 @@ def test_s02_at_the_deadline_the_whole_tree_is_gone(shells: Shells) -> None:
     assert after.stdout == f"{shells.root}/sub\nbefore\n"
 
 
+@EVERY_LAYER
 def test_s03_a_command_that_ignores_signals_is_killed(shells: Shells) -> None:
     begin = time.monotonic()
     result, after = shells.commands("trap '' TERM INT HUP; while :; do sleep 1; done", "echo alive", timeout=2)
@@ -58,6 +61,7 @@ def test_s03_a_command_that_ignores_signals_is_killed(shells: Shells) -> None:
 WAITING = ["cat", "read x", "python3 -I -c 'input()'", "git commit", "ssh-keygen", "sudo -S true", "tty"]
 
 
+@EVERY_LAYER
 def test_s04_there_is_no_input_and_no_terminal_to_wait_for(shells: Shells) -> None:
     results = shells.commands(*WAITING)
 
@@ -65,6 +69,7 @@ def test_s04_there_is_no_input_and_no_terminal_to_wait_for(shells: Shells) -> No
     assert results[WAITING.index("tty")].stdout == "not a tty\n"
 
 
+@EVERY_LAYER
 def test_s05_endless_output_is_counted_and_kept_small(shells: Shells) -> None:
     shells.options = ShellOptions(stored_bytes=4 * MIB)
 
@@ -76,6 +81,7 @@ def test_s05_endless_output_is_counted_and_kept_small(shells: Shells) -> None:
         assert "left out" in result.stdout
 
 
+@EVERY_LAYER
 def test_s06_state_survives_exit(shells: Shells) -> None:
     ended, after = shells.commands("cd sub; export A=1; exit 3", "pwd; echo $A")
 
@@ -83,6 +89,7 @@ def test_s06_state_survives_exit(shells: Shells) -> None:
     assert after.stdout == f"{shells.root}/sub\n1\n"
 
 
+@EVERY_LAYER
 def test_s07_a_shell_that_dies_leaves_the_last_known_state(shells: Shells) -> None:
     _, *died, after = shells.commands(
         "cd sub; A=1", "A=2; kill -9 $$", "A=2; exec sleep 0.1", "A=2; exec false", "A=2; kill $$", "pwd; echo $A"
@@ -108,6 +115,7 @@ FORGERIES = [
 ]
 
 
+@EVERY_LAYER
 def test_s08_nothing_that_a_command_forges_is_believed(shells: Shells) -> None:
     lines = [forgery.replace("{evil}", str(shells.evil)) for forgery in FORGERIES]
     results = shells.commands(*(line for forgery in lines for line in (forgery, "command printf ok")))
@@ -118,6 +126,7 @@ def test_s08_nothing_that_a_command_forges_is_believed(shells: Shells) -> None:
     assert (shells.evil / "secret.txt").read_text() == CANARY
 
 
+@EVERY_LAYER
 def test_s08_functions_with_the_names_of_builtins_do_not_capture_the_session(shells: Shells) -> None:
     names = ". : builtin cd declare eval exec exit export printf pwd set shopt source trap umask unset"
     _, after = shells.commands(
@@ -128,6 +137,7 @@ def test_s08_functions_with_the_names_of_builtins_do_not_capture_the_session(she
     assert after.exit_code == 9
 
 
+@EVERY_LAYER
 def test_s08_a_forged_state_cannot_stop_the_session(shells: Shells) -> None:
     name = shells.command("trap -p EXIT").stdout
     target = name[name.index(">|") :].split("'\\''")[1] if "'\\''" in name else "/run/toolgate/state"
@@ -140,6 +150,7 @@ def test_s08_a_forged_state_cannot_stop_the_session(shells: Shells) -> None:
 BROKEN = ['echo "unterminated', "echo 'unterminated", "cat <<EOF\nx", "(", "if true", "echo )", "case x in", "$(", "`"]
 
 
+@EVERY_LAYER
 def test_s09_a_broken_command_is_an_error_and_not_a_hang(shells: Shells) -> None:
     results = shells.commands(*(line for broken in BROKEN for line in (broken, "echo clean")))
 
@@ -147,12 +158,14 @@ def test_s09_a_broken_command_is_an_error_and_not_a_hang(shells: Shells) -> None
     assert [(result.stdout, result.stderr) for result in results[1::2]] == [("clean\n", "")] * len(BROKEN)
 
 
+@EVERY_LAYER
 def test_s10_state_persists(shells: Shells) -> None:
     _, after = shells.commands("cd sub; export A=1; f(){ echo hi; }", "pwd; echo $A; f")
 
     assert (after.stdout, after.stderr, after.exit_code) == (f"{shells.root}/sub\n1\nhi\n", "", 0)
 
 
+@EVERY_LAYER
 def test_s11_no_secret_of_the_host_process_reaches_a_command(shells: Shells) -> None:
     results = shells.commands("env", "export -p", "set", "cat /proc/self/environ /proc/$PPID/environ", "ps eww")
 
@@ -160,6 +173,7 @@ def test_s11_no_secret_of_the_host_process_reaches_a_command(shells: Shells) -> 
     assert CANARY not in repr(results)
 
 
+@EVERY_LAYER
 def test_s12_only_the_three_descriptors_are_open(shells: Shells) -> None:
     open_ones = "for fd in {0..300}; do [[ -e /proc/$$/fd/$fd ]] && echo $fd; done"
     own, external = shells.commands(open_ones, "ls /proc/self/fd")
@@ -168,12 +182,14 @@ def test_s12_only_the_three_descriptors_are_open(shells: Shells) -> None:
     assert external.stdout.split() == ["0", "1", "2", "3"]  # the last is ls's own, of the directory
 
 
+@EVERY_LAYER
 def test_s13_what_was_printed_before_the_deadline_is_kept(shells: Shells) -> None:
     result = shells.command("echo part; sleep 9", timeout=1)
 
     assert (result.stdout, result.timed_out, result.exit_code) == ("part\n", True, None)
 
 
+@EVERY_LAYER
 def test_s14_a_cancelled_command_does_not_disturb_the_next(shells: Shells) -> None:
     nap = a_number()
 
@@ -195,6 +211,7 @@ def test_s14_a_cancelled_command_does_not_disturb_the_next(shells: Shells) -> No
     assert (after.stdout, after.exit_code) == ("ok kept\n", 0)
 
 
+@EVERY_LAYER
 def test_s15_bytes_that_are_not_text_are_replaced(shells: Shells) -> None:
     result = shells.command(r"printf '\xff\xfe\0\xc3'")
 
@@ -202,6 +219,7 @@ def test_s15_bytes_that_are_not_text_are_replaced(shells: Shells) -> None:
     assert result.stdout_info.bytes == 4
 
 
+@EVERY_LAYER
 def test_s06_a_directory_that_a_command_removed_costs_nothing_but_the_directory(shells: Shells) -> None:
     _, after, later = shells.commands("mkdir $TMPDIR/d; cd $TMPDIR/d; A=1; rmdir $TMPDIR/d", "pwd; echo $A", "pwd")
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from tests.support.shells import Shells, make_layer
+from tests.support.shells import EVERY_LAYER, Shells, make_layer
 from toolgate.shell.session import ShellSession
 from toolgate.shell.slots import MOST_RUNNING
 from toolgate.workspace import Workspace
@@ -13,6 +13,7 @@ from toolgate.workspace import Workspace
 TORTURE = int(os.environ.get("TOOLGATE_TORTURE", "1"))
 
 
+@EVERY_LAYER
 @pytest.mark.timeout(300)
 def test_r08_a_hundred_sessions_take_turns(shells: Shells) -> None:
     many = 100 if shells.layer == "bwrap" else 34 * TORTURE

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import toolgate
-from tests.support.shells import Shells, processes_with
+from tests.support.shells import EVERY_LAYER, Shells, processes_with
 from toolgate import Approval, ApprovalRequest, ToolResult
 from toolgate.shell.options import MIB, ShellOptions
 from toolgate.shell.result import CommandResult
@@ -132,6 +132,7 @@ def slope(points: list[tuple[int, int]]) -> float:
     return statistics.median((late[1] - early[1]) / (late[0] - early[0]) for early, late in pairs)
 
 
+@EVERY_LAYER
 def test_r01_a_fork_bomb_is_contained_and_cleaned_up(shells: Shells) -> None:
     shells.options = ShellOptions(processes=64)
     mark = "toolgate_test_bomb"
@@ -157,6 +158,7 @@ def test_r01_a_fork_bomb_is_contained_and_cleaned_up(shells: Shells) -> None:
     assert processes_with(mark) == []
 
 
+@EVERY_LAYER
 def test_r02_a_greedy_allocation_fails_and_says_why(shells: Shells) -> None:
     shells.options = ShellOptions(memory_bytes=256 * MIB)
     result, after = shells.commands("python3 -I -c 'bytearray(64 << 30)'", "echo alive")
@@ -167,6 +169,7 @@ def test_r02_a_greedy_allocation_fails_and_says_why(shells: Shells) -> None:
     assert after.stdout == "alive\n"
 
 
+@EVERY_LAYER
 def test_r03_a_file_that_grows_for_ever_is_stopped(shells: Shells) -> None:
     shells.options = ShellOptions(file_bytes=8 * MIB)
     result, after = shells.commands("dd if=/dev/zero of=$TMPDIR/f bs=1M", "wc -c < $TMPDIR/f")
@@ -176,6 +179,7 @@ def test_r03_a_file_that_grows_for_ever_is_stopped(shells: Shells) -> None:
     assert after.stdout == f"{8 * MIB}\n"
 
 
+@EVERY_LAYER
 def test_r06_an_endless_loop_meets_its_deadline(shells: Shells) -> None:
     result, after = shells.commands("while :; do :; done", "echo alive", timeout=1)
 
@@ -183,6 +187,7 @@ def test_r06_an_endless_loop_meets_its_deadline(shells: Shells) -> None:
     assert after.stdout == "alive\n"
 
 
+@EVERY_LAYER
 @pytest.mark.timeout(120)
 def test_r07_without_descriptors_calls_fail_and_then_recover(shells: Shells) -> None:
     """256 descriptors: 2,000 reads at a time, then calls while there is next to none left."""
@@ -222,6 +227,7 @@ async def _alone(session: ShellSession) -> None:
     session._parts()[0].discard()
 
 
+@EVERY_LAYER
 @pytest.mark.timeout(120 + 20 * TORTURE)
 def test_r10_thousands_of_calls_leave_nothing_behind(shells: Shells) -> None:
     """`TOOLGATE_TORTURE=41` makes it 10,000 calls."""
@@ -249,6 +255,7 @@ def test_r10_thousands_of_calls_leave_nothing_behind(shells: Shells) -> None:
     assert failed == sum(name == "nonsense" for name, _ in MIXED) * many // len(MIXED)
 
 
+@EVERY_LAYER
 def test_a_shell_that_was_started_in_advance_reads_files_that_were_written_since(shells: Shells) -> None:
     """Landlock rules hold for files, not for names: one that is written anew has no right in older rules."""
     (shells.root / "old.txt").write_text("old\n")

@@ -24,6 +24,10 @@ T = TypeVar("T")
 
 LAYERS = ("bwrap", "namespaces", "landlock", "off")
 """`namespaces` and `landlock` are the two forms of the layer that settings call `landlock`."""
+CONFINING = ("bwrap", "namespaces", "landlock")
+"""Those that confine. A test gets these unless it chooses others."""
+EVERY_LAYER = pytest.mark.parametrize("layer", LAYERS, indirect=True)
+"""For a test whose commands are harmless without a sandbox, also as root: they run on the machine itself."""
 CANARY = "0123456789abcdef0123456789abcdef"
 
 
@@ -120,9 +124,9 @@ def shells_for(uid: int, layer: str) -> Iterator[Shells]:
         yield Shells(uid=uid, layer=layer, root=root, evil=evil)
 
 
-@pytest.fixture(params=LAYERS)
+@pytest.fixture(params=CONFINING)
 def layer(request: pytest.FixtureRequest) -> str:
-    """Every layer, one after the other."""
+    """Every layer that confines, one after the other: a test that has lost its choice never runs without a sandbox."""
     name: str = request.param
     return name
 

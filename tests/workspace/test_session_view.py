@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from tests.gateway.kit import BEARER, Client, call, gateway, settings_for
 from tests.support.privileges import UIDS, run_as
-from tests.support.shells import Shells
+from tests.support.shells import EVERY_LAYER, Shells
 from toolgate import ToolContext, ToolMode, ToolRegistry, ToolResponse, Workspace, builtin_registry, tool
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.plan import Access
@@ -186,6 +186,7 @@ async def _parent_and_child_read(place: Path) -> None:
     assert any(f"{SECRET} child 1" in text and "Found" in text for text in seen)
 
 
+@EVERY_LAYER
 @pytest.mark.parametrize("access", ["read", "write", "full"])
 def test_commands_see_the_outputs_of_their_own_session_only(shells: Shells, access: Access) -> None:
     """In every layer: what a layer cannot hide, it names."""

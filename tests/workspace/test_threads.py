@@ -1,7 +1,10 @@
 """Blocking work in threads."""
 
 import asyncio
+import subprocess
+import sys
 import threading
+from typing import Any
 
 import pytest
 
@@ -91,3 +94,57 @@ def test_stopped_is_not_swallowed_by_handlers_of_ordinary_failures() -> None:
     assert not issubclass(Stopped, Exception)
     with pytest.raises(Stopped):
         stop.check()
+
+
+WITHOUT_MEMORY = """
+import asyncio, os, resource, sys, threading
+from pathlib import Path
+from toolgate.workspace.threads import in_thread
+
+async def main():
+    for _ in range(3):
+        await in_thread(lambda stop: None)  # its stack is kept for the next thread
+    hold, used, spare = [None] * 400_000, 0, bytearray(20_000)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), resource.RLIM_INFINITY))
+    for size in (1 << 22, 1 << 18, 1 << 14, 1 << 10, 200, 24):
+        try:
+            while used < len(hold):
+                hold[used] = bytes(size)
+                used += 1
+        except MemoryError:
+            pass
+    del spare
+    try:
+        await in_thread(lambda stop: None)
+        ended = b"it ran"
+    except MemoryError:
+        ended = b"MemoryError"
+    os.write(1, ended)
+    del hold
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    os.write(1, b" " + await in_thread(lambda stop: b"and the next ran"))
+
+asyncio.run(main())
+"""
+
+
+def test_without_memory_a_thread_is_refused_and_nothing_waits_for_it() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_MEMORY], capture_output=True, timeout=50, check=False)
+
+    assert done.stdout == b"MemoryError and the next ran", done.stderr.decode()
+
+
+async def test_an_outcome_that_cannot_be_handed_over_becomes_a_memory_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = asyncio.get_running_loop()
+    real, failures = loop.call_soon_threadsafe, [MemoryError()]
+
+    def starved(*arguments: Any) -> asyncio.Handle:
+        if failures:
+            raise failures.pop()
+        return real(*arguments)
+
+    monkeypatch.setattr(loop, "call_soon_threadsafe", starved)
+
+    with pytest.raises(MemoryError):
+        await in_thread(lambda stop: "large")

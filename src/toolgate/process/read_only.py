@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from toolgate.process import landlock
 from toolgate.process.start import EMPTY, PIPE, Process, start_process
+from toolgate.workspace.threads import start_thread
 
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/nix/store")
 """What a dynamically linked program needs: the loader, libraries, or an interpreter."""
@@ -34,7 +35,7 @@ def start(command: ReadOnlyCommand) -> Process:
     started: list[Process] = []
     failed: list[BaseException] = []
     thread = threading.Thread(target=_restricted, args=(command, started, failed), name="toolgate-spawn", daemon=True)
-    thread.start()
+    start_thread(thread)
     thread.join()
     if failed:
         raise failed[0]

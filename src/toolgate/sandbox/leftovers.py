@@ -14,6 +14,8 @@ import threading
 import time
 from contextlib import suppress
 
+from toolgate.workspace.threads import start_thread
+
 PREFIX = "toolgate-session-"
 """Prefix of these directories' names."""
 _PATIENCE = 5.0
@@ -44,7 +46,7 @@ def sweep_once(parent: str) -> None:
     key = os.getpid(), parent
     if key not in _swept:
         _swept.add(key)
-        threading.Thread(target=sweep, args=(parent,), name="toolgate-leftovers", daemon=True).start()
+        start_thread(threading.Thread(target=sweep, args=(parent,), name="toolgate-leftovers", daemon=True))
 
 
 def sweep(parent: str) -> None:

@@ -24,6 +24,7 @@ from toolgate.sandbox.supervisor.call_numbers import call_number
 from toolgate.sandbox.supervisor.kernel import LIBC, PR_SET_NO_NEW_PRIVS, prctl, syscall
 from toolgate.sandbox.supervisor.seccomp import AF_UNIX, can_filter, gate_filter
 from toolgate.workspace.oserrors import is_shortage
+from toolgate.workspace.threads import start_thread
 
 _NEW_LISTENER, _WAIT_KILLABLE = 1 << 3, 1 << 5
 _RECEIVE, _SEND, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
@@ -48,12 +49,12 @@ class SocketGate:
         self._shortage: OSError | None = None
         self._private: set[Identity] = set()
         self._room = threading.Semaphore(_MOST_AT_ONCE)
-        threading.Thread(target=self._start_processes, name="toolgate-gate-start", daemon=True).start()
+        start_thread(threading.Thread(target=self._start_processes, name="toolgate-gate-start", daemon=True))
         self._ready.wait()
         if self._shortage is not None:
             raise self._shortage
         if self.works:
-            threading.Thread(target=self._answer, name="toolgate-gate", daemon=True).start()
+            start_thread(threading.Thread(target=self._answer, name="toolgate-gate", daemon=True))
 
     @property
     def works(self) -> bool:
@@ -106,10 +107,19 @@ class SocketGate:
                 if ctypes.get_errno() in (errno.EINTR, errno.ENOENT):  # the process has ended
                     continue
                 return
-            if self._room.acquire(blocking=False):
-                threading.Thread(target=self._handle, args=(request.raw,), name="toolgate-connect", daemon=True).start()
-            else:
+            if not self._begin(request.raw):
                 self._reply(struct.unpack_from("Q", request.raw)[0], errno.EAGAIN)
+
+    def _begin(self, request: bytes) -> bool:
+        """Handle a request in a thread of its own; False if there is no room for one."""
+        if not self._room.acquire(blocking=False):
+            return False
+        try:
+            start_thread(threading.Thread(target=self._handle, args=(request,), name="toolgate-connect", daemon=True))
+        except (MemoryError, RuntimeError):  # without this thread, every later connection would wait for ever
+            self._room.release()
+            return False
+        return True
 
     def _handle(self, request: bytes) -> None:
         number, pid, _, _, _, _, fd, address, length = struct.unpack_from("QIIiIQQQQ", request)

@@ -20,7 +20,7 @@ from toolgate.search.skipped import SkippedFiles, is_binary
 from toolgate.search.walk import is_own
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.root import Workspace
-from toolgate.workspace.threads import Stop
+from toolgate.workspace.threads import Stop, start_thread
 
 _DIALECT = (
     "Repair the regular expression; to search for plain text, put a backslash before . ^ $ * + ? ( ) [ ] { } | \\."
@@ -165,7 +165,7 @@ class _Search:
             daemon=True,
         )
         try:
-            yield survey, thread.start
+            yield survey, lambda: start_thread(thread)
         except BaseException:
             over.set()
             raise

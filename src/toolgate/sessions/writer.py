@@ -20,6 +20,7 @@ from toolgate.sessions.append import Append, together
 from toolgate.sessions.connections import SqliteTransaction, connect, identity
 from toolgate.sessions.driver import Unit
 from toolgate.sessions.feed import Feed
+from toolgate.workspace.threads import start_thread
 
 T = TypeVar("T")
 _MOST = 512
@@ -68,10 +69,18 @@ class Writer:
         return future
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._queue.put(self._gathering.pop(loop))
+        jobs = self._gathering.pop(loop)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="toolgate-writer", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._work, name="toolgate-writer", daemon=True)
+            try:
+                start_thread(thread)
+            except (MemoryError, RuntimeError) as error:  # nobody would write what is put into the queue
+                for job in jobs:
+                    job.error = error
+                _settle(jobs)
+                return
+            self._thread = thread
+        self._queue.put(jobs)
 
     async def close(self) -> None:
         """Write what was handed over, then end the thread."""

@@ -14,6 +14,15 @@ MOST_THREADS = 32
 """Most threads that one event loop runs at the same time. Further work waits."""
 
 
+LEAST_MEMORY = 2 << 20
+"""Bytes that must be free before a thread is started.
+
+A thread that gets no memory for its first steps never says that it runs, and `Thread.start` waits for that for ever.
+"""
+_RESERVE = 1 << 18
+"""Bytes that a thread keeps until its work is done, so that it can hand over the outcome."""
+
+
 class Stopped(BaseException):
     """The call was cancelled. It is not an `Exception`, so that no handler of ordinary failures catches it."""
 
@@ -54,13 +63,14 @@ async def in_thread(fn: Callable[Concatenate[Stop, P], T], *args: P.args, **kwar
         stop = Stop()
         future: asyncio.Future[T] = loop.create_future()
         context = contextvars.copy_context()
+        reserve = [bytes(_RESERVE)]
         thread = threading.Thread(
             target=context.run,
-            args=(_work, loop, future, lambda: fn(stop, *args, **kwargs)),
+            args=(_work, loop, future, lambda: fn(stop, *args, **kwargs), reserve),
             name="toolgate-worker",
             daemon=True,
         )
-        thread.start()
+        start_thread(thread)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
@@ -71,13 +81,32 @@ async def in_thread(fn: Callable[Concatenate[Stop, P], T], *args: P.args, **kwar
             thread.join()
 
 
-def _work(loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", job: Callable[[], Any]) -> None:
+def start_thread(thread: threading.Thread) -> None:
+    """Start a thread, or raise `MemoryError` if there is too little memory for it to begin."""
+    bytes(LEAST_MEMORY)
+    thread.start()
+
+
+def _work(
+    loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", job: Callable[[], Any], reserve: list[bytes]
+) -> None:
     outcome: Any = None
     failure: BaseException | None = None
     try:
         outcome = job()
     except BaseException as error:  # noqa: BLE001 - handed over to the task that waits, whatever it is
         failure = error
+    reserve.clear()
+    try:
+        _hand_over(loop, future, outcome, failure)
+    except MemoryError as error:  # what the work holds on to is all that there is
+        del outcome, failure
+        _hand_over(loop, future, None, error)
+
+
+def _hand_over(
+    loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", outcome: Any, failure: BaseException | None
+) -> None:
     try:
         loop.call_soon_threadsafe(_settle, future, outcome, failure)
     except RuntimeError:  # the loop was closed while the thread worked: nobody is waiting

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tests.sandbox.kit import CONFINED, EVERY_ACCESS, outcomes, python
-from tests.support.shells import Shells
+from tests.support.shells import EVERY_LAYER, Shells
 from toolgate.protocol.plan import Access
 
 KEYRINGS = """
@@ -43,6 +43,7 @@ def test_a_32_bit_or_x32_call_does_not_go_around_the_filter(shells: Shells) -> N
     assert found == {"x32 socket": "ENOSYS", "x32 keyctl": "ENOSYS", "int 0x80": "SIGSYS"}
 
 
+@EVERY_LAYER
 def test_programs_work_behind_the_filter(shells: Shells) -> None:
     lines = [
         "git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm x --allow-empty && git log -1",
