@@ -16,6 +16,7 @@ from toolgate.protocol.plan import Access
 from toolgate.sandbox import socket_gate
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
+from toolgate.workspace import threads
 
 
 @VIEWED
@@ -216,14 +217,14 @@ def test_without_room_for_a_thread_a_connection_is_refused_and_the_next_one_work
 
     async def script(session: ShellSession) -> list[CommandResult]:
         await session.execute("true", 20, "write")
-        real, failures = socket_gate.start_thread, [RuntimeError("can't start new thread")]
+        real, failures = threads.start_thread, [RuntimeError("can't start new thread")]
 
         def starved(thread: threading.Thread) -> None:
             if failures and thread.name == "toolgate-connect":
                 raise failures.pop()
             real(thread)
 
-        socket_gate.start_thread = starved
+        vars(socket_gate)["start_thread"] = starved
         return [await session.execute(code, 20, "write") for _ in range(2)]
 
     assert list(map(outcomes, shells.run_apart(script))) == [{"connect": "EAGAIN"}, {"connect": "worked"}]
