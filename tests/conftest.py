@@ -26,7 +26,7 @@ POSTGRES = {"postgres_url", "server_url"}
 
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The settings of whoever runs the tests are not the tests'."""
+    """The settings of the person who runs the tests do not apply."""
     for name in os.environ:
         others = ("SESSION_", "TOOL_OUTPUT_", "TOOLGATE_", "OPENAI_", "ANTHROPIC_")
         if name.upper().startswith(others) and name != "TOOLGATE_TORTURE":

@@ -1,4 +1,4 @@
-"""What a person has allowed for a session is known to whoever takes the session up, and nothing else is."""
+"""What a person has allowed for a session is known where the session is resumed, and nothing else is."""
 
 from pathlib import Path
 from typing import Any

@@ -251,7 +251,7 @@ async def test_a_crashed_turn_has_an_end_for_every_call_in_the_log() -> None:
     await stage.sessions.append_message(stage.id, "assistant", "", lease=lease, turn_id=turn.id, tool_calls=calls)
     record = CallRecord(kind="started", session_id=stage.id, call_id="a", tool_name="probe")
     await stage.sessions.recorder(lease, turn.id).record(record)
-    await stage.sessions.release(lease)  # as far as the store can tell, whoever held it is gone
+    await stage.sessions.release(lease)  # as far as the store can tell, its holder is gone
 
     await stage.say("And?")
     log = await log_of(stage)

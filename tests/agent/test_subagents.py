@@ -31,7 +31,7 @@ HELPER = AgentDefinition(name="helper", description="Helps.", tools=("probe",), 
 
 
 class Cast:
-    """One model for parent and children: each request is answered by the script of whoever speaks."""
+    """One model for parent and children: each request is answered by the script of the agent that sends it."""
 
     def __init__(self, **scripts: Sequence[str | Sequence[object]]) -> None:
         self.models = {name: ScriptedModel(script) for name, script in scripts.items()}

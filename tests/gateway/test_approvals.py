@@ -1,4 +1,4 @@
-"""Questions to people over the wire: asked durably, answered once, by whoever of that user comes first."""
+"""Approval requests over the wire: stored, and answered once, by the first client of that user."""
 
 import asyncio
 import time

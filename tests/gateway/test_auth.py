@@ -62,7 +62,7 @@ async def get(running: Gateway, path: str, **headers: str) -> tuple[int, str]:
 
 
 async def works(running: Gateway, token: str = TOKEN) -> None:
-    """The gateway serves whoever may be served."""
+    """The gateway still serves an ordinary client."""
     async with running.client(token) as client:
         assert (await client.data("session.create"))["session_id"]
 

@@ -20,7 +20,7 @@ from tests.gateway.kit import (
 
 
 async def works(running: Gateway, token: str = TOKEN) -> None:
-    """The gateway serves whoever may be served."""
+    """The gateway still serves an ordinary client."""
     async with running.client(token) as client:
         assert (await client.data("session.create"))["session_id"]
 

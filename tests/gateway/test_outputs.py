@@ -1,4 +1,4 @@
-"""Whole outputs: a link in the result, for whoever may see the session."""
+"""Whole outputs: a link in the result, for users who may see the session."""
 
 import json
 from collections.abc import AsyncIterator

@@ -310,7 +310,7 @@ async def test_a10_a_question_that_nobody_sees_runs_nothing_and_ends(boxes: Any)
     box = boxes(desk)
     pending = start(box, "rm x")
     first = await desk.next()
-    assert [request.id for request, _ in desk.open.values()] == [first.id], "still there for whoever comes back"
+    assert [request.id for request, _ in desk.open.values()] == [first.id], "still there for a client that comes back"
 
     assert code(await pending) == "APPROVAL_DENIED"
     assert (desk.open, (box.root / "x").exists()) == ({}, True)

@@ -1,4 +1,4 @@
-"""Writers of one session run one after another, whoever calls them."""
+"""Writers of one session run one after another, also if several tasks call them."""
 
 import asyncio
 from typing import Any

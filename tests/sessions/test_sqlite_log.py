@@ -74,7 +74,7 @@ async def test_a_log_that_is_gone_or_cut_is_said_where_its_index_shows_it(killed
 
 
 async def test_a_torn_end_is_no_damage(killed: tuple[Path, str]) -> None:
-    """The last transaction, which nobody was told of, is not whole: a power cut does that."""
+    """The last transaction, which was not confirmed, is incomplete: a power cut does that."""
     path, session = killed
     os.unlink(f"{path}-shm")
     length = os.stat(f"{path}-wal").st_size

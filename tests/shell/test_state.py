@@ -46,7 +46,7 @@ def test_full_access_finds_no_file_that_a_lower_access_left_in_home_or_temp(uid:
 
     own, full, again = in_session(uid, layer, script, HOME="/home/somebody", PATH="/usr/bin:/bin")
 
-    assert own.split() == ["8", "planted"]  # a control: they are there for whoever made them
+    assert own.split() == ["8", "planted"]  # a control: they are there in the session that made them
     assert not any(name in full for name in (".curlrc", ".gitconfig", "pip.conf", "curl", "left", ".bashrc"))
     assert again == "planted\n"
 

@@ -22,7 +22,7 @@ def mount(path: Path, size: int, uid: int) -> None:
 
 
 def unmount(path: Path) -> None:
-    """Take a file system away, whoever uses it."""
+    """Unmount a file system, even if it is used."""
     subprocess.run(["umount", "-l", path], check=True)
 
 

@@ -109,7 +109,7 @@ async def works(folder: Path, sessions: list[str], say: Say) -> None:
 
 
 async def prepared(folder: Path, count: int) -> list[str]:
-    """A project and sessions to work in, with a turn each, so that whoever is forked has everything loaded."""
+    """A project and sessions to work in, with a turn each, so that a fork has everything loaded."""
     os.makedirs(folder / "project")
     database = Database(f"sqlite:///{folder}/toolgate.db")
     await database.migrate()

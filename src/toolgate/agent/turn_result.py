@@ -40,11 +40,11 @@ async def run_turn(turn: Turn) -> TurnResult:
     with span(
         "invoke_agent", turn.agent, gen_ai__agent__name=turn.agent, gen_ai__conversation__id=turn.session_id
     ) as seen:
-        ending = await _run_turn(turn)
-        if ending.status != "done":
-            seen.failed(ending.code)
+        result = await _run_turn(turn)
+        if result.status != "done":
+            seen.failed(result.code)
         size = {"context_tokens": turn.tally.context_tokens, "context_limit": turn.tally.context_limit}
-        return replace(ending, details={**ending.details, **size})
+        return replace(result, details={**result.details, **size})
 
 
 async def _run_turn(turn: Turn) -> TurnResult:
@@ -71,48 +71,48 @@ async def _run_turn(turn: Turn) -> TurnResult:
 
 
 async def store_result(
-    sessions: SessionStore, lease: Lease, turn_id: str, ending: TurnResult, handoff: SessionHandoff | None
+    sessions: SessionStore, lease: Lease, turn_id: str, result: TurnResult, handoff: SessionHandoff | None
 ) -> None:
     """Store the end of a turn and what its session takes along, and release the session, in one transaction.
 
     A client that hears of the end may start the next turn at once, so the release cannot come later.
     """
-    said: dict[str, Any] = {"code": ending.code, "error": ending.message, "details": ending.details}
+    said: dict[str, Any] = {"code": result.code, "error": result.message, "details": result.details}
     carried = None if handoff is None else handoff.all()
     if carried is not None:
         said["carried"] = carried
-    await sessions.finish_turn(lease, turn_id, ending.status, release=True, **said)
+    await sessions.finish_turn(lease, turn_id, result.status, release=True, **said)
     if handoff is not None:
         handoff.kept(carried)
 
 
 async def close(
-    sessions: SessionStore, lease: Lease, turn_id: str, ending: TurnResult, handoff: SessionHandoff | None = None
+    sessions: SessionStore, lease: Lease, turn_id: str, result: TurnResult, handoff: SessionHandoff | None = None
 ) -> TurnResult:
     """Store the end of a turn; a failure to do so becomes the result. Raises nothing.
 
     `STORE_ERROR` means that the end is not stored yet. A turn that failed for that reason is not stored here: clients
     are told first, without waiting for a database that is locked or full.
     """
-    if ending.code == STORE_ERROR:
-        return ending
+    if result.code == STORE_ERROR:
+        return result
     try:
-        await store_result(sessions, lease, turn_id, ending, handoff)
-        return ending
+        await store_result(sessions, lease, turn_id, result, handoff)
+        return result
     except SessionFenced as error:
-        return TurnResult(status="failed", code="SESSION_FENCED", message=str(error), cause=ending.cause)
+        return TurnResult(status="failed", code="SESSION_FENCED", message=str(error), cause=result.cause)
     except ToolgateError as error:
-        return TurnResult(status="failed", code=STORE_ERROR, message=str(error), cause=ending.cause)
+        return TurnResult(status="failed", code=STORE_ERROR, message=str(error), cause=result.cause)
 
 
-def last_event(ending: TurnResult, turn: Turn, turn_id: str) -> TurnDone | TurnFailed:
+def last_event(result: TurnResult, turn: Turn, turn_id: str) -> TurnDone | TurnFailed:
     """The last event of a turn."""
-    if ending.status != "done":
-        details = ending.details
-        if details.get("cause", ending.message) == ending.message:
-            return TurnFailed(code=ending.code, message=ending.message)
+    if result.status != "done":
+        details = result.details
+        if details.get("cause", result.message) == result.message:
+            return TurnFailed(code=result.code, message=result.message)
         why = {name: details[name] for name in ("cause", "advice", "retryable")}
-        return TurnFailed(code=ending.code, message=ending.message, **why)
+        return TurnFailed(code=result.code, message=result.message, **why)
     usage = Usage(input_tokens=turn.tally.input_tokens, output_tokens=turn.tally.output_tokens)
     size = {"context_tokens": turn.tally.context_tokens, "context_limit": turn.tally.context_limit}
     return TurnDone(turn_id=turn_id, usage=usage, **size)

@@ -114,13 +114,13 @@ async def work(
     """Run turns until a signal; then finish running turns, or release them to other workers."""
     from toolgate.compose import working
 
-    ending = asyncio.Event()
+    stopping = asyncio.Event()
     worker: Worker | None = None
 
     def told() -> None:
-        if ending.is_set() and worker is not None:
+        if stopping.is_set() and worker is not None:
             worker.hand_over()  # a second signal: do not wait
-        ending.set()
+        stopping.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, told)
@@ -135,7 +135,7 @@ async def work(
             if not os.access(root, os.W_OK):
                 say(f"{name}: user {os.getuid()} cannot write to {root}; calls that change files there will fail.")
         say(f"Worker {worker.id} runs turns of {', '.join(workspaces)}. SIGTERM ends it after its turns have finished.")
-        await ending.wait()
+        await stopping.wait()
         say(f"Shutting down: {worker.running} turns are running. A second signal releases them at once.")
         await worker.drain()  # here, so that health checks are answered until then
 

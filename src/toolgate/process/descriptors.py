@@ -42,7 +42,7 @@ class Descriptors:
             text = text[os.write(fd, text) :]
         except BlockingIOError:
             pass
-        except BrokenPipeError:  # the reader has ended; whoever waits for it notices
+        except BrokenPipeError:  # the reader has ended; the caller that waits for it notices
             text = b""
         if text:
             self._writing.add(fd)

@@ -87,7 +87,7 @@ def follow(
 
     `meanwhile` is called first. It starts what the caller has to do beside the processes, and MUST NOT block.
     """
-    ending = StreamEnd()
+    stream_end = StreamEnd()
     messages = bytearray()
     try:
         if meanwhile is not None:
@@ -98,13 +98,13 @@ def follow(
                 assert process.stderr is not None
                 selector.register(process.stdout, selectors.EVENT_READ, sink)
                 selector.register(process.stderr, selectors.EVENT_READ, None)
-            ending.complete = _read_all(selector, messages, bounds)
-        if ending.complete:
-            ending.failed = any(process.wait() for process in processes)
+            stream_end.complete = _read_all(selector, messages, bounds)
+        if stream_end.complete:
+            stream_end.failed = any(process.wait() for process in processes)
     finally:
         end(processes)
-    ending.messages = messages.decode("utf-8", "replace")
-    return ending
+    stream_end.messages = messages.decode("utf-8", "replace")
+    return stream_end
 
 
 def _read_all(selector: selectors.BaseSelector, messages: bytearray, bounds: Bounds) -> bool:

@@ -11,7 +11,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 
 def _chunks_of() -> Callable[[Any, int], Iterable[str]]:
-    """The encoder's inner loop, made once instead of once a call; where it is not there, the public way."""
+    """The encoder's inner loop, created once instead of once per call; if it does not exist, the public function."""
     make: Any = getattr(json.encoder, "c_make_encoder", None)
     text: Any = getattr(json.encoder, "c_encode_basestring", None)
     if make is None or text is None:
@@ -30,9 +30,9 @@ _SCALARS = frozenset({str, int, bool, type(None)})
 
 
 def encode_result(value: Any) -> str:
-    """`{"result": value}` as `encode` writes it, only faster; `TypeError` also for keys that are no strings."""
+    """`{"result": value}` as `encode` writes it, only faster; `TypeError` also for keys that are not strings."""
     if type(value) is dict and _SCALARS.issuperset(map(type, value.values())):
-        "".join(value)  # raises TypeError for a key that is no string
+        "".join(value)  # raises TypeError for a key that is not a string
         return to_json({"result": value}).decode()
     return "".join(_chunks({"result": value}, 0))
 
@@ -43,7 +43,7 @@ def encode(value: Any) -> str:
 
 
 def dump(value: Any) -> str:
-    """`value`, which is known to be JSON but for numbers, as JSON; faster than `encode`."""
+    """`value` as JSON, faster than `encode`. It must be known to be valid JSON, NaN and infinity aside."""
     text = to_json(value).decode()
     return encode(value) if "NaN" in text or "Infinity" in text else text
 

@@ -200,7 +200,7 @@ class TurnRunner(Protocol):
         ...
 
     async def cancel(self, session_id: str) -> bool:
-        """Ask the turn that runs in a session to end, whoever runs it; whether there was one."""
+        """Ask the turn that runs in a session to end, in any process; whether there was one."""
         ...
 
     async def drain(self, seconds: float) -> int:

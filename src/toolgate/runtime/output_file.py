@@ -83,7 +83,7 @@ def _write_string(file: BinaryIO, text: str) -> int:
 
 
 def _write_pieces(file: BinaryIO, long_lines: list[tuple[int, str]]) -> tuple[tuple[int, int], ...]:
-    """`{"line", "from", "text"}` of each piece, one a line; returns where they begin."""
+    """`{"line", "from", "text"}` of each piece, one per line; returns the offsets at which they begin."""
     begins: list[tuple[int, int]] = []
     file.write(b'"long_lines": [\n')
     for number, start, text in _pieces(long_lines):
@@ -109,7 +109,7 @@ def _pieces(long_lines: list[tuple[int, str]]) -> Iterator[tuple[int, int, str]]
 
 
 def _write_envelope(file: BinaryIO, response: ToolResponse) -> None:
-    """The envelope's keys, one a line."""
+    """The envelope's keys, one per line."""
     for position, (key, value) in enumerate(response.to_dict().items()):
         file.write(b",\n" if position else b"")
         _write_member(file, key, value)

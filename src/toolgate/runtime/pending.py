@@ -1,4 +1,4 @@
-"""`PendingResult`: a call that is on its way."""
+"""`PendingResult`: a call whose result is not there yet."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class Work(Protocol):
     """What a pending result drives."""
 
     def run(self, call: ToolCall, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
-        """Handle the call. MUST let `CancelledError` through."""
+        """Handle the call. MUST NOT catch `CancelledError`."""
         ...
 
     def cancelled(self, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
-        """Record and build the result of a call that was taken back; MUST NOT wait for anything but the record."""
+        """Record and build the result of a cancelled call; MUST NOT wait for anything but the recorder."""
         ...
 
     def broken(self, pending: PendingResult, error: BaseException) -> Coroutine[Any, Any, ToolResult]:
-        """The same for a call that the runtime itself could not handle."""
+        """The same for a call on which the runtime itself failed."""
         ...
 
 
 Opening = tuple[Coroutine[Any, Any, ToolResult], Any]
-"""Work that has begun, and what it waits for."""
+"""A coroutine that has begun, and what it waits for."""
 
 
 class PendingResult:
@@ -52,13 +52,13 @@ class PendingResult:
     _opening: Opening | None = None
     _waiters: list[asyncio.Future[None]] | None = None
     _owed = 0
-    """Cancellations of the driving task that were ours, to be taken back."""
+    """Cancellations of the driving task that came from here and have to be undone (`Task.uncancel`)."""
     abandoned = False
-    """The tool did not stop when it was told to, and was left behind."""
+    """The tool did not stop when it was cancelled, and still runs."""
     started_at = 0.0
     """When the call began, by the performance counter."""
     state: Any = None
-    """What the work keeps about the call."""
+    """State of the call, for the `Work`."""
 
     def __init__(
         self, work: Work, call: ToolCall, loop: asyncio.AbstractEventLoop, unstarted: list[PendingResult]
@@ -71,7 +71,7 @@ class PendingResult:
 
     @property
     def tool_call_id(self) -> str:
-        """The id of the call, whatever becomes of it."""
+        """The id of the call."""
         return self.call.id
 
     def done(self) -> bool:
@@ -79,11 +79,11 @@ class PendingResult:
         return self._result is not None
 
     def cancelled(self) -> bool:
-        """Whether the call was taken back."""
+        """Whether the call was cancelled."""
         return self._cancelled
 
     def cancel(self) -> None:
-        """Take the call back; the result becomes an error with code `CANCELLED` within five seconds."""
+        """Cancel the call; the result becomes an error with code `CANCELLED` within five seconds."""
         if self._cancelled or self._result is not None:
             return
         self._cancelled = True
@@ -91,7 +91,7 @@ class PendingResult:
             self._stop()
 
     def on_cancel(self, hook: Callable[[], object]) -> None:
-        """Let the tool's own `cancel` end it, instead of cancelling the task that runs it."""
+        """Cancel the call with the tool's own `cancel`, instead of cancelling the task that runs it."""
         self._hook = hook
         if self._cancelled:
             self._stop()
@@ -109,7 +109,7 @@ class PendingResult:
         return self._result
 
     def start(self) -> None:
-        """Run it in a task of its own, if nobody runs it yet; its first step is taken now, as a part of that task."""
+        """Run it in its own task, unless it runs already. The first step runs now, as part of that task."""
         if self._started:
             return
         task = self._background = self._loop.create_task(self._go_on(), context=self._context)
@@ -124,35 +124,35 @@ class PendingResult:
             await _Driven(self, *self._opening)
 
     def _begin(self) -> Opening | None:
-        """Take the first step. None: that was all; else the work and what it waits for."""
+        """Run the first step. None: the call has ended; else the coroutine and what it waits for."""
         self._started = True
         self.started_at = perf_counter()
-        ending = None
+        final = None
         if not self._cancelled:
             try:
                 work = self._work.run(self.call, self)
                 return work, work.send(None)
             except StopIteration as stop:
                 self._result = stop.value
-            except CancelledError:  # raised by the tool: nobody was cancelled
-                ending = self._work.cancelled(self)
+            except CancelledError:  # raised by the tool itself: the task was not cancelled
+                final = self._work.cancelled(self)
             except BaseException as error:  # noqa: BLE001 - the runtime's own fault, and still the call is answered
-                ending = self._work.broken(self, error)
-            if ending is None and not self._cancelled:
+                final = self._work.broken(self, error)
+            if final is None and not self._cancelled:
                 return None
-        return self._open(ending or self._work.cancelled(self))
+        return self._open(final or self._work.cancelled(self))
 
-    def _open(self, ending: Coroutine[Any, Any, ToolResult]) -> Opening | None:
-        """The first step of settling a call that has no result of its own."""
+    def _open(self, final: Coroutine[Any, Any, ToolResult]) -> Opening | None:
+        """Run the first step of building the result of a call that has none of its own."""
         self._result = None
         try:
-            return ending, ending.send(None)
+            return final, final.send(None)
         except StopIteration as stop:
             self._result = stop.value
             return None
 
     def _drive_on(self, work: Coroutine[Any, Any, ToolResult], waited: Any) -> Generator[Any, None, ToolResult]:
-        """Go on with a call that has to wait for something."""
+        """Continue a call that has to wait for something."""
         task = self._driver = asyncio.current_task()
         assert task is not None
         before = task.cancelling()
@@ -180,8 +180,8 @@ class PendingResult:
 
     def _take_back(self, failure: BaseException | None = None) -> Generator[Any, None, ToolResult]:
         """Settle a call that has no result of its own: it was cancelled, or the runtime itself failed."""
-        ending = self._work.cancelled(self) if failure is None else self._work.broken(self, failure)
-        result = yield from ending.__await__()
+        final = self._work.cancelled(self) if failure is None else self._work.broken(self, failure)
+        result = yield from final.__await__()
         self._settle(result)
         return result
 
@@ -209,7 +209,7 @@ class PendingResult:
                 if self._cancelled or task.cancelling() > before:
                     self._call_hook()
                     timer = timer or self._loop.call_later(GRACE, self._interrupt)
-                elif timer is not None:  # a cancellation of the tool's own making, which it has dealt with
+                elif timer is not None:  # the tool cancelled something itself and handled it
                     timer.cancel()
                     timer = None
         finally:
@@ -217,7 +217,7 @@ class PendingResult:
                 timer.cancel()
 
     def _pause(self, work: Coroutine[Any, Any, ToolResult], waited: Any) -> Generator[Any, None, BaseException | None]:
-        """Let the loop go on until what the work waits for is there; what is to be raised in it, if anything."""
+        """Wait for what the coroutine waits for. Returns the exception to raise in it, if any."""
         if self._throw:
             self._throw = False
             return CancelledError()
@@ -233,7 +233,7 @@ class PendingResult:
         return None
 
     def _abandon(self, work: Coroutine[Any, Any, ToolResult]) -> None:
-        """Leave a tool behind that does not stop."""
+        """Give up on a tool that does not stop."""
         self.abandoned = True
         logger("pipeline").warning("tool_did_not_stop", tool_name=self.call.name)
         try:
@@ -258,7 +258,7 @@ class PendingResult:
             logger("pipeline").warning("tool_cancel_raised", tool_name=self.call.name, error=type(error).__name__)
 
     def _interrupt(self) -> None:
-        """Raise `CancelledError` where the call waits; the driving task itself is not cancelled by it."""
+        """Raise `CancelledError` where the call waits, without cancelling the driving task for good."""
         if self._result is not None:
             return
         if self._driver is None:
@@ -281,7 +281,7 @@ class PendingResult:
         self._waiters = None
 
     def _wait(self) -> Generator[Any, None, ToolResult]:
-        """Wait for a call that another task runs; the last waiter to be cancelled takes the call with it."""
+        """Wait for a call that another task runs. If the last waiter is cancelled, so is the call."""
         cancelled: CancelledError | None = None
         while self._result is None:
             waiter: asyncio.Future[None] = self._loop.create_future()
@@ -310,10 +310,10 @@ class _Broken(Exception):
 
 
 class _Driven:
-    """Awaiting it goes on with a call that has begun."""
+    """Awaiting it continues a call that has begun."""
 
     def __init__(self, pending: PendingResult, work: Coroutine[Any, Any, ToolResult], waited: Any) -> None:
-        self._drive = pending._drive_on(work, waited)  # noqa: SLF001 - one object in two classes
+        self._drive = pending._drive_on(work, waited)  # noqa: SLF001 - both classes are one implementation
 
     def __await__(self) -> Generator[Any, None, ToolResult]:
         return self._drive

@@ -68,7 +68,7 @@ def project_text(workspace: Workspace) -> str | None:
 
 
 def _require_named(path: Path | None) -> None:
-    """Refuse a file that somebody has named and that is not there: its rules would silently not hold.
+    """Refuse a policy file that is named but missing: its rules would silently not apply.
 
     Only the default place may be empty, and only while nobody names it.
     """

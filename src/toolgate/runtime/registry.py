@@ -48,15 +48,15 @@ class ToolRegistry:
         self._overrides: dict[str, frozenset[ToolMode]] = {}
         self._listeners: dict[object, Callable[[], object]] = {}
         self.changes = Changes()
-        """Whoever remembers an answer of this registry asks again when the count has moved."""
+        """A caller that caches an answer of this registry asks again when the count has changed."""
 
     @property
     def steady(self) -> bool:
-        """Whether its answers stay the same until it changes; one of somebody else's making may answer as it likes."""
+        """Whether its answers stay the same until it changes. A subclass may answer differently every time."""
         return type(self) is ToolRegistry
 
     def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Have `listener` called after every change of what can be seen; what is returned ends that."""
+        """Call `listener` after every change of the visible tools. The returned function ends this."""
         token = object()
         self._listeners[token] = listener
 
@@ -129,7 +129,7 @@ class ToolRegistry:
         return declaration.allowed_modes & self._overrides.get(name, declaration.allowed_modes)
 
     def check_mode(self, name: str, mode: ToolMode) -> bool:
-        """Whether a tool may be seen and run in `mode`. Both gates ask this and nothing else."""
+        """Whether a tool may be seen and run in `mode`. Both gates use only this check."""
         if type(mode) is not ToolMode:
             require_mode(mode)
         declaration = self._declarations.get(name)

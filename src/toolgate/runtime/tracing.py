@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def tracer() -> Any:
-    """The tracer, or None where nobody has configured any: whoever configures one has imported the package."""
+    """The tracer, or None if none is configured. A program that configures one has imported the package."""
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None or type(trace.get_tracer_provider()).__name__ == "ProxyTracerProvider":
         return None

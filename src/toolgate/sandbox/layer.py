@@ -18,7 +18,7 @@ class Wrapper:
 
     argv: list[str]
     fds: tuple[int, ...] = ()
-    """Descriptors that it needs. Whoever starts it passes them on and closes them."""
+    """Descriptors that it needs. The caller that starts it passes them on and closes them."""
     sources: tuple[int, ...] = ()
     """Descriptors of what it mounts. They are passed on; the view closes them."""
 

@@ -37,7 +37,7 @@ def program_environment(host: Mapping[str, str], given: Mapping[str, str]) -> di
 
 
 class Program:
-    """A running program. Whoever starts one MUST `stop` it."""
+    """A running program. The caller that starts one MUST `stop` it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None

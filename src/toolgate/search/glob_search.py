@@ -67,9 +67,9 @@ def find(
                 for folder in descend(start, pattern, bounds.stop.check):
                     first.add(matching_links(workspace, start, folder, pattern))
                     with open_at(start.prefix + folder.path or ".") as target:
-                        ending = _list(program, target, _Paths(folder.path, pattern, first), bounds)
-                    files.complete = ending.complete
-                    complaints = [folder.path + where for where, _ in ripgrep.complaints(ending.messages)]
+                        stream_end = _list(program, target, _Paths(folder.path, pattern, first), bounds)
+                    files.complete = stream_end.complete
+                    complaints = [folder.path + where for where, _ in ripgrep.complaints(stream_end.messages)]
                     files.unreadable = [start.prefix + where for where in complaints if pattern.reaches(where)]
                 files.paths, files.total = first.paths(start.prefix), first.total
             except ripgrep.RipgrepUnusable:
@@ -89,7 +89,7 @@ def _list(program: str, target: SearchRoot, sink: _Paths, bounds: Bounds) -> Str
         git=target.git,
         name_globs=sink.name_globs,
     )
-    code, ending = ripgrep.run(program, query, sink, bounds)
-    if code == 2 and not ripgrep.complaints(ending.messages):
-        raise ripgrep.RipgrepUnusable(ending.messages)
-    return ending
+    code, stream_end = ripgrep.run(program, query, sink, bounds)
+    if code == 2 and not ripgrep.complaints(stream_end.messages):
+        raise ripgrep.RipgrepUnusable(stream_end.messages)
+    return stream_end

@@ -117,30 +117,30 @@ class _Search:
 
     def run(self, program: str | None) -> GrepOutcome:
         outcome = GrepOutcome(ignores=self._start.file is None and self._start.rules is not None)
-        ending: StreamEnd | None = None
+        stream_end: StreamEnd | None = None
         if program is not None:
             try:
-                ending = self._with_ripgrep(program, outcome)
+                stream_end = self._with_ripgrep(program, outcome)
             except ripgrep.RipgrepUnusable as reason:
                 outcome.fallback = f"ripgrep could not be used ({reason})."
         else:
             outcome.fallback = "ripgrep is not available."
-        if ending is None:
-            ending = self._in_python()
-        self._fill(outcome, ending)
+        if stream_end is None:
+            stream_end = self._in_python()
+        self._fill(outcome, stream_end)
         return outcome
 
     def _with_ripgrep(self, program: str, outcome: GrepOutcome) -> StreamEnd:
         with self._survey() as (survey, begin):
             try:
-                ending = ripgrep.search(program, self._query, self._found, self._bounds, begin)
+                stream_end = ripgrep.search(program, self._query, self._found, self._bounds, begin)
             except ripgrep.BadPattern as error:
                 raise self._explained(str(error)) from None
         if survey is not None:
             outcome.ignored = [self._start.prefix + path for path in survey.ignored]
             for path in survey.binary:
                 self._found.skip(shown_name(path), "binary")
-        return ending
+        return stream_end
 
     @contextmanager
     def _survey(self) -> Iterator[tuple[SkippedFiles | None, Callable[[], None] | None]]:
@@ -195,17 +195,17 @@ class _Search:
             ) from None
         return python_workers.search(translation, self._wanted.expressions, self._query, self._found, self._bounds)
 
-    def _fill(self, outcome: GrepOutcome, ending: StreamEnd) -> None:
+    def _fill(self, outcome: GrepOutcome, stream_end: StreamEnd) -> None:
         start, found = self._start, self._found
         outcome.matches, outcome.clipped = found.first(self._job.before, self._job.after, start.prefix)
-        outcome.total, outcome.files, outcome.complete = found.total, found.files, ending.complete
+        outcome.total, outcome.files, outcome.complete = found.total, found.files, stream_end.complete
         outcome.skipped = sorted((start.prefix + path, reason) for path, reason in found.skipped.items())
         outcome.total_skipped = found.total_skipped
         if start.file is not None:
             for match in outcome.matches:
                 match["file"] = start.path
             outcome.skipped = [(start.path, reason) for _, reason in outcome.skipped]
-        if ending.failed and outcome.fallback and not outcome.total and not outcome.skipped:
+        if stream_end.failed and outcome.fallback and not outcome.total and not outcome.skipped:
             raise ToolError(
                 ErrorCode.EXECUTION_ERROR,
                 "The search ended unexpectedly.",

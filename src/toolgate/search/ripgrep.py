@@ -102,12 +102,12 @@ def search(
     program: str, query: Query, found: Matches, bounds: Bounds, meanwhile: Callable[[], object] | None = None
 ) -> StreamEnd:
     """Search with ripgrep, and call `meanwhile` once it runs. Raises `RipgrepUnusable` or `BadPattern`."""
-    code, ending = run(program, query, MatchStream(found), bounds, meanwhile)
+    code, stream_end = run(program, query, MatchStream(found), bounds, meanwhile)
     if code == 2 and not found.total:
-        _explain(ending.messages)
-    for path, reason in complaints(ending.messages):
+        _explain(stream_end.messages)
+    for path, reason in complaints(stream_end.messages):
         found.skip(path, f"unreadable: {reason}")
-    return ending
+    return stream_end
 
 
 def run(
@@ -128,8 +128,8 @@ def run(
     finally:
         if rules is not None:
             os.close(rules)
-    ending = follow([process], [sink], bounds, meanwhile)
-    return process.returncode, ending
+    stream_end = follow([process], [sink], bounds, meanwhile)
+    return process.returncode, stream_end
 
 
 def complaints(messages: str) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Adding a message: alone, or together with those that came at the same time."""
+"""Adds a message: alone, or together with those that arrived at the same time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Append:
             and not said.tool_calls
             and (lease is None or lease.session_id == session_id)
         )
-        """Whether it is only a message."""
+        """Whether it only adds a message."""
 
     def __call__(self, transaction: Transaction) -> int:
         """Add it; returns its number."""
@@ -59,7 +59,7 @@ def append_all(
     turn_id: str | None,
     carried: str | None = None,
 ) -> None:
-    """Add messages and records of calls, in this order, and what the session takes along."""
+    """Add messages and records of calls, in this order, and the state for resuming the session."""
     if not entries:
         return
     proposed = sum(len(entry.tool_calls) for entry in entries if isinstance(entry, Message))
@@ -107,7 +107,7 @@ def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:
 
 
 class _State:
-    """A session while it is written to."""
+    """A session during a write."""
 
     __slots__ = ("fence", "nameless", "next_seq", "number", "owner", "since", "until")
 
@@ -116,7 +116,7 @@ class _State:
 
 
 def _may(state: _State | None, lease: Lease | None, clock: float) -> bool:
-    """Whether a message may be added without a closer look; the same conditions as in `log`."""
+    """Whether a message may be added without further checks; the same conditions as in `event_log`."""
     if state is None or state.nameless:
         return False
     if lease is not None:

@@ -1,4 +1,4 @@
-"""Questions to people: written before they are shown, answered once."""
+"""Approval requests: stored before they are shown, answered once."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _user(transaction: Transaction, session_id: str) -> str | None:
 
 
 def withdraw(writer: EventWriter, turn_id: str) -> None:
-    """Take back the questions of a turn that nobody has answered."""
+    """Withdraw the open approval requests of a turn."""
     mine = "WHERE session_id = ?1 AND turn_id = ?2 AND state = 'pending'"
     open_ones = writer.transaction.rows(
         f"SELECT id FROM approvals {mine} ORDER BY asked_at, id", writer.session_id, turn_id
@@ -137,25 +137,25 @@ def _resolved(writer: EventWriter, approval_id: str, allowed: bool, message: str
 
 
 def get(transaction: Transaction, approval_id: str) -> ApprovalRow | None:
-    """One question."""
+    """One approval request."""
     row = transaction.row(f"{_COLUMNS} WHERE id = ?1", approval_id)
     return None if row is None else _row(row)
 
 
 def waited(transaction: Transaction, approval_id: str) -> float:
-    """Seconds that a question has waited, or had when it was answered, by the database's clock."""
+    """Seconds that a request has waited, or had waited when it was answered, by the database's clock."""
     row = transaction.row("SELECT asked_at, decided_at FROM approvals WHERE id = ?1", approval_id)
     return 0.0 if row is None else float((time_of(transaction) if row[1] is None else row[1]) - row[0])
 
 
 def of_session(transaction: Transaction, session_id: str) -> list[ApprovalRow]:
-    """All questions of a session, oldest first."""
+    """All approval requests of a session, oldest first."""
     sql = f"{_COLUMNS} WHERE session_id = ?1 ORDER BY asked_at, id"
     return [_row(row) for row in transaction.rows(sql, session_id)]
 
 
 def pending(transaction: Transaction, session_id: str) -> list[ApprovalRow]:
-    """The questions of a session that nobody has answered, oldest first."""
+    """The open approval requests of a session, oldest first."""
     sql = f"{_COLUMNS} WHERE session_id = ?1 AND state = 'pending' ORDER BY asked_at, id"
     return [_row(row) for row in transaction.rows(sql, session_id)]
 

@@ -36,7 +36,7 @@ _UNKNOWN: dict[str, Any] = {
 
 
 def propose(writer: EventWriter, calls: Iterable[ToolCall]) -> None:
-    """Note calls that a model has asked for, each with an event of its own."""
+    """Store the calls that a model has requested, each with its own event."""
     for call in calls:
         _insert(writer, call.id, call.name)
         payload = {"call_id": call.id, "tool_name": call.name, "arguments": _arguments(call)}
@@ -93,7 +93,7 @@ def record(writer: EventWriter, entry: CallRecord) -> None:
 
 
 def _ordinal(writer: EventWriter, kind: str, call_id: str, tool_name: str) -> int:
-    """The first call with that id that has not got so far; calls that nobody announced get a row of their own."""
+    """The first call with that id that has not reached this state; a call that was not announced gets a new row."""
     row = writer.transaction.row(
         f"SELECT MIN(ordinal) FROM tool_calls WHERE {_KEY} AND state IN {_EARLIER[kind]}",
         writer.session_id,
@@ -133,10 +133,10 @@ def close_after_crash(writer: EventWriter) -> tuple[CallRow, ...]:
     return tuple(uncertain)
 
 
-def _close(writer: EventWriter, call: CallRow, state: str, ending: dict[str, Any]) -> None:
-    status, code = (ending["status"], ending["code"]) if state == "finished" else (None, None)
+def _close(writer: EventWriter, call: CallRow, state: str, result: dict[str, Any]) -> None:
+    status, code = (result["status"], result["code"]) if state == "finished" else (None, None)
     writer.transaction.run(
         f"UPDATE tool_calls SET state = ?5, finished_at = ?6, status = ?7, code = ?8 WHERE {_KEY} AND ordinal = ?4",
         *(call.session_id, call.turn_id, call.call_id, call.ordinal, state, writer.now, status, code),
     )
-    writer.event("call_finished", as_json({"call_id": call.call_id, "tool_name": call.tool_name, **ending}))
+    writer.event("call_finished", as_json({"call_id": call.call_id, "tool_name": call.tool_name, **result}))

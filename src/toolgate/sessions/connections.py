@@ -1,4 +1,4 @@
-"""Connections to SQLite, with what Toolgate asks of each."""
+"""Connections to SQLite, with Toolgate's options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def connect(path: str, *, readonly: bool = False) -> sqlite3.Connection:
-    """Open a database that exists. It is never made by opening it, and never made up in memory."""
+    """Open an existing database. This never creates one, on the disk or in memory."""
     if _is_empty(path):
         raise faults.empty(path)  # SQLite would take it for a new one and write to it
     connection = sqlite3.connect(
@@ -58,7 +58,7 @@ def _may_be_ours(connection: sqlite3.Connection) -> bool:
 
 
 def identity(path: str) -> tuple[int, int] | None:
-    """Which file is there; None where there is none."""
+    """The identity of the file; None if there is none."""
     try:
         found = os.stat(path)
     except OSError:
@@ -87,7 +87,7 @@ class SqliteTransaction:
         self._connection_execute = connection.execute
         self._executemany = connection.executemany
         self.sessions: dict[str, int] = {}
-        """Those with new events, and the last one's number."""
+        """Sessions with new events, and the number of the last one."""
         self.published: list[Row] | None = [] if publishes else None
         """The events that were written, for followers in this process; None if there are no followers."""
 
@@ -98,7 +98,7 @@ class SqliteTransaction:
             return self._connection_execute(sql, cleaned(values))
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
-        """Run a statement and return everything that it answers."""
+        """Run a statement and return all rows."""
         return self._execute(sql, values).fetchall()
 
     def row(self, sql: str, *values: Any) -> Row | None:

@@ -36,7 +36,7 @@ class Database:
         return self._driver
 
     async def migrate(self) -> None:
-        """Create the tables, or bring them to this version; safe to be called by several, and to be killed."""
+        """Create the tables, or migrate them to this version. Several processes may do so, and it may be killed."""
         await self.driver.migrate()
 
     def write(self, unit: Unit[T]) -> Awaitable[T]:
@@ -48,7 +48,7 @@ class Database:
         return (self._driver or self.driver).read(unit)
 
     async def close(self) -> None:
-        """Finish what was begun and let go of everything."""
+        """Finish what was begun and close everything."""
         if self._driver is not None:
             await self._driver.close()
 

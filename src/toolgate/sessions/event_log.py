@@ -16,7 +16,7 @@ VERSION: Final = 1
 """Of all payloads so far."""
 
 ANYONE: Final = object()
-"""In place of a lease: the write is nobody's turn, such as a person's answer."""
+"""In place of a lease: the write belongs to no turn, such as a person's answer."""
 
 _LEASED = "WHERE id = ?1 AND fence = ?2 AND lease_owner = ?3"
 _FREE = "WHERE id = ?1 AND (lease_owner IS NULL OR lease_until <= ?2 OR lease_from > ?2)"
@@ -101,7 +101,7 @@ def publish(transaction: Transaction, row: Row) -> None:
 
 
 def _look(transaction: Transaction, session_id: str, lease: Lease | object | None) -> Row | None:
-    """Number, next event, fence, whether it has no title yet, and the server's time, if whoever asks may write.
+    """Number, next event, fence, whether it has no title yet, and the server's time, if the lease may write.
 
     The row is locked.
     """
@@ -135,7 +135,7 @@ def as_json(payload: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Text that every database can store: lone surrogates, which are no characters, become U+FFFD."""
+    """Text that every database can store: lone surrogates, which are not characters, become U+FFFD."""
     return text if is_unicode(text) else str(scrub(text))
 
 

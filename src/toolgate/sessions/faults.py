@@ -1,4 +1,4 @@
-"""What a database says when it fails, in words that say what to do: the one place that knows the drivers' errors."""
+"""Maps errors of the database drivers to errors that say what to do. Only this module knows the drivers' errors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _REFUSALS: Final = {
     "53100": "its disk is full; nothing was written. Free some space there; nothing has to be restarted.",
     "57P03": "the server is starting or ending. Try again in a moment.",
 }
-"""What PostgreSQL's own codes mean for whoever runs this."""
+"""What PostgreSQL's error codes mean for the operator."""
 
 
 def from_postgres(error: Exception, address: str) -> ToolgateError:
@@ -141,14 +141,14 @@ def damaged(path: str, finding: str) -> DamagedFile:
 
 
 def empty(path: str) -> StoreError:
-    """A file without a single byte is what is left of a database, not the beginning of one."""
+    """An empty file is the rest of a lost database, not a new one."""
     return StoreError(
         f"The database {path} is an empty file. It was left as it is: restore a backup, or remove it to start anew."
     )
 
 
 def replaced(path: str) -> StoreError:
-    """The name leads to another file than before, or to none."""
+    """The path now names another file, or none."""
     return StoreError(
         f"The database {path} was removed or replaced while it was in use. Nothing was written; try again, and if it "
         "is gone, restore a backup and start again."
@@ -156,5 +156,5 @@ def replaced(path: str) -> StoreError:
 
 
 def closed() -> StoreError:
-    """Used after its end."""
+    """The database was used after it was closed."""
     return StoreError("The database is closed.")

@@ -1,4 +1,4 @@
-"""Telling followers of a session that its log has grown, and handing them the new events."""
+"""Tells followers of a session that its log has grown, and gives them the new events."""
 
 from __future__ import annotations
 

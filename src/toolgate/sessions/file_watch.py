@@ -1,4 +1,4 @@
-"""Hearing of what other processes write to the same SQLite file: one look for all who follow, not one for each."""
+"""Notices what other processes write to the same SQLite file: one poll for all followers, not one for each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolgate.log import logger
 from toolgate.sessions.feed import Feed
 
 _LOOK = 0.25
-"""Seconds between two looks."""
+"""Seconds between two polls."""
 _MOST = 10_000
 
 Read = Callable[[Callable[[], dict[str, int]]], Awaitable[dict[str, int]]]
@@ -20,7 +20,7 @@ Read = Callable[[Callable[[], dict[str, int]]], Awaitable[dict[str, int]]]
 
 
 class FileWatch:
-    """Looks at the end of the log while anybody follows, and wakes the followers of the sessions that have grown."""
+    """Polls the end of the log while there are followers, and wakes the followers of the sessions that have grown."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], in_thread: Read, feed: Feed) -> None:
         self._connect = connect
@@ -33,12 +33,12 @@ class FileWatch:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def listen(self) -> None:
-        """Begin to look; what was written before this returns is for the caller to read."""
+        """Start polling. The caller reads what was written before this returns."""
         loop = asyncio.get_running_loop()
         if self._task is None or self._task.done() or self._loop is not loop:
             self._loop = loop
             await self._in_thread(self._new)
-            self._task = loop.create_task(self._look(), name="toolgate-neighbours")
+            self._task = loop.create_task(self._look(), name="toolgate-file-watch")
 
     async def _look(self) -> None:
         while self._feed.followed:
@@ -49,7 +49,7 @@ class FileWatch:
                 logger("sessions").warning("log_not_read", error=type(error).__name__)
 
     def _new(self) -> dict[str, int]:
-        """The sessions that have new events since the last look, and the number of the last event of each."""
+        """The sessions that have new events since the last poll, and the number of the last event of each."""
         if self._connection is None:
             self._connection = self._connect()
             row = self._connection.execute("SELECT MAX(id) FROM events").fetchone()
@@ -67,7 +67,7 @@ class FileWatch:
         return {session_id: seq for _, session_id, seq in rows}
 
     async def close(self) -> None:
-        """Look no more."""
+        """Stop polling."""
         if self._task is not None and self._loop is asyncio.get_running_loop():
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -75,7 +75,7 @@ class FileWatch:
         self._task = None
 
     def let_go(self) -> None:
-        """Close the connection, once no thread looks any more: one that still did would be looking at freed memory."""
+        """Close the connection when no thread uses it any more: one that did would read freed memory."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -1,6 +1,6 @@
-"""The database's own file: where it is, how it comes into being, and whether it is whole.
+"""The file of the database: where it is, how it is created, and whether it is complete.
 
-It lies outside every project; no tool and no model ever names it. So this module, unlike its neighbours, touches files.
+It lies outside every project; no tool and no model ever names it. So this module opens files, unlike the others here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def apply_schema(connection: sqlite3.Connection) -> None:
 
 
 def create(path: str) -> None:
-    """Make the file whole or not at all: it gets its name only when everything is in it and on the disk."""
+    """Create the file completely or not at all: it gets its name when everything is written and flushed."""
     connection = connect_memory()
     try:
         apply_schema(connection)
@@ -68,7 +68,7 @@ def _write(path: str, image: bytes) -> None:
 
 
 def _publish(fresh: str, path: str) -> None:
-    """Give the file its name, unless someone else was faster."""
+    """Give the file its name, unless another process was faster."""
     try:
         os.link(fresh, path)
     except FileExistsError:
@@ -138,7 +138,7 @@ def check_owner(path: str) -> None:
 
 
 class _Owner(NamedTuple):
-    """Whose database it is."""
+    """Which program the database belongs to."""
 
     foreign: bool
     revision: str | None

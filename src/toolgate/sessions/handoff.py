@@ -1,4 +1,4 @@
-"""What whoever takes a session up has to know besides its transcript."""
+"""State needed to resume a session, besides its transcript."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read(transaction: Transaction, session_id: str, project: str | None) -> Stor
 
 
 def carry(transaction: Transaction, session_id: str, carried: str | None) -> None:
-    """Keep what a session takes along to whoever plays it next; None leaves it as it is, and nothing is nothing."""
+    """Store the state that is needed to resume the session. None keeps the stored one; empty removes it."""
     if carried:
         transaction.run(
             "INSERT INTO shells (session_id, state) VALUES (?1, ?2) "

@@ -1,4 +1,4 @@
-"""Sessions that live as long as the program: for library users who want no file."""
+"""Sessions in memory, for library users who want no file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leases: one owner a session, for a while, with a number that only rises."""
+"""Leases: one owner per session, for a limited time, with a number that only increases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLAIM = (
 
 
 def claim(transaction: Transaction, session_id: str, ttl: float) -> Lease | None:
-    """Take the session, unless someone has it."""
+    """Take the session, unless another process has it."""
     now = transaction.clock(session_id)
     found = transaction.row("SELECT lease_owner, lease_process FROM sessions WHERE id = ?1", session_id)
     if found is None:
@@ -34,7 +34,7 @@ def claim(transaction: Transaction, session_id: str, ttl: float) -> Lease | None
 
 
 def renew(transaction: Transaction, lease: Lease, ttl: float) -> Lease:
-    """Hold the session for longer; raises `SessionFenced` if it is no longer the lease's."""
+    """Extend the lease; raises `SessionFenced` if another process has the session."""
     now = transaction.clock(lease.session_id)
     changed = transaction.run(
         "UPDATE sessions SET lease_from = ?4, lease_until = ?5 WHERE id = ?1 AND lease_owner = ?2 AND fence = ?3",
@@ -50,7 +50,7 @@ def renew(transaction: Transaction, lease: Lease, ttl: float) -> Lease:
 
 
 def release(transaction: Transaction, lease: Lease) -> bool:
-    """Give the session back; nothing if it is no longer the lease's. The number stays, so that the next is higher."""
+    """Release the session, if the lease still has it. The number stays, so that the next one is higher."""
     return bool(
         transaction.run(
             "UPDATE sessions SET lease_owner = NULL, lease_process = NULL, lease_from = NULL, lease_until = NULL "
@@ -64,7 +64,7 @@ def release(transaction: Transaction, lease: Lease) -> bool:
 
 @functools.cache
 def _namespace() -> str:
-    """Which process numbers these are; in a container they are others."""
+    """The process namespace: in a container, process ids are different."""
     try:
         return str(os.stat("/proc/self/ns/pid").st_ino)
     except OSError:
@@ -72,7 +72,7 @@ def _namespace() -> str:
 
 
 def this_process() -> str:
-    """This process, for others on the machine."""
+    """This process, as other processes of the machine know it."""
     return f"{_namespace()}:{os.getpid()}"
 
 

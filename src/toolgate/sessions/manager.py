@@ -108,7 +108,7 @@ class SessionManager(ManagedSessions):
         """Remove a session for good, with those of its sub-agents; False if it was used since `before` after all.
 
         Only this ever takes anything out of the log, and only whole sessions. The last session and the one that the
-        log ends with stay, so that no number is given twice while somebody reads.
+        log ends with stay, so that no number is used twice while the log is read.
         """
         return await self._db.write(lambda tx: pruning.remove(tx, session_id, before))
 
@@ -157,13 +157,13 @@ class SessionManager(ManagedSessions):
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:
-            claimed = await claiming  # nobody will hear of this lease, so nobody would give it back
+            claimed = await claiming  # the caller was cancelled and will never release this lease
             if claimed is not None:
                 await self.release(claimed)
             raise
 
     async def renew(self, lease: Lease, ttl: float = LEASE_SECONDS) -> Lease:
-        """Hold the session for longer."""
+        """Extend the lease."""
         if not 0 < ttl < math.inf:
             raise ValueError("ttl must be more than 0 seconds, and an end of it must come")
         return await self._db.write(lambda tx: leases.renew(tx, lease, ttl))

@@ -1,4 +1,4 @@
-"""Bringing an existing schema to this version's, with Alembic. Imports SQLAlchemy: only when there is work to do."""
+"""Migrates an existing schema to this version with Alembic. It imports SQLAlchemy, so it is imported on demand."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ SAFE = ToolMode.chat_safe
 
 
 def allowed(mode: ToolMode | str | None, *, default: ToolMode, coding_enabled: bool) -> ToolMode:
-    """The mode that a new session gets, or `ModeNotEnabled`; `ValueError` for what is no mode."""
+    """The mode that a new session gets, or `ModeNotEnabled`; `ValueError` for an invalid mode."""
     wanted = default if mode is None else ToolMode(mode)
     if wanted is not SAFE and not coding_enabled:
         raise ModeNotEnabled(f"The mode {wanted.value} is not enabled here; sessions are {SAFE.value}.")
@@ -25,7 +25,7 @@ def effective(value: object, *, coding_enabled: bool) -> ToolMode:
 
 
 def warn_unless_plain(session_id: object, value: object, *, coding_enabled: bool) -> None:
-    """Say so if a stored value means less than it says."""
+    """Warn if a stored value cannot be granted."""
     known = isinstance(value, str) and value in (SAFE.value, ToolMode.coding.value)
     if not known:
         logger("sessions").warning("invalid_mode_value", session_id=session_id, value=value, used=SAFE.value)
@@ -40,5 +40,5 @@ def warn_unless_plain(session_id: object, value: object, *, coding_enabled: bool
 
 
 def warn_unreadable(session_id: object, reason: str, error: str) -> None:
-    """Say that the mode could not be read."""
+    """Warn that the mode could not be read."""
     logger("sessions").warning("mode_read_error", session_id=session_id, value=None, error=error, reason=reason)

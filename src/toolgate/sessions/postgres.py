@@ -23,17 +23,17 @@ from toolgate.sessions.schema import HEAD, Dialect
 T = TypeVar("T")
 
 _FAULTS = (SQLAlchemyError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
-"""What says that the server cannot be used; a server that is starting or ending is refused by asyncpg itself."""
+"""Errors that mean that the server is unavailable. For one that is starting or stopping asyncpg raises its own."""
 
 _MIGRATING = 0x7001_6A7E
 """The advisory lock that keeps two processes from migrating at once."""
 _CHANNEL = "toolgate"
 _CONNECTING = 10.0
-"""Seconds that a server has to greet."""
+"""Seconds within which a server has to accept a connection."""
 PATIENCE = 20.0
 """Seconds that a transaction may take. A server that stays silent is unavailable; one that waits for a lock says so."""
 _OFTEN, _SELDOM = 0.5, 15.0
-"""Seconds between two looks of a follower."""
+"""Seconds between two polls of a follower."""
 _PLACEHOLDER = re.compile(r"\?(\d+)")
 _ESCAPE = "\U0010fffe"
 """Begins what stands for NUL. Unicode has no character there, so hardly any text has it."""
@@ -121,7 +121,7 @@ class Postgres:
     """A database on a server."""
 
     def __init__(self, url: str, feed: Feed) -> None:
-        """`ValueError` if that is no address."""
+        """Raises `ValueError` if the address is invalid."""
         self._feed = feed
         self._engine = create_async_engine(
             url,
@@ -171,7 +171,7 @@ class Postgres:
             raise faults.from_postgres(error, self.address) from error
 
     async def listen(self) -> None:
-        """Keep a connection on which the server says what was written; without it followers still look."""
+        """Keep a connection on which the server announces writes. Without it, followers still poll."""
         if self._closed or self._hears():
             return
         async with self._beginning_to_listen:
@@ -182,14 +182,14 @@ class Postgres:
                 connection = await self._engine.connect()
                 self._raw = (await connection.get_raw_connection()).driver_connection
                 await self._raw.add_listener(_CHANNEL, self._heard)
-                self._raw.add_termination_listener(lambda _connection: self._feed.wake_all())  # or they would be deaf
+                self._raw.add_termination_listener(lambda _connection: self._feed.wake_all())  # so they poll
             except _FAULTS as error:
                 raise faults.from_postgres(error, self.address) from error
             self._listening = connection
 
     @property
     def polls(self) -> float | None:
-        """Seldom while the server tells what was written: it could be deaf without knowing."""
+        """The polling interval: long while the server announces writes, but the connection may fail unnoticed."""
         return _SELDOM if self._hears() else _OFTEN
 
     def _hears(self) -> bool:
@@ -210,7 +210,7 @@ class Postgres:
             self._feed.wake_all()
 
     async def migrate(self) -> None:
-        """Bring the schema to this version's; of several who try, one does it and the others wait."""
+        """Migrate the schema to this version. If several processes try, one does it and the others wait."""
         await self._run(self._migrate, None)  # a large database takes its time
 
     def _migrate(self, connection: Connection) -> None:

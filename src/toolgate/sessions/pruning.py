@@ -128,7 +128,7 @@ def _removable(transaction: Transaction, session_id: str, before: float, needed:
 
 
 def _is_taken(transaction: Transaction, session_id: str) -> bool:
-    """Whether somebody holds it now; the row stays locked until all of this is over."""
+    """Whether a process holds it now. The row stays locked until the transaction ends."""
     now = transaction.clock(session_id)
     held = "SELECT 1 FROM sessions WHERE id = ?1 AND lease_owner IS NOT NULL AND lease_from <= ?2 AND lease_until > ?2"
     return transaction.row(held, session_id, now) is not None

@@ -1,4 +1,4 @@
-"""Where a turn stands that somebody else has begun: what it had said, and what of it is left to do."""
+"""The progress of a turn that another process has begun: what the model said, and what is left to do."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class ResumePoint:
     context: Context
     """What the model reads, valid for a provider but for the calls that are still to be answered."""
     rounds: int
-    """Answers of the model that the turn has."""
+    """Answers of the model so far."""
     calls: tuple[ToolCall, ...]
-    """Calls of the last answer that are to be run: nobody had begun them, or they may be repeated."""
+    """Calls of the last answer that have to run: they were not started, or they may be repeated."""
     asked: bool
     """Whether the turn has a message; one without summarises the session."""
     said: bool
-    """Whether the model has said its last words: nothing is left but to end the turn."""
+    """Whether the model has finished: the turn only has to be ended."""
 
 
 def resume(
@@ -98,7 +98,7 @@ def _begun(transaction: Transaction, session_id: str, turn_id: str, calls: list[
 
 
 def _give_up(writer: EventWriter, calls: list[ToolCall]) -> None:
-    """Answer calls with what is known about them: nothing."""
+    """Answer calls whose outcome is unknown."""
     for call in calls:
         writer.transaction.run(
             f"UPDATE tool_calls SET state = 'unknown', finished_at = ?4 WHERE {_OF_TURN} AND call_id = ?3 "

@@ -77,7 +77,7 @@ class SqliteFile:
         return connection
 
     async def listen(self) -> None:
-        """A file tells nobody: while anybody follows, its end is looked at."""
+        """A file announces nothing, so its end is polled while there are followers."""
         await self._file_watch.listen()
 
     async def _looked(self, look: Callable[[], dict[str, int]]) -> dict[str, int]:
@@ -94,7 +94,7 @@ class SqliteFile:
         try:
             await self._in_thread(self._migrate)
         except StoreError as error:
-            self._broken = error  # what could not be started is not used half
+            self._broken = error  # a database that could not be opened completely is not used
             raise
 
     def _migrate(self) -> None:
@@ -126,7 +126,7 @@ class SqliteFile:
             files.check_whole(self.path)
         except faults.DamagedFile as error:
             self._broken = error
-        except ToolgateError as error:  # the disk cannot be read now, or somebody has locked the file
+        except ToolgateError as error:  # the disk cannot be read now, or another program has locked the file
             logger("sessions").warning("database_not_checked", path=self.path, reason=str(error))
 
     async def close(self) -> None:

@@ -24,7 +24,7 @@ _MAGIC: Final = (0x377F0682, 0x377F0683)
 
 
 class LogState(NamedTuple):
-    """A log as it lies there, before SQLite has looked at it."""
+    """A log as it is on the disk, before SQLite has read it."""
 
     salts: bytes
     """What the frames of this generation of the log have in common."""
@@ -98,7 +98,7 @@ def _write_pages(image: bytearray, pages: dict[int, bytes], size: int) -> None:
 
 
 def lost(before: LogState, path: str, connection: sqlite3.Connection) -> str:
-    """What SQLite has not taken from the log, in words; empty if nothing is certainly missing.
+    """A sentence about what SQLite has not read from the log; empty if nothing is certainly missing.
 
     The connection reads from the database, so that SQLite has read its log.
     """
@@ -115,7 +115,7 @@ def lost(before: LogState, path: str, connection: sqlite3.Connection) -> str:
 
 
 def keep_copy(path: str) -> str:
-    """Copy the log, for whoever wants to save something from it; returns where to, empty if that is not possible."""
+    """Copy the log, so that its data can be rescued; returns the copy's path, empty if that is not possible."""
     copy = f"{path}-wal.{uuid7()}.damaged"
     try:
         descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

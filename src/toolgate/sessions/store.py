@@ -148,15 +148,15 @@ class SessionStore(SessionManagement, Protocol):
         ...
 
     async def try_claim(self, session_id: str, ttl: float = 300.0) -> Lease | None:
-        """Take the session for `ttl` seconds; None if someone has it. The fence is greater than every one before."""
+        """Take the session for `ttl` seconds; None if another process has it. The fence is greater than all before."""
         ...
 
     async def renew(self, lease: Lease, ttl: float = 300.0) -> Lease:
-        """Hold it for another `ttl` seconds from now; `SessionFenced` if it is no longer the lease's."""
+        """Extend the lease to `ttl` seconds from now; `SessionFenced` if another process has the session."""
         ...
 
     async def release(self, lease: Lease) -> bool:
-        """Give it back. Does nothing and returns False if it is no longer the lease's."""
+        """Release the session. Does nothing and returns False if another process has it."""
         ...
 
     async def start_turn(
@@ -214,7 +214,7 @@ class SessionStore(SessionManagement, Protocol):
         ...
 
     async def recover(self, lease: Lease) -> Recovery:
-        """Put in order what a crash has left, and say what that was.
+        """Repair what a crash has left, and return what that was.
 
         Running turns become `interrupted`, calls that had started `unknown`, calls that had not are cancelled, and
         every unanswered call gets its tool message. Falsy if there was nothing to do.
@@ -222,7 +222,7 @@ class SessionStore(SessionManagement, Protocol):
         ...
 
     async def settle(self, session_id: str) -> Recovery:
-        """The same for whoever holds no lease: nothing happens if someone is at work, or workers have the turn.
+        """The same without a lease: nothing happens if a process holds the session, or workers have the turn.
 
         MUST NOT be seen by others: a session that is free never looks taken because of it.
         """
@@ -236,7 +236,7 @@ class SessionStore(SessionManagement, Protocol):
         ...
 
     async def request_cancel(self, session_id: str) -> bool:
-        """Ask whoever runs the session's turn to stop it (an event `cancel_requested`); False if none runs."""
+        """Ask the process that runs the session's turn to stop it (an event `cancel_requested`); False if none runs."""
         ...
 
     async def turn(self, turn_id: str) -> Turn | None:
@@ -271,11 +271,11 @@ class SessionStore(SessionManagement, Protocol):
         ...
 
     def todos(self, lease: Lease) -> TodoStore:
-        """The session's list of work: `ToolContext(todos=…)`."""
+        """The session's to-do list: `ToolContext(todos=…)`."""
         ...
 
     async def todo_items(self, session_id: str) -> builtins.list[dict[str, str]]:
-        """The session's list of work, for whoever only reads it."""
+        """The session's to-do list, for reading only."""
         ...
 
     async def append_event(
@@ -341,7 +341,7 @@ class SessionStore(SessionManagement, Protocol):
         ...
 
     async def stored_handoff(self, session_id: str, project: str | None = None) -> StoredHandoff:
-        """What whoever takes the session up has to know: what was allowed, and what it takes along.
+        """State needed to resume the session: what a person has allowed, and the state of its shell and files.
 
         MUST be nothing for a session that belongs to another project than `project`, if that is given.
         """

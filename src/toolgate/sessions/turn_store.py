@@ -115,7 +115,7 @@ class TurnStore:
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
-            started = await starting  # nobody else knows of this turn
+            started = await starting  # the caller was cancelled: no one else will end this turn
             await self.finish_turn(started.lease, started.turn.id, "cancelled", code="CANCELLED", release=True)
             raise
 
@@ -159,7 +159,7 @@ class TurnStore:
         return await self._db.write(lambda tx: resume.resume(tx, lease, turn_id, repeats, known))
 
     async def request_cancel(self, session_id: str) -> bool:
-        """Ask whoever runs the session's turn to stop it."""
+        """Ask the process that runs the session's turn to stop it."""
         return await self._db.write(lambda tx: turns.request_cancel(tx, session_id))
 
     async def turn(self, turn_id: str) -> Turn | None:
@@ -283,7 +283,7 @@ class TurnStore:
         return await self._db.read(lambda tx: approvals.pending(tx, session_id))
 
     async def stored_handoff(self, session_id: str, project: str | None = None) -> StoredHandoff:
-        """What whoever takes the session up has to know."""
+        """State needed to resume the session."""
         return await self._db.read(lambda tx: handoff.read(tx, session_id, project))
 
     def todos(self, lease: Lease) -> SessionTodos:
@@ -291,7 +291,7 @@ class TurnStore:
         return SessionTodos(self._db, lease)
 
     async def todo_items(self, session_id: str) -> list[dict[str, str]]:
-        """The session's list of work, for whoever only reads it."""
+        """The session's to-do list, for reading only."""
         return await _todo_items(self._db, session_id)
 
 

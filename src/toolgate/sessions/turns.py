@@ -144,17 +144,17 @@ def finish(
     return ended
 
 
-def _end(writer: EventWriter, turn_id: str, ending: dict[str, Any]) -> None:
+def _end(writer: EventWriter, turn_id: str, result: dict[str, Any]) -> None:
     """Write the end of a turn; questions that nobody has answered are withdrawn before."""
     writer.transaction.run(
         "UPDATE turns SET status = ?2, error = ?3, finished_at = ?4 WHERE id = ?1",
         turn_id,
-        ending["status"],
-        ending["message"],
+        result["status"],
+        result["message"],
         writer.now,
     )
     approvals.withdraw(writer, turn_id)
-    writer.event("turn_finished", as_json(ending))
+    writer.event("turn_finished", as_json(result))
 
 
 def count(transaction: Transaction, turn_id: str, usage: Usage, *, add: bool = True) -> None:
@@ -169,7 +169,7 @@ def count(transaction: Transaction, turn_id: str, usage: Usage, *, add: bool = T
 
 
 def request_cancel(transaction: Transaction, session_id: str) -> bool:
-    """Ask whoever runs the session's turn to stop it; False if none runs."""
+    """Ask the process that runs the session's turn to stop it; False if none runs."""
     running = _running(transaction, session_id)
     if not running:
         return False
@@ -182,7 +182,7 @@ def request_cancel(transaction: Transaction, session_id: str) -> bool:
 
 
 def recover(transaction: Transaction, lease: Lease) -> Recovery:
-    """Put in order what a crash has left: whoever holds the lease knows that nobody else is at work.
+    """Repair what a crash has left: the holder of the lease knows that no other process runs a turn.
 
     Turns become `interrupted`, calls that had started `unknown`, and every call without an answer gets one, so that
     the transcript is valid as it is stored, too.

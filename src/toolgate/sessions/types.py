@@ -179,7 +179,7 @@ class CallRow(BaseModel):
 
 
 class StoredHandoff(BaseModel):
-    """What whoever takes a session up has to know besides its transcript."""
+    """State needed to resume a session, besides its transcript."""
 
     model_config = _FROZEN
 

@@ -1,4 +1,4 @@
-"""The thread that writes to a SQLite file: one transaction for everything that has come in meanwhile.
+"""The thread that writes to a SQLite file: one transaction for everything that was submitted meanwhile.
 
 A commit waits for the disk. Doing that in the event loop would stop everybody, and doing it once for each write would
 make thirty-two sessions wait for thirty-two disks. So units queue up while a commit runs, and the next one takes all.
@@ -136,7 +136,7 @@ class Writer:
             for kind, some in itertools.groupby(wanted, lambda job: type(job.unit)):
                 _run_some(transaction, list(some), together if kind is Append else None)
             connection.execute("COMMIT")
-        except Exception as error:  # noqa: BLE001 - a unit may raise anything; it reaches whoever asked for the write
+        except Exception as error:  # noqa: BLE001 - a unit may raise anything; it is raised for the caller of the write
             with contextlib.suppress(sqlite3.Error):  # some failures have rolled back already
                 connection.execute("ROLLBACK")
             jobs[-1].error = self._explained(error)
@@ -170,7 +170,7 @@ def _deliver(jobs: list[_Job]) -> None:
 
 def _settle(jobs: list[_Job]) -> None:
     for job in jobs:
-        if job.future.done():  # whoever waited was cancelled
+        if job.future.done():  # the caller was cancelled
             continue
         if job.error is not None:
             job.future.set_exception(job.error)

@@ -70,7 +70,7 @@ class GatewaySettings(Area):
         return value
 
     def tokens_by_user(self) -> dict[str, str]:
-        """The token of every user; whoever has no name is the one user of a gateway with one token."""
+        """The token of every user. A gateway with one token has one user, without a name."""
         alone = {} if self.token is None else {"": self.token.get_secret_value()}
         if self.tokens is None:
             return alone
@@ -130,7 +130,7 @@ class LimitSettings(Area):
     queue_length: int = Field(default=1000, ge=1)
     """Turns that wait at the most; beyond it new ones are refused."""
     user_turns: int = Field(default=4, ge=1)
-    """Turns of one user that are played at the same time; others wait."""
+    """Turns of one user that run at the same time; others wait."""
     user_agents: int = Field(default=8, ge=1)
     """Sub-agents of one user that work at the same time; others wait."""
     turns_per_minute: int = Field(default=60, ge=0)

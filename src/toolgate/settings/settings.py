@@ -118,7 +118,7 @@ class Settings(BaseModel):
         return self._validated({**self.__dict__, **update}) if update else super().model_copy(deep=deep)
 
     def checked(self) -> Self:
-        """These settings, validated, however they were made; whoever is handed settings uses what this returns."""
+        """These settings, validated, however they were made. Code that is given settings uses the returned ones."""
         return self._validated(self.__dict__)
 
     def _validated(self, values: dict[str, Any]) -> Self:

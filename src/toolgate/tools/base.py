@@ -99,7 +99,7 @@ class Tool(ABC, Generic[P]):
         return 0.0, ""
 
     def category(self, response: ToolResponse) -> str | None:
-        """`extras.failureCategory` of a response that is no error but did not end well."""
+        """`extras.failureCategory` of a response that is not an error but did not end well."""
         return None
 
     def needs_permission(self, params: P, context: ToolContext) -> bool:

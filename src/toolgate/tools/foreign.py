@@ -22,7 +22,7 @@ _ENVELOPE_KEYS = {"status", "data", "text"}
 
 
 class _Given(BaseModel):
-    """Arguments that fit a schema of somebody else's: kept as they came, beside the model's own attributes."""
+    """Arguments that fit the schema of a foreign tool: kept as they came, beside the model's own attributes."""
 
     model_config = ConfigDict(defer_build=True)
 

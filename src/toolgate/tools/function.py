@@ -87,7 +87,7 @@ class ThreadCall:
             return self._runs
 
     def call(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-        """Call it; `StopIteration` cannot leave a thread, and `GeneratorExit` would end whoever waits for it."""
+        """Call it; `StopIteration` cannot leave a thread, and `GeneratorExit` would end the task that waits for it."""
         with self._lock:
             if self._withdrawn:
                 raise RuntimeError("the call was withdrawn before it began")

@@ -62,7 +62,7 @@ def changed_files(stop: Stop, workspace: Workspace, session_ids: Collection[str]
 def _changed_file(
     workspace: Workspace, journal: OpenJournal, entries: list[JournalEntry], session_ids: Collection[str]
 ) -> ChangedFile:
-    """One file. The content after a write is what the next write has replaced, whoever made that."""
+    """One file. The content after a write is what the next write has replaced."""
     path = entries[0].path
     now = _content(workspace, path)
     before = [_image(journal, entry) for entry in entries]

@@ -29,7 +29,7 @@ class OwnOutputs:
 
 
 def open_output(workspace: "Workspace", directory: str, reference: str) -> "OpenedFile":
-    """Open an output file. Raises `ToolError` for every other file, whoever refers to it."""
+    """Open an output file. Raises `ToolError` for every other file."""
     relative = workspace.relative(reference)
     if not relative.startswith(f"{workspace.relative(directory)}/"):
         raise ToolError(ErrorCode.ACCESS_DENIED, f"{quote(reference)} is not in the directory for outputs.")

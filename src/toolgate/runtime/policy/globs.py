@@ -1,6 +1,6 @@
 """Patterns on text and on paths. `*` and `?` are the only wildcards, and matching takes linear time.
 
-A regular expression made from a pattern can be driven into exponential time by whoever writes the pattern, and a
+A regular expression made from a pattern can be driven into exponential time by the author of the pattern, and a
 project's policy is written by strangers.
 """
 

@@ -1,4 +1,4 @@
-"""The intervals in which commands could write. Changes outside them were made by somebody else."""
+"""The intervals in which commands could write. Changes outside them were made by another program."""
 
 from __future__ import annotations
 

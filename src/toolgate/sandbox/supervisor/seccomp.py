@@ -108,7 +108,7 @@ def alone_rules(machine: str, *, attributes: bool) -> list[Line]:
 
 
 def command_filter(machine: str, *, sockets: str, alone: bool = False, attributes: bool = True) -> bytes:
-    """Return the filter for a command: calls that it may not make, whoever its user is."""
+    """Return the filter for a command: calls that it may not make, under any user id."""
     devices = [(AND, 0, 0, KIND_OF_FILE), *none_of((CHARACTER_DEVICE, BLOCK_DEVICE), EPERM)]
     lines = [
         *forbidden(machine, MISSING, ENOSYS),
