@@ -1,40 +1,23 @@
 """`toolgate doctor` tries the configured model."""
 
-import asyncio
 import json
-import threading
 from collections.abc import Iterator
 
 import pytest
 
 from tests.cli.conftest import Toolgate
-from tests.models.server import ModelServer, as_json, html, model_server, said
+from tests.models.server import ModelServer, as_json, html, said, threaded_model_server
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    """A model server in a thread of its own: the program under test has its own loop."""
-    ready, made, stop = threading.Event(), list[ModelServer](), list[asyncio.Event]()
-    loops: list[asyncio.AbstractEventLoop] = []
-
-    async def serve() -> None:
-        async with model_server() as started:
-            made.append(started)
-            stop.append(asyncio.Event())
-            loops.append(asyncio.get_running_loop())
-            ready.set()
-            await stop[0].wait()
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    assert ready.wait(10)
-    monkeypatch.setenv("TOOLGATE_MODEL_PROVIDER", "openai")
-    monkeypatch.setenv("TOOLGATE_MODEL_NAME", "m1")
-    monkeypatch.setenv("TOOLGATE_MODEL_BASE_URL", f"{made[0].url}/v1")
-    monkeypatch.setenv("TOOLGATE_MODEL_API_KEY", "sk-doctor-0123456789")
-    yield made[0]
-    loops[0].call_soon_threadsafe(stop[0].set)
-    thread.join(10)
+    """The configured model's server."""
+    with threaded_model_server() as made:
+        monkeypatch.setenv("TOOLGATE_MODEL_PROVIDER", "openai")
+        monkeypatch.setenv("TOOLGATE_MODEL_NAME", "m1")
+        monkeypatch.setenv("TOOLGATE_MODEL_BASE_URL", f"{made.url}/v1")
+        monkeypatch.setenv("TOOLGATE_MODEL_API_KEY", "sk-doctor-0123456789")
+        yield made
 
 
 def check(toolgate: Toolgate) -> tuple[int, dict[str, str]]:

@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 Answer = tuple[int, str, bytes]
@@ -90,3 +91,26 @@ async def model_server() -> AsyncIterator[ModelServer]:
         server.close()
         if made.serving:
             await asyncio.wait(made.serving, timeout=5)
+
+
+@contextlib.contextmanager
+def threaded_model_server() -> Iterator[ModelServer]:
+    """The same in a thread of its own, for programs in other processes."""
+    ready, made = threading.Event(), list[tuple[ModelServer, asyncio.AbstractEventLoop, asyncio.Event]]()
+
+    async def serve() -> None:
+        async with model_server() as started:
+            stop = asyncio.Event()
+            made.append((started, asyncio.get_running_loop(), stop))
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    assert ready.wait(30)
+    server, loop, stop = made[0]
+    try:
+        yield server
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(30)

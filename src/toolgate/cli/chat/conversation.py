@@ -115,3 +115,21 @@ async def conversation_for(stack: Stack, args: argparse.Namespace) -> Conversati
     elif args.resume:
         await conversation.resume(await find(stack.sessions, args.resume))
     return conversation
+
+
+def place_of(stack: Stack) -> str:
+    """Return the project and its branch."""
+    from toolgate.gateway.project import branch, project_name
+
+    name, found = project_name(str(stack.workspace.root)), branch(stack.workspace)
+    return f"{name} ({found})" if found else name
+
+
+def status_parts(conversation: Conversation, place: str) -> list[str]:
+    """Return what is always shown: mode, model, project and branch, context, tokens, and the cost if it is known."""
+    used = conversation.input_tokens + conversation.output_tokens
+    limit = conversation.context_limit or conversation.stack.settings.agent.context_tokens
+    context = f"context {conversation.context_share:.0%} of {limit // 1000}k"
+    parts = [conversation.mode.value, conversation.model_name, place, context]
+    parts += [f"{used:,} tokens"] if used else []
+    return parts + ([f"cost {conversation.cost:.4f}"] if conversation.cost else [])

@@ -14,7 +14,7 @@ from toolgate.agent.events import TurnDone
 from toolgate.cli.chat.approval_prompt import ApprovalPrompt
 from toolgate.cli.chat.canvas import Canvas
 from toolgate.cli.chat.command import LATEST, settings_for
-from toolgate.cli.chat.conversation import Conversation, conversation_for
+from toolgate.cli.chat.conversation import Conversation, conversation_for, place_of, status_parts
 from toolgate.cli.chat.editor import Editor, Interrupted
 from toolgate.cli.chat.keyboard import Keyboard
 from toolgate.cli.chat.live_region import LiveRegion
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
 
     from toolgate.agent import TurnStream
-    from toolgate.compose import Stack
 
 
 def converse(args: argparse.Namespace) -> int:
@@ -195,27 +194,13 @@ class Chat:
         self._region.print(await session_recap(self._canvas, self._conversation))
 
     def _toolbar(self) -> StyleAndTextTuples:
-        conversation = self._conversation
-        used = conversation.input_tokens + conversation.output_tokens
-        limit = conversation.context_limit or conversation.stack.settings.agent.context_tokens
-        context = f"context {conversation.context_share:.0%} of {limit // 1000}k"
-        parts = [conversation.mode.value, conversation.model_name, self._place, context]
-        parts += [f"{used:,} tokens"] if used else []
-        parts += [f"cost {conversation.cost:.4f}"] if conversation.cost else []
+        parts = status_parts(self._conversation, self._place)
         return [("", "  " + " · ".join(visible(part, keep="") for part in parts))]
 
     def _farewell(self) -> None:
         session = self._conversation.session
         if session is not None:
             self.say(f"toolgate chat --resume {session.id} continues this session.", "dim")
-
-
-def place_of(stack: Stack) -> str:
-    """Return the project and its branch."""
-    from toolgate.gateway.project import branch, project_name
-
-    name, found = project_name(str(stack.workspace.root)), branch(stack.workspace)
-    return f"{name} ({found})" if found else name
 
 
 class _WarningHandler(logging.Handler):
