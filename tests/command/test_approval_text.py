@@ -125,7 +125,9 @@ def test_many_facts_do_not_push_the_command_out_of_sight() -> None:
 
 @pytest.mark.parametrize(("command", "offered"), [("rm -f a", True), ("rm -f *", False)])
 async def test_a_form_offers_to_remember_only_what_can_be(tmp_path: Path, command: str, offered: bool) -> None:
-    assert ("remember" in form(await request_for(tmp_path, command))["properties"]) is offered
+    assert (
+        "allow for this session" in form(await request_for(tmp_path, command))["properties"]["decision"]["enum"]
+    ) is offered
 
 
 async def test_arguments_of_a_tool_without_a_plan_stay_in_their_quotes(tmp_path: Path) -> None:
