@@ -47,8 +47,10 @@ function sessionMenu(session, list, link) {
 /** Let the person change the title where it stands. */
 function edit(session, list, link) {
   const field = h("input", { class: "edit", maxlength: 200, value: session.title ?? "", "aria-label": "New title" });
+  let over = false;
   const done = (title) => {
-    if (!field.isConnected) return;
+    if (over) return; // removing the field blurs it
+    over = true;
     field.replaceWith(link);
     link.focus();
     if (title && title !== session.title) {
