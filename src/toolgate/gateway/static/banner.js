@@ -32,6 +32,7 @@ customElements.define("tg-banner", Banner);
 /** Create the notice of a turn that failed. Its buttons tell the page, by events that bubble. */
 export function failureNotice({ retryable = true, ...failure }) {
   const { cause, advice } = words(failure);
+  const [again, change] = retryable ? ["primary", null] : [null, "primary"];
   const tell = (type) => (event) => event.target.dispatchEvent(new CustomEvent(type, { bubbles: true }));
   return h(
     "div",
@@ -41,8 +42,8 @@ export function failureNotice({ retryable = true, ...failure }) {
     h(
       "div",
       { class: "row" },
-      retryable && h("button", { type: "button", class: "primary", onclick: tell("tryagain") }, "Try again"),
-      h("button", { type: "button", onclick: tell("changemodel") }, "Change model"),
+      h("button", { type: "button", class: again, onclick: tell("tryagain") }, "Try again"),
+      h("button", { type: "button", class: change, onclick: tell("changemodel") }, "Change model"),
     ),
   );
 }

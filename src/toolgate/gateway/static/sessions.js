@@ -33,7 +33,7 @@ export class Sessions extends EventTarget {
   }
 
   get all() {
-    return this.#listed.map((one) => (one.id === this.#live?.id ? { ...one, status: this.#live.status } : one));
+    return this.#listed.map((one) => this.#now(one));
   }
 
   /** Load the list; with search words, what the gateway finds in contents too. */
@@ -59,10 +59,14 @@ export class Sessions extends EventTarget {
   }
 
   #show() {
-    const live = this.#live;
-    const now = (one) => (one.id === live?.id && live.status ? { ...one, status: live.status } : one);
-    this.#sidebar.show(this.#found.map(now));
+    this.#sidebar.show(this.#found.map((one) => this.#now(one)));
     this.#tell("change");
+  }
+
+  /** A session as the page knows it: the one that is shown is ahead of the list. */
+  #now(session) {
+    const { id, status } = this.#live ?? {};
+    return session.id === id && status ? { ...session, status } : session;
   }
 
   async rename(session_id, title) {
