@@ -5,10 +5,10 @@ from toolgate.search import ripgrep
 from toolgate.search.filters import PLAIN_GLOB
 from toolgate.search.python_glob import First, GlobResult, Pattern, descend, find_files, matching_links
 from toolgate.search.search_root import SearchRoot, open_search_root
-from toolgate.search.walk import is_own
+from toolgate.search.walk import VERSION_CONTROL, is_own
 from toolgate.workspace.root import Workspace
 
-_NEVER_SHOWN = (".toolgate", ".git/", ".git\0")
+_NEVER_SHOWN = (".toolgate", *(f"{name}{end}" for name in VERSION_CONTROL for end in "/\0"))
 """Text that occurs only in paths that no search shows. ripgrep is not told to exclude every `.git`."""
 
 

@@ -1,10 +1,11 @@
 """One search from its arguments to its result: which engine, which files, what was skipped."""
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from toolgate.errors import ToolError
@@ -22,6 +23,7 @@ from toolgate.workspace.oserrors import quote
 from toolgate.workspace.root import Workspace
 from toolgate.workspace.threads import Stop, start_thread
 
+_META = re.compile(r"[.^$*+?()\[\]{}|\\]")
 _DIALECT = (
     "Repair the regular expression; to search for plain text, put a backslash before . ^ $ * + ? ( ) [ ] { } | \\."
 )
@@ -40,6 +42,10 @@ class GrepJob:
     after: int
     limit: int
     include_ignored: bool
+    fixed_string: bool = False
+    """The pattern is plain text."""
+    by_file: bool = False
+    """Only files and how many lines match in them; `limit` is about files then."""
     output_dir: str
     ripgrep: str | None
     """As in the settings."""
@@ -51,6 +57,8 @@ class GrepOutcome:
     """What a search found."""
 
     matches: list[dict[str, Any]] = field(default_factory=list)
+    by_file: list[tuple[str, int]] = field(default_factory=list)
+    """Files and the number of their matching lines, if those were asked for."""
     total: int = 0
     files: int = 0
     clipped: int = 0
@@ -71,6 +79,8 @@ def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
     for character, name in (("\0", "a NUL character"), ("\n", "a line end"), ("\r", "a carriage return")):
         if character in job.pattern:
             raise bad_pattern(f"it contains {name}, and every line is looked at by itself")
+    if job.fixed_string:
+        job = replace(job, pattern=_META.sub(r"\\\g<0>", job.pattern))
     wanted = Filter.of(job.include, job.file_type)
     with open_search_root(
         workspace, job.path, output_dir=job.output_dir, include_ignored=job.include_ignored, files=True
@@ -96,7 +106,7 @@ class _Search:
         self._start = start
         self._wanted = wanted
         self._bounds = bounds
-        self._found = Matches(limit=job.limit, after=job.after, wanted=self._counts)
+        self._found = Matches(limit=job.limit, after=job.after, by_file=job.by_file, wanted=self._counts)
         self._query = ripgrep.Query(
             pattern=job.pattern,
             case_sensitive=job.case_sensitive,
@@ -198,6 +208,10 @@ class _Search:
     def _fill(self, outcome: GrepOutcome, stream_end: StreamEnd) -> None:
         start, found = self._start, self._found
         outcome.matches, outcome.clipped = found.first(self._job.before, self._job.after, start.prefix)
+        if self._job.by_file:
+            outcome.by_file = found.first_files(start.prefix)
+            if start.file is not None:
+                outcome.by_file = [(start.path, count) for _, count in outcome.by_file]
         outcome.total, outcome.files, outcome.complete = found.total, found.files, stream_end.complete
         outcome.skipped = sorted((start.prefix + path, reason) for path, reason in found.skipped.items())
         outcome.total_skipped = found.total_skipped

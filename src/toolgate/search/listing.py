@@ -5,8 +5,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import nsmallest
+from typing import Any
 
-from toolgate.search.walk import TEMP_PREFIX
+from toolgate.errors import ToolError
+from toolgate.search.walk import NEVER, TEMP_PREFIX
 from toolgate.workspace.beneath import scan_directory
 
 _BATCH = 4096
@@ -59,6 +61,66 @@ def list_directory(
         listing.entries.append((shown, kind))
     listing.entries.sort(key=lambda entry: entry[0] + "/" * (entry[1] == "dir"))
     return listing
+
+
+MOST_IN_A_TREE = 20_000
+"""Most entries of a tree that are counted."""
+
+
+def list_tree(
+    open_directory: Callable[[str], int],
+    *,
+    depth: int,
+    offset: int,
+    limit: int,
+    include_hidden: bool,
+    deadline: float,
+    check: Callable[[], None],
+) -> Listing:
+    """List a directory and those below it, to a depth, each directory before what it holds.
+
+    `open_directory` opens one by its path below the start (empty for the start itself). Links and directories of
+    version control systems are shown and not entered.
+    """
+    tree = Listing()
+    pending = [("", 1)]
+    while pending:
+        path, level = pending.pop()
+        if tree.total >= MOST_IN_A_TREE or time.monotonic() > deadline:
+            tree.complete = False
+            break
+        if path:
+            tree.entries.append((path.removesuffix("/"), "dir"))
+            tree.total += 1
+        if level > depth:
+            continue
+        listing = _children(open_directory, path, include_hidden=include_hidden, deadline=deadline, check=check)
+        tree.complete = tree.complete and listing.complete
+        tree.hidden += listing.hidden
+        tree.unreadable_names += listing.unreadable_names
+        below: list[tuple[str, int]] = []
+        for name, kind in listing.entries:
+            if kind == "dir":
+                below.append((f"{path}{name}/", depth + 1 if name in NEVER or "\ufffd" in name else level + 1))
+            else:
+                tree.entries.append((f"{path}{name}", kind))
+                tree.total += 1
+        pending += reversed(below)
+    tree.entries = tree.entries[offset : offset + limit]
+    return tree
+
+
+def _children(open_directory: Callable[[str], int], path: str, *, include_hidden: bool, **bounds: Any) -> Listing:
+    try:
+        fd = open_directory(path)
+    except ToolError:
+        if not path:
+            raise
+        return Listing()  # it is not readable, or gone
+    try:
+        return list_directory(fd, offset=0, limit=MOST_IN_A_TREE, include_hidden=include_hidden, **bounds)
+    finally:
+        os.close(fd)
 
 
 def shown_name(name: str) -> str:

@@ -33,6 +33,8 @@ class Matches:
 
     limit: int
     after: int = 0
+    by_file: bool = False
+    """Only count the matches of each file; `limit` is about files then."""
     wanted: Callable[[str, str], bool] | None = None
     """Called with name and path (relative to the start of the search) to decide whether a file counts."""
     total: int = 0
@@ -43,6 +45,7 @@ class Matches:
     """Path and reason of skipped files, up to a limit."""
     total_skipped: int = 0
     _kept: dict[str, list[Line]] = field(default_factory=dict)
+    _counts: dict[str, int] = field(default_factory=dict)
     _matches: int = 0
     _last: str | None = None
     """Files that sort after this one cannot be among the first `limit` matches."""
@@ -62,7 +65,12 @@ class Matches:
         self.files += 1
         if self._last is not None and path > self._last:
             return
-        self._kept[path] = lines
+        self._kept[path] = [] if self.by_file else lines
+        if self.by_file:
+            self._counts[path] = matches
+            if len(self._kept) > 4 * self.limit + 1000:
+                self._forget_files()
+            return
         self._matches += matches
         if self._matches > 4 * self.limit + 1000 or len(self._kept) > 4 * self.limit + 1000:
             self._forget()
@@ -77,6 +85,16 @@ class Matches:
                 self._last = path
                 break
         self._kept, self._matches = kept, count
+
+    def _forget_files(self) -> None:
+        """Keep only the first `limit` files."""
+        first = sorted(self._counts)[: self.limit]
+        self._counts = {path: self._counts[path] for path in first}
+        self._kept, self._last = {path: [] for path in first}, first[-1]
+
+    def first_files(self, prefix: str) -> list[tuple[str, int]]:
+        """Return the first `limit` files by path, with the number of their matching lines."""
+        return [(prefix + path, self._counts[path]) for path in sorted(self._counts)[: self.limit]]
 
     def first(self, before: int, after: int, prefix: str) -> tuple[list[dict[str, Any]], int]:
         """Return the first `limit` matches by path and line, as the envelope shows them, and how many were clipped."""

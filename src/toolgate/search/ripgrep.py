@@ -15,6 +15,7 @@ from toolgate.process.read_only import ReadOnlyCommand, memory_file, start
 from toolgate.process.streaming import Bounds, Sink, StreamEnd, follow
 from toolgate.search.matches import Matches, MatchStream
 from toolgate.search.regex_dialect import by_line
+from toolgate.search.walk import VERSION_CONTROL
 
 _COMMON = (
     *("--no-config", "--color=never", "--null", "--hidden", "--no-follow", "--no-require-git", "--no-ignore-dot"),
@@ -84,7 +85,7 @@ def arguments(query: Query, ignore_file: int | None) -> list[str]:
     if ignore_file is not None:
         out.append(f"--ignore-file=/proc/self/fd/{ignore_file}")
     if query.git:
-        out.append("--glob=!.git")
+        out += [f"--glob=!{name}" for name in VERSION_CONTROL]
     out += [f"--glob=!/{_glob_literal(path)}" for path in query.hidden]
     out += [f"--type-add=wanted:{glob}" for glob in query.name_globs]
     if query.name_globs:

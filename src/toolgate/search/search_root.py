@@ -5,7 +5,7 @@ import stat
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from toolgate.search.walk import STATE, inherited
+from toolgate.search.walk import STATE, VERSION_CONTROL, inherited
 from toolgate.workspace.beneath import scan_directory
 from toolgate.workspace.outputs import OUTPUTS
 from toolgate.workspace.root import OpenedFile, Workspace
@@ -83,8 +83,8 @@ def _exists(directory: int, path: str) -> bool:
 
 
 def _has_git(directory: int) -> bool:
-    """Whether there is a `.git` here or one level down; True if there is too much to check."""
-    if _exists(directory, ".git"):
+    """Whether there is a `.git` (or another one) here or one level down; True if there is too much to check."""
+    if any(_exists(directory, name) for name in VERSION_CONTROL):
         return True
     with scan_directory(directory) as entries:
         for count, entry in enumerate(entries):

@@ -13,7 +13,9 @@ TEMP_PREFIX = ".toolgate-tmp-"
 """Prefix of the names of unfinished files, which no tool shows."""
 STATE = ".toolgate"
 """The directory of the runtime's own files."""
-NEVER = frozenset({".git", STATE})
+VERSION_CONTROL = (".git", ".hg", ".svn", ".jj")
+"""Directories of version control systems."""
+NEVER = frozenset({*VERSION_CONTROL, STATE})
 """Names that a walk skips everywhere."""
 DEEPEST = 250
 """Deepest level below its start that a walk enters. One descriptor is open per level."""
@@ -185,7 +187,7 @@ def _is_missing(name: str, parent: int) -> bool:
 
 def is_own(path: str) -> bool:
     """Whether no search shows a path: version control, the runtime's files, unfinished files."""
-    if ".git" not in path and ".toolgate" not in path:
+    if "." not in path:
         return False
     parts = path.split("/")
     return not NEVER.isdisjoint(parts) or parts[-1].startswith(TEMP_PREFIX)

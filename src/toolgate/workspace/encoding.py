@@ -87,7 +87,7 @@ def not_text(path: str, guessed: str) -> ToolError:
     return ToolError(
         ErrorCode.EXECUTION_ERROR,
         f"{quote(path)} is not UTF-8 or marked UTF-16; it looks like {guessed}. Nothing was changed.",
-        f"Convert it first, for example with: iconv -f {guessed.split()[0].upper()} -t UTF-8.",
+        f"Look at it with a command: iconv -f {guessed.split()[0].upper()} -t UTF-8, and leave the file as it is.",
     )
 
 

@@ -42,6 +42,8 @@ def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, known:
             raise conflict(path)
         diff = Diff(target.path, LONGEST_DIFF, created=opened is None)
         encoding, old, note = _existing(opened, path)
+        if known.has(target.parts) and not note and _is_crlf(old, encoding) and "\r" not in content:
+            content = content.replace("\n", "\r\n")
         data = _encoded(content, encoding)
         stop.check()
         if not note:
@@ -74,6 +76,12 @@ def _existing(opened: OpenedFile | None, path: str) -> tuple[Encoding, bytes, st
     if size > _COMPARED:
         return encoding, b"", f"Replaces {size} bytes, which is too much to be shown as a diff."
     return encoding, os.pread(opened.fd, size, 0)[len(encoding.bom) :], ""
+
+
+def _is_crlf(old: bytes, encoding: Encoding) -> bool:
+    """Whether every line of a text ends with CRLF."""
+    crlf, lf = encoding.encode("\r\n"), encoding.encode("\n")
+    return crlf in old and old.count(crlf) == old.count(lf)
 
 
 def _encoded(content: str, encoding: Encoding) -> bytes:

@@ -123,9 +123,12 @@ def _window(
     encoding = detect(sample, path, whole=len(sample) == opened.stat.st_size)
     window.encoding = encoding.name
     index = workspace.line_indexes.of(opened.stat, encoding, end)
-    if not index.extend(read, stop, newlines=start_line - 1, deadline=time.monotonic() + PATIENCE):
+    newlines = start_line - 1 if start_line > 0 else None
+    if not index.extend(read, stop, newlines=newlines, deadline=time.monotonic() + PATIENCE):
         window.searched = index.newlines
         return window
+    if start_line < 0:
+        start_line = window.start_line = max(1, _total(read, index) + start_line + 1)
     offset = index.find(read, start_line)
     if offset is not None:
         _fill(stop, window, Blocks(read, offset, end, encoding), limit, budget, path)
@@ -184,7 +187,12 @@ def _count_all(stop: Stop, window: Window, read: Read, index: LineIndex, offset:
     if not index.complete and index.end - index.position > _COUNT_TO_END:
         return
     index.extend(read, stop)
+    window.total_lines = _total(read, index)
+
+
+def _total(read: Read, index: LineIndex) -> int:
+    """Return the number of lines of a file that was read to its end."""
     unit = index.encoding.width
     last = read(unit, index.end - unit) if index.end >= unit else b""
     empty = index.end <= len(index.encoding.bom)
-    window.total_lines = index.newlines + (not empty and last != index.encoding.encode("\n"))
+    return index.newlines + (not empty and last != index.encoding.encode("\n"))

@@ -347,3 +347,28 @@ async def test_a_repository_that_lies_deep_is_not_listed(tmp_path: Path, engine:
     response = await call(GLOB, tmp_path, ripgrep=engine, pattern="**")
 
     assert response.data["paths"] == ["a/b/.gitattributes", "a/b/kept.py"]
+
+
+@both_engines
+async def test_brackets_that_match_nothing_are_read_as_names(tmp_path: Path, engine: str | None) -> None:
+    plant(tmp_path, {"app/[id]/page.tsx": "", "app/[...all]/page.tsx": "", "app/x/page.tsx": ""})
+    response = await call(GLOB, tmp_path, ripgrep=engine, pattern="app/[id]/page.tsx")
+
+    assert response.data["paths"] == ["app/[id]/page.tsx"]
+    assert "The brackets were read as part of the names" in response.text
+
+
+@both_engines
+async def test_a_set_that_matches_stays_a_set(tmp_path: Path, engine: str | None) -> None:
+    plant(tmp_path, {"app/[id]/page.tsx": "", "app/i/page.tsx": ""})
+    response = await call(GLOB, tmp_path, ripgrep=engine, pattern="app/[id]/page.tsx")
+
+    assert (response.data["paths"], "brackets" in response.text) == (["app/i/page.tsx"], False)
+
+
+@both_engines
+async def test_no_version_control_is_listed(tmp_path: Path, engine: str | None) -> None:
+    hidden = {f"{top}{name}/f": "" for name in (".git", ".hg", ".svn", ".jj") for top in ("", "sub/deep/")}
+    plant(tmp_path, {**hidden, "sub/f": ""})
+
+    assert (await call(GLOB, tmp_path, ripgrep=engine, pattern="**/f")).data["paths"] == ["sub/f"]

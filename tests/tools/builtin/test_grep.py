@@ -410,3 +410,69 @@ async def test_a_tree_that_is_nested_too_deeply_for_the_search_in_python_is_said
 
     reasons = [skipped["reason"] for skipped in response.data["skipped"]]
     assert (response.status, reasons) == ("partial", ["nested too deeply to be searched"])
+
+
+@both_engines
+async def test_only_the_files(tmp_path: Path, engine: str | None) -> None:
+    plant(tmp_path, TREE)
+    response = await call(GREP, tmp_path, ripgrep=engine, pattern="needle", output="files")
+
+    assert response.data["files"] == [".github/e.yml", "docs/c.md", "src/a.py", "src/b.py"]
+    assert response.data["matches"] == []
+    assert GREP.render(response).endswith("\n.github/e.yml\ndocs/c.md\nsrc/a.py\nsrc/b.py")
+
+
+@both_engines
+async def test_how_many_lines_match_in_each_file(tmp_path: Path, engine: str | None) -> None:
+    plant(tmp_path, TREE)
+    response = await call(GREP, tmp_path, ripgrep=engine, pattern="needle", path="src", output="count")
+
+    assert response.data["counts"] == [{"file": "src/a.py", "matches": 2}, {"file": "src/b.py", "matches": 1}]
+    assert GREP.render(response).endswith("\nsrc/a.py:2\nsrc/b.py:1")
+
+
+@both_engines
+@pytest.mark.parametrize("output", ["files", "count"])
+async def test_one_file_by_itself_is_named(tmp_path: Path, engine: str | None, output: str) -> None:
+    plant(tmp_path, TREE)
+    response = await call(GREP, tmp_path, ripgrep=engine, pattern="needle", path="src/a.py", output=output)
+
+    assert GREP.render(response).endswith("\nsrc/a.py" if output == "files" else "\nsrc/a.py:2")
+
+
+@both_engines
+async def test_a_page_of_many_files(tmp_path: Path, engine: str | None) -> None:
+    plant(tmp_path, {f"{number:05}": "x\n" for number in range(3000)})
+    response = await call(GREP, tmp_path, ripgrep=engine, pattern="x", output="files", offset=10, limit=2)
+
+    assert (response.status, response.data["files"]) == ("partial", ["00010", "00011"])
+    assert (response.stats["total_files"], "offset=12 goes on" in response.text) == (3000, True)
+
+
+@both_engines
+async def test_matches_from_an_offset(tmp_path: Path, engine: str | None) -> None:
+    plant(tmp_path, TREE)
+    page = await call(GREP, tmp_path, ripgrep=engine, pattern="needle", path="src", offset=1, limit=1)
+    last = await call(GREP, tmp_path, ripgrep=engine, pattern="needle", path="src", offset=2)
+    past = await call(GREP, tmp_path, ripgrep=engine, pattern="needle", path="src", offset=9)
+
+    assert (lines(page), page.data["truncated"]) == (["src/a.py:3:Needle needle"], True)
+    assert (lines(last), last.data["truncated"]) == (["src/b.py:2:needle = 1"], False)
+    assert (lines(past), past.data["truncated"]) == ([], False)
+
+
+@both_engines
+@pytest.mark.parametrize("text", ["a.b", "f(x)", "[0]", "a|b", "{1}", "^$", "\\d+", "*"])
+async def test_plain_text(tmp_path: Path, engine: str | None, text: str) -> None:
+    plant(tmp_path, {"f": f"axb f x 0 a b 1 d\n=={text}==\n"})
+    response = await call(GREP, tmp_path, ripgrep=engine, pattern=text, fixed_string=True)
+
+    assert lines(response) == [f"f:2:=={text}=="]
+
+
+@both_engines
+async def test_no_version_control_is_searched(tmp_path: Path, engine: str | None) -> None:
+    hidden = {f"{top}{name}/f": "needle\n" for name in (".git", ".hg", ".svn", ".jj") for top in ("", "sub/deep/")}
+    plant(tmp_path, {**hidden, ".hgignore": "needle\n"})
+
+    assert lines(await call(GREP, tmp_path, ripgrep=engine, pattern="needle")) == [".hgignore:1:needle"]

@@ -136,3 +136,24 @@ async def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
         await call(LS, tmp_path)
 
     assert open_descriptors() == before
+
+
+async def test_a_tree(tmp_path: Path) -> None:
+    plant(tmp_path, {"a/x/deep": "", "a/y": "", "b": "", ".h/z": "", ".git/config": ""})
+    (tmp_path / "l").symlink_to("a")
+    two = await call(LS, tmp_path, depth=2)
+    three = await call(LS, tmp_path, path="a", depth=3)
+    hidden = await call(LS, tmp_path, depth=5, include_hidden=True)
+
+    assert [entry["path"] for entry in two.data["entries"]] == ["b", "l", "a/", "a/y", "a/x/"]
+    assert [entry["path"] for entry in three.data["entries"]] == ["a/y", "a/x/", "a/x/deep"]
+    assert ".h/z" in str(hidden.data["entries"])
+    assert ".git/config" not in str(hidden.data["entries"])
+
+
+async def test_a_tree_in_pages(tmp_path: Path) -> None:
+    plant(tmp_path, {f"d{number}/f": "" for number in range(5)})
+    page = await call(LS, tmp_path, depth=2, offset=2, limit=3)
+
+    assert [entry["path"] for entry in page.data["entries"]] == ["d1/", "d1/f", "d2/"]
+    assert (page.data["truncated"], page.stats["total_entries"], "offset=5" in page.text) == (True, 10, True)

@@ -38,7 +38,7 @@ async def test_a_window_says_where_to_read_on(tools: Toolbox) -> None:
 
 
 async def test_the_default_is_2000_lines(tools: Toolbox) -> None:
-    (tools.root / "a.txt").write_text("x" * 100 + "\n" + ("x" * 100 + "\n") * 2999)
+    (tools.root / "a.txt").write_text("x\n" * 3000)
     result = await tools.result("read_file", path="a.txt")
 
     assert result.response.data["content"].count("\n") == 1999
@@ -114,3 +114,35 @@ async def test_without_a_workspace_it_says_so() -> None:
     result = await toolset.handle(toolgate.ToolCall(id="1", name="read_file", arguments='{"path": "x"}'))
 
     assert (result.is_error, "workspace" in result.message) == (True, True)
+
+
+async def test_a_page_has_about_40_kilobytes(tools: Toolbox) -> None:
+    (tools.root / "a.txt").write_text(("x" * 99 + "\n") * 3000)
+    result = await tools.result("read_file", path="a.txt")
+
+    assert 36_000 < len(result.output) < 42_000
+    assert "start_line=374 to read on" in result.output.partition("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("start", "lines"), [(-1, ["10"]), (-3, ["8", "9", "10"]), (-10, [*map(str, range(1, 11))]), (-99, ["1", "2"])]
+)
+@pytest.mark.parametrize("end", ["\n", ""])
+async def test_lines_count_from_the_end(tools: Toolbox, start: int, lines: list[str], end: str) -> None:
+    (tools.root / "a.txt").write_text("\n".join(map(str, range(1, 11))) + end)
+    response = await tools("read_file", path="a.txt", start_line=start, limit=max(len(lines), 2))
+
+    assert [line.partition("\t")[2] for line in response.data["content"].split("\n")] == lines
+    assert int(response.data["content"].split("\t")[0]) == int(lines[0])
+
+
+async def test_the_end_of_an_empty_file_is_empty(tools: Toolbox) -> None:
+    (tools.root / "empty").touch()
+
+    assert (await tools("read_file", path="empty", start_line=-5)).data == {"content": "", "truncated": False}
+
+
+async def test_line_0_is_none(tools: Toolbox) -> None:
+    response = await tools("read_file", path="a.txt", start_line=0)
+
+    assert (response.status, "start_line" in response.text) == ("error", True)

@@ -189,3 +189,24 @@ async def test_of_calls_with_the_same_id_only_the_last_is_taken_back(tmp_path: P
     Workspace(tmp_path).journal.undo()
 
     assert (tmp_path / "a.txt").read_text() == "two"
+
+
+@pytest.mark.parametrize(
+    ("before", "content", "after"),
+    [
+        (b"a\r\nb\r\n", "x\ny\n", b"x\r\ny\r\n"),
+        (b"a\r\nb\r\n", "x\r\ny\n", b"x\r\ny\n"),
+        (b"a\r\nb\n", "x\ny\n", b"x\ny\n"),
+        (b"a\nb\n", "x\ny\n", b"x\ny\n"),
+        (b"\xff\xfe" + "a\r\n".encode("utf-16-le"), "x\n", b"\xff\xfe" + "x\r\n".encode("utf-16-le")),
+    ],
+    ids=["all CRLF", "the content has its own", "mixed", "LF", "UTF-16"],
+)
+async def test_a_file_that_was_read_keeps_its_line_ends(
+    tools: Toolbox, before: bytes, content: str, after: bytes
+) -> None:
+    (tools.root / "a.txt").write_bytes(before)
+    await tools("read_file", path="a.txt")
+    response = await tools("write_file", path="a.txt", content=content)
+
+    assert (response.status, (tools.root / "a.txt").read_bytes()) == ("success", after)

@@ -58,6 +58,11 @@ class GlobTool(Tool[GlobParams]):
         relative = workspace.relative(params.path)
         settings = context.settings
         files = await in_thread(_find, workspace, params, settings.tool_output.dir, settings.shell.ripgrep)
+        literally = ""
+        if not files.total and files.complete and "[" in params.pattern and "\\" not in params.pattern:
+            literally = params.pattern.replace("[", "\\[").replace("]", "\\]")
+            again = params.model_copy(update={"pattern": literally})
+            files = await in_thread(_find, workspace, again, settings.tool_output.dir, settings.shell.ripgrep)
         if not files.complete and not files.paths:
             raise ToolError(
                 ErrorCode.TIMEOUT,
@@ -69,7 +74,7 @@ class GlobTool(Tool[GlobParams]):
         build = ToolResponse.partial if truncated or files.unreadable or files.too_deep else ToolResponse.success
         return build(
             data,
-            _text(params, relative, files),
+            _text(params, relative, files, literally if files.total else ""),
             stats={"total_paths": files.total, "total_matches": files.total},
             context={"path_resolved": relative},
         )
@@ -114,11 +119,13 @@ def _bad(reason: str) -> ToolError:
     )
 
 
-def _text(params: GlobParams, relative: str, files: GlobResult) -> str:
+def _text(params: GlobParams, relative: str, files: GlobResult, literally: str) -> str:
     shown = len(files.paths)
     parts = [f"Found {files.total} {'file' if files.total == 1 else 'files'} for {quote(params.pattern)}"]
     parts[0] += f" in {quote(relative)}" if relative != "." else ""
     parts[0] += f", showing the first {shown}." if shown < files.total else "."
+    if literally:
+        parts.append(f"The brackets were read as part of the names ({quote(literally)}): as a set they match nothing.")
     if not files.complete:
         parts.append(f"The walk was stopped after {SECONDS:g} seconds: there may be more.")
     if not params.include_ignored:

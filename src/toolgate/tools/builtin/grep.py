@@ -1,7 +1,7 @@
 """`grep`: the lines that match a regular expression."""
 
 import time
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -48,6 +48,11 @@ class GrepParams(BaseModel):
     after: int = Field(default=0, ge=0, le=100, description="Lines of context after each match.")
     limit: int = Field(default=100, ge=1, le=100_000, description="Matches to return at the most.")
     include_ignored: bool = Field(default=False, description="Also search files that .gitignore excludes.")
+    fixed_string: bool = Field(default=False, description="The pattern is plain text.")
+    output: Literal["lines", "files", "count"] = Field(
+        default="lines", description="'files': only their paths; 'count': with the number of matching lines."
+    )
+    offset: int = Field(default=0, ge=0, le=1_000_000, description="Results to pass over.")
 
 
 class GrepTool(Tool[GrepParams]):
@@ -68,33 +73,41 @@ class GrepTool(Tool[GrepParams]):
         settings, workspace = context.settings, context.require_workspace()
         relative = workspace.relative(params.path)
         asked = quote(params.pattern) + (f" in {quote(relative)}" if relative != "." else "")
+        by_file = params.output != "lines"
         job = GrepJob(
-            **params.model_dump(),
+            **params.model_dump(exclude={"limit", "output", "offset"}),
+            limit=params.offset + params.limit,
+            by_file=by_file,
             output_dir=settings.tool_output.dir,
             ripgrep=settings.shell.ripgrep,
             deadline=time.monotonic() + SECONDS,
         )
         outcome = await in_thread(run, workspace, job)
-        if not outcome.complete and not outcome.matches:
+        outcome.matches, outcome.by_file = outcome.matches[params.offset :], outcome.by_file[params.offset :]
+        if not outcome.complete and not outcome.total:
             raise ToolError(
                 ErrorCode.TIMEOUT,
                 f"Nothing was found within {SECONDS:g} seconds, and the search had not come to its end.",
                 "Narrow 'path', 'include' or 'file_type', or simplify the pattern.",
             )
-        shown = len(outcome.matches)
-        truncated = shown < outcome.total or outcome.clipped > 0 or not outcome.complete
+        shown, total = _counts(params, outcome)
+        truncated = params.offset + shown < total or outcome.clipped > 0 or not outcome.complete
         data: dict[str, Any] = {
             "matches": outcome.matches,
             "truncated": truncated,
             "skipped": [{"path": path, "reason": reason} for path, reason in outcome.skipped[:MOST_SKIPPED]],
         }
+        if params.output == "files":
+            data["files"] = [path for path, _ in outcome.by_file]
+        elif by_file:
+            data["counts"] = [{"file": path, "matches": count} for path, count in outcome.by_file]
         if outcome.fallback:
             data["fallback"] = "python"
         failed = any(reason != "binary" for _, reason in outcome.skipped)
         build = ToolResponse.partial if truncated or outcome.fallback or failed else ToolResponse.success
         return build(
             data,
-            _text(asked, outcome),
+            _text(asked, params, outcome),
             stats={
                 "total_matches": outcome.total,
                 "total_files": outcome.files,
@@ -108,6 +121,8 @@ class GrepTool(Tool[GrepParams]):
         lines = [response.text]
         for match in response.data.get("matches", ()):
             lines += _rendered(match)
+        lines += response.data.get("files", ())
+        lines += [f"{found['file']}:{found['matches']}" for found in response.data.get("counts", ())]
         return "\n".join(lines)
 
 
@@ -122,12 +137,25 @@ def _rendered(match: dict[str, Any]) -> list[str]:
     ]
 
 
-def _text(asked: str, outcome: Any) -> str:
-    total, shown = outcome.total, len(outcome.matches)
+def _counts(params: GrepParams, outcome: Any) -> tuple[int, int]:
+    """How many results are shown, and how many there are."""
+    if params.output == "lines":
+        return len(outcome.matches), outcome.total
+    return len(outcome.by_file), outcome.files
+
+
+def _text(asked: str, params: GrepParams, outcome: Any) -> str:
+    total = outcome.total
+    shown, results = _counts(params, outcome)
+    more = params.offset + shown < results
     least = "" if outcome.complete else "at least "
     parts = [f"Found {least}{_count(total, 'match', 'matches')} for {asked}"]
     parts[0] += f" in {_count(outcome.files, 'file', 'files')}" if total else ""
-    parts[0] += f", showing the first {shown}." if shown < total else "."
+    what = "" if params.output == "lines" else " files"
+    if params.offset:
+        parts[0] += f", showing {shown}{what} from offset {params.offset}."
+    else:
+        parts[0] += f", showing the first {shown}{what}." if more else "."
     if not outcome.complete:
         parts.append("The search was stopped before its end: it took too long or found too much.")
     if outcome.clipped:
@@ -139,8 +167,9 @@ def _text(asked: str, outcome: Any) -> str:
     parts += _skipped(outcome)
     if outcome.ignores:
         parts.append(ignored_note("searched", outcome.ignored))
-    if shown < total or not outcome.complete:
-        parts.append("Narrow 'path', 'include' or the pattern, or pass a larger 'limit'.")
+    if more or not outcome.complete:
+        onward = f" (offset={params.offset + shown} goes on)" if more else ""
+        parts.append(f"Narrow 'path', 'include' or the pattern, or pass a larger 'limit'{onward}.")
     elif outcome.clipped:
         parts.append("Read the file around the line with 'read_file' to see more of it.")
     elif outcome.fallback:

@@ -32,6 +32,7 @@ class LsParams(BaseModel):
     offset: int = Field(default=0, ge=0, description="Entries to pass over; 0 starts at the first.")
     limit: int = Field(default=100, ge=1, le=100_000, description="Entries to return at the most.")
     include_hidden: bool = Field(default=False, description="Also return entries whose names begin with a dot.")
+    depth: int = Field(default=1, ge=1, le=10, description="Levels to list: 2 also lists what its directories hold.")
 
 
 class ListFilesTool(Tool[LsParams]):
@@ -64,8 +65,18 @@ class ListFilesTool(Tool[LsParams]):
 
 
 def _list(stop: Stop, workspace: Workspace, params: LsParams) -> Listing:
-    from toolgate.search.listing import list_directory
+    from toolgate.search.listing import list_directory, list_tree
 
+    if params.depth > 1:
+        return list_tree(
+            lambda below: workspace.open_dir(f"{params.path.rstrip('/') or '/'}/{below}" if below else params.path),
+            depth=params.depth,
+            offset=params.offset,
+            limit=params.limit,
+            include_hidden=params.include_hidden,
+            deadline=time.monotonic() + SECONDS,
+            check=stop.check,
+        )
     fd = workspace.open_dir(params.path)
     try:
         return list_directory(

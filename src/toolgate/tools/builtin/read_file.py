@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.tools.base import Tool
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 WINDOW_FACTOR = 8
 """A window holds this many times TOOL_OUTPUT_MAX_BYTES: it pages by itself, and a page should not be cut twice."""
-_LARGEST_WINDOW = 900_000
+_LARGEST_WINDOW = 40_000
+"""Bytes of a page: clients of other agents cut what is longer."""
 _MOST_LINES = 1_000_000
 
 
@@ -29,7 +32,9 @@ class FileReadParams(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     path: str = Field(description="The file, relative to the project root.")
-    start_line: int = Field(default=1, ge=1, description="The first line to return; lines count from 1.")
+    start_line: int = Field(
+        default=1, description="The first line to return; lines count from 1, and from the end if negative (-50)."
+    )
     limit: int = Field(default=2000, ge=1, description="How many lines to return at the most.")
 
 
@@ -48,6 +53,12 @@ class FileReadTool(Tool[FileReadParams]):
         """Read the window and remember what was seen."""
         from toolgate.workspace.read import read_first_page, read_window
 
+        if params.start_line == 0:
+            raise ToolError(
+                ErrorCode.INVALID_PARAM,
+                "Invalid parameters for 'read_file': start_line: lines count from 1 (or from -1 at the end).",
+                "Pass start_line=1 for the beginning.",
+            )
         budget = min(WINDOW_FACTOR * context.settings.tool_output.max_bytes, _LARGEST_WINDOW)
         known = context.state.seen_files
         workspace, limit = context.require_workspace(), min(params.limit, _MOST_LINES)
