@@ -30,6 +30,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Approval",
+    "ApprovalChoice",
+    "ApprovalMode",
     "ApprovalRequest",
     "Approver",
     "CallableTool",
@@ -63,11 +65,11 @@ __all__ = [
 _WHERE = {
     "toolgate.compose": ["open"],
     "toolgate.errors": ["PolicyError", "ToolError", "ToolgateError", "UndoRefused"],
-    "toolgate.protocol.approval": ["Approval", "ApprovalRequest"],
+    "toolgate.protocol.approval": ["Approval", "ApprovalChoice", "ApprovalRequest"],
     "toolgate.protocol.calls": ["ToolCall", "ToolDefinition", "ToolDenied", "ToolResult"],
     "toolgate.protocol.codes": ["ErrorCode"],
     "toolgate.protocol.envelope": ["Status", "ToolResponse"],
-    "toolgate.protocol.modes": ["ToolGroup", "ToolMode"],
+    "toolgate.protocol.modes": ["ApprovalMode", "ToolGroup", "ToolMode"],
     "toolgate.protocol.plan": ["Plan", "Precondition"],
     "toolgate.protocol.ports": ["Approver"],
     "toolgate.protocol.record": ["Decision"],

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.protocol.ports import Approver, Recorder
 from toolgate.runtime.builtin import builtin_registry
 from toolgate.runtime.registry import ToolRegistry
@@ -40,13 +40,24 @@ async def open(  # noqa: A001 - `toolgate.open(".")` reads like what it does
     settings: Settings | None = None,
     *,
     recorder: Recorder | None = None,
+    approval_mode: ApprovalMode | str = ApprovalMode.ask,
+    remembers_for_project: bool = False,
 ) -> AsyncIterator[CallableToolset]:
-    """The built-in tools on a project, for as long as the block lasts."""
+    """The built-in tools on a project, for as long as the block lasts.
+
+    With `remembers_for_project` the approver may have rules written to the user's own policy file.
+    """
     settings = settings.checked() if settings is not None else Settings()
     workspace = Workspace(root)
     context = ToolContext(
-        workspace=workspace, mode=ToolMode(mode), approver=approver, settings=settings, recorder=recorder
+        workspace=workspace,
+        mode=ToolMode(mode),
+        approver=approver,
+        settings=settings,
+        recorder=recorder,
+        approval_mode=ApprovalMode(approval_mode),
     )
+    context.remembers_for_project = remembers_for_project
     try:
         yield available_tools(builtin_registry(), context).toolset(context.mode, context)
     finally:
@@ -77,6 +88,8 @@ class Stack:
     """Whose sessions these are where nobody else is named."""
     project: str
     """What sessions and notes of this workspace are filed under."""
+    remembers_for_project: bool = False
+    """Whether a person may have rules written to the user's own policy file, for this project."""
     _loops: dict[str, AgentLoop] = field(default_factory=dict)
 
     @property
@@ -123,6 +136,7 @@ class Stack:
                 memory=self.memory_of(user),
                 live_output=self.live_output,
                 project=self.project,
+                remembers_for_project=self.remembers_for_project,
             )
         return loop
 
@@ -142,11 +156,13 @@ async def assemble(
     user: str = "",
     live_output: bool = False,
     project: str | None = None,
+    remembers_for_project: bool = False,
 ) -> AsyncIterator[Stack]:
     """Sessions, a model and the tools on the project that the settings name, for as long as the block lasts.
 
     `settings=None` reads them. Without a `model` the settings and the environment choose one (`settings_with_model`).
-    Without a `project` sessions and notes are filed under the path of the root.
+    Without a `project` sessions and notes are filed under the path of the root. With `remembers_for_project` a person
+    may have rules written to the user's own policy file: only where whoever answers is that user.
     """
     from toolgate.models.source import ModelSource
     from toolgate.sessions import Database, SessionManager
@@ -173,6 +189,7 @@ async def assemble(
             live_output=live_output,
             user=user,
             project=project or str(workspace.root),
+            remembers_for_project=remembers_for_project,
         )
         closing.push_async_callback(stack.aclose)
         yield stack

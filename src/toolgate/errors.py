@@ -17,6 +17,7 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
         ├── RequestRepeated  the client's request has already started a turn
         ├── SessionFenced    the lease of the write is no longer valid
         ├── ModeNotEnabled   the operator has not enabled that mode
+        ├── ChoiceNotOffered an answer names a choice that the approval request does not offer
         ├── MessageTooLarge  more than a message may hold
         └── NoSuchMessage    the session's conversation has no such message of its person
 """
@@ -116,6 +117,10 @@ class SessionNotFound(SessionError):
 
 class SessionBusy(SessionError):
     """Another process holds the session, or the database stayed locked for too long."""
+
+
+class ChoiceNotOffered(SessionError):
+    """An answer picks a rule, a scope or an approval mode that the request does not offer. It is still open."""
 
 
 class RequestRepeated(SessionError):

@@ -145,7 +145,7 @@ async def test_a_question_in_the_log_has_everything_that_a_person_needs(tmp_path
     log = await log_of(stage)
     (asked,) = of_kind(log, "approval_request")
     deadline = asked["deadline"]
-    assert asked == approver.requests[0].model_dump()
+    assert asked == approver.requests[0].model_dump(mode="json")
     at = next(event.created_at for event in log if event.kind == "approval_request")
     assert 0 < deadline - at <= 61
     assert of_kind(log, "approval_resolved") == [{"id": asked["id"], "allowed": True, "message": ""}]

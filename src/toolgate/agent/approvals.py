@@ -8,14 +8,18 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from toolgate.agent.events import AgentEvent, ApprovalRequested, ApprovalResolved
-from toolgate.errors import SessionBusy, StoreError, ToolgateError
+from toolgate.errors import ChoiceNotOffered, SessionBusy, StoreError, ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.ports import Approver, Unattended
 from toolgate.sessions import ApprovalRow, Lease, SessionStore
+from toolgate.sessions.approvals import PLAN_TOOL as PLAN_TOOL
+from toolgate.sessions.permissions import EVENT, REMOVED
 
 T = TypeVar("T")
 
+SWITCHES = (EVENT, REMOVED)
+"""Events with which a person changes what a session may do without asking."""
 _RETRY_SECONDS = 0.5
 """Pause before an unavailable database is tried again."""
 
@@ -63,6 +67,8 @@ class DurableApprover:
         self._resumable = resumable
         self._park_after = park_after
         self._park = park
+        self.saw_switch = True
+        """Whether the person may have switched the approval mode while the last question was open."""
         self.parked = False
         """Whether the turn was put aside: being cancelled is then not an answer."""
 
@@ -82,6 +88,7 @@ class DurableApprover:
         request_id = asked.request.id
         try:
             if self._approver is not None:
+                self.saw_switch = True  # an approver of this process does not follow the log
                 answer = await self._store(request_id, await self._answer_of(self._approver, asked.request))
             else:
                 answer = await self._stored_answer(asked.row, asked.waited, asked.seq)
@@ -114,6 +121,7 @@ class DurableApprover:
 
     async def _stored_answer(self, row: ApprovalRow, waited: float, after_seq: int) -> Approval:
         """Wait until the request is answered in the store, is overdue, or the turn is put aside."""
+        self.saw_switch = row.state != "pending"
         if row.state == "pending":
             left = None if self._timeout is None else self._timeout - waited
             try:
@@ -140,6 +148,7 @@ class DurableApprover:
                 async for event in events:
                     if event.kind == "approval_resolved" and event.payload.get("id") == request_id:
                         return
+                    self.saw_switch = self.saw_switch or event.kind in SWITCHES
                     after_seq = event.seq
 
         await self._available(follow)
@@ -158,6 +167,8 @@ class DurableApprover:
             if await self._sessions.decide(request_id, answer):
                 return answer
             row = await self._sessions.approval(request_id)
+        except ChoiceNotOffered as error:  # an approver's mistake is no permission
+            return await self._store(request_id, Approval(allowed=False, message=str(error)))
         except ToolgateError as error:
             if not self._resumable:
                 raise
@@ -186,7 +197,15 @@ class DurableApprover:
 
 def _answer(row: ApprovalRow) -> Approval:
     """A stored answer; anything but a clear yes is a no."""
-    return Approval(allowed=row.state == "allowed", message=row.message, remember=row.remember)
+    return Approval(
+        allowed=row.state == "allowed",
+        message=row.message,
+        remember=row.remember,
+        choice=row.choice if row.remember and row.choice != "call" else None,
+        scope=row.scope,
+        approval_mode=row.approval_mode,
+        text=row.answer,
+    )
 
 
 def _shorter(*limits: float | None) -> float | None:

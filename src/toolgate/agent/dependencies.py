@@ -31,6 +31,8 @@ class TurnDependencies:
     first_wait: float = FIRST_WAIT
     ends: UnstoredResults | None = None
     """Stores the ends of turns later; None if another process resumes such a turn instead."""
+    project: str | None = None
+    """The project that the sessions belong to: what a person has allowed in another one is ignored."""
 
 
 @dataclass(slots=True)

@@ -64,12 +64,13 @@ class AgentLoop:
         live_output: bool = False,
         first_wait: float = FIRST_WAIT,
         project: str | None = None,
+        remembers_for_project: bool = False,
     ) -> None:
         """`settings=None` means the defaults. `agents` are sub-agents in addition to the built-in and the project's
         own, and `models` finds the model that a sub-agent or a session names; a `ModelSource` finds them itself, and
         its default can be replaced while the loop runs. `live_output` adds `ToolOutput`, `ModelRetry` and `Activity`
         events. `project` is the project that the sessions belong to: what a person has allowed in another project is
-        ignored here.
+        ignored here. `remembers_for_project` lets a person have rules written to the user's own policy file.
         """
         if settings is None:
             from toolgate.settings import Settings
@@ -82,6 +83,7 @@ class AgentLoop:
         self._approver = approver
         self._live_output = live_output
         self._project = project
+        self._remembers_for_project = remembers_for_project
         self._agents = Agents(workspace, agents)
         prompt = prompt or PromptBuilder(registry, settings, workspace=workspace, memory=memory, agents=self._agents)
         self._ends = UnstoredResults(sessions)
@@ -94,6 +96,7 @@ class AgentLoop:
             limits=ContextLimits(settings.agent.context_tokens),
             first_wait=first_wait,
             ends=self._ends,
+            project=project,
         )
         self._model = model
         self._find = model.find if isinstance(model, ModelSource) else models
@@ -298,8 +301,7 @@ class AgentLoop:
         slot = await self._slots.resume(lease.session_id, lease.fence)
         try:
             check_policy(slot.context)
-            if slot.handoff is None:
-                slot.recall(await self._dependencies.sessions.stored_handoff(lease.session_id, self._project))
+            slot.recall(await self._dependencies.sessions.stored_handoff(lease.session_id, self._project))
             yield assemble(
                 dependencies,
                 slot.context,
@@ -343,13 +345,15 @@ class AgentLoop:
         workspace = self._workspace
         if workspace is not None and owner is not None:
             workspace = workspace.for_session(self._settings.tool_output.dir, owner)
-        return ToolContext(
+        context = ToolContext(
             workspace=workspace,
             session_id=session_id,
             approver=self._approver,
             settings=self._settings,
             memory=self._memory,
         )
+        context.remembers_for_project = self._remembers_for_project
+        return context
 
 
 def _at_stage_of(sessions: SessionStore, settings: Settings) -> Settings:

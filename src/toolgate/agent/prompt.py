@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.tools.text import load_text
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from toolgate.settings import Settings
     from toolgate.workspace import Workspace
 
+PLAN_TOOL = "propose_plan"
 NOTES_FILE = "AGENTS.md"
 _LONGEST = 16_384
 """Bytes of the project's notes that are included."""
@@ -66,22 +67,23 @@ class PromptBuilder:
         self._identity = identity
         self._clock = clock
 
-    async def build(self, session_id: str, mode: ToolMode) -> str:
-        """The whole prompt for a session in `mode`."""
+    async def build(self, session_id: str, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> str:
+        """The whole prompt for a session in `mode`; `approval_mode` is what its person wants to be asked about."""
         layers = [
             self._identity or _text("identity"),
-            self._layer_tooling(mode),
+            self._layer_tooling(mode, approval_mode),
             self._layer_safety(mode),
-            self._layer_agents(mode),
+            self._layer_approvals(mode, approval_mode),
+            self._layer_agents(mode, approval_mode),
             self._layer_workspace(),
-            await self._layer_memory(mode),
+            await self._layer_memory(mode, approval_mode),
             self._layer_date(),
         ]
         return "\n\n".join(layer for layer in layers if layer)
 
-    def _layer_tooling(self, mode: ToolMode) -> str:
+    def _layer_tooling(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> str:
         """The names of exactly the tools in the schema, which describes them."""
-        names = [tool.name for tool in self._registry.list_declarations(mode)]
+        names = [tool.name for tool in self._registry.list_declarations(mode, approval_mode)]
         if not names:
             return _text("tooling_none")
         listed = "\n".join(f"- {name}" for name in names)
@@ -95,8 +97,16 @@ class PromptBuilder:
             words = f"{words} {_text('stage_open' if opened else 'stage_closed')}"
         return f"{_text('safety').format(mode=mode.value, restrictions=words)}"
 
-    def _layer_agents(self, mode: ToolMode) -> str:
-        if self._agents is None or not self._registry.check_mode("task", mode):
+    def _layer_approvals(self, mode: ToolMode, approval_mode: ApprovalMode) -> str:
+        """In plan mode, what that means and how the model goes on; otherwise nothing: it need not know."""
+        if approval_mode is not ApprovalMode.plan:
+            return ""
+        ending = "plan_tool" if self._registry.check_mode(PLAN_TOOL, mode, approval_mode) else "plan_answer"
+        commands = _text("plan_commands") if self._registry.check_mode("Bash", mode, approval_mode) else ""
+        return " ".join(text for text in (_text("plan"), commands, _text(ending)) if text)
+
+    def _layer_agents(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> str:
+        if self._agents is None or not self._registry.check_mode("task", mode, approval_mode):
             return ""
         listed = "\n".join(f"- {agent.name}: {agent.description}" for agent in self._agents.all())
         return f"{_text('agents')}\n\n{listed}"
@@ -116,10 +126,10 @@ class PromptBuilder:
         cut = "\n\n[The rest was left out; read the file if you need it.]" if len(content) > _LONGEST else ""
         return f"{_text('workspace')}\n\n{notes}{cut}" if notes else ""
 
-    async def _layer_memory(self, mode: ToolMode) -> str:
+    async def _layer_memory(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> str:
         """The latest notes, if the session may search them."""
         memory: object = self._memory
-        if not isinstance(memory, RecentNotes) or not self._registry.check_mode("memory_search", mode):
+        if not isinstance(memory, RecentNotes) or not self._registry.check_mode("memory_search", mode, approval_mode):
             return ""
         try:
             notes = await memory.recent(_RECENT)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from toolgate.agent import permissions
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.handoff import SessionHandoff, unpack
-from toolgate.runtime.policy_source import check_policy, policy_of
+from toolgate.runtime.policy_source import check_policy
 from toolgate.sessions import StoredHandoff
 from toolgate.tools.context import ToolContext
 
@@ -29,9 +30,8 @@ class SessionSlot:
 
     def recall(self, stored_handoff: StoredHandoff) -> None:
         """Restore what the session was allowed and its stored state, once. Notice that its person went back in it."""
+        permissions.apply(self.context, stored_handoff.permissions)
         if self.handoff is None:
-            if stored_handoff.allowed:
-                policy_of(self.context).recall(stored_handoff.allowed)
             unpack(self.context, stored_handoff.carried)
             self.handoff = SessionHandoff(self.context, stored_handoff.carried)
         if self.context.state.rewound_by != stored_handoff.rewound_by:

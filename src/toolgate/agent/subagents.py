@@ -23,6 +23,7 @@ from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Approver
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.sessions import Lease, Session
+from toolgate.sessions.approvals import PLAN_TOOL
 from toolgate.tools.context import ToolContext
 
 _AT_ONCE = 8
@@ -164,6 +165,7 @@ class SubAgents:
             project=parent.project,
             parent_id=parent.id,
             model=parent.model,
+            approval_mode=parent.approval_mode,
         )
         said = {
             "call_id": call_id,
@@ -192,6 +194,7 @@ class SubAgents:
         """A turn with those of the parent's tools that the definition names."""
         shared = self._shared
         names = self._registry.names() if definition.tools is None else definition.tools
+        names = [name for name in names if name != PLAN_TOOL]  # only the agent that a person talks to proposes a plan
         view = self._registry.filter(names)
         prompt = PromptBuilder(
             view, context.settings, workspace=context.workspace, identity=definition.prompt, agents=shared.agents

@@ -7,16 +7,18 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from toolgate.agent import permissions
+from toolgate.agent.approvals import PLAN_TOOL
 from toolgate.agent.calls import announced, ended, groups, shortened
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.dependencies import Tally, TurnDependencies
 from toolgate.agent.events import Activity, AgentEvent, ModelRetry, TextChunk, ToolOutput
 from toolgate.agent.recording import TurnRecorder
 from toolgate.agent.reply import Reply, ask
-from toolgate.agent.turn_context import TurnContext
+from toolgate.agent.turn_context import Modes, TurnContext
 from toolgate.errors import ModelError, SessionBusy, StoreError, ToolgateError
 from toolgate.protocol.calls import ToolCall, ToolResult
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.sessions import Lease, Message, Usage
@@ -67,11 +69,14 @@ class Turn:
         self.text = ""
         """The model's last message."""
         self.tally = Tally()
-        self._context = TurnContext(dependencies, lease, turn_id, mode, compactor, self._tell, self.tally)
+        self._context = TurnContext(dependencies, lease, turn_id, self._modes, compactor, self._tell, self.tally)
         self.unstored: list[Message | CallRecord] = []
         """What could not be stored: messages, and records of calls."""
         self.live = False
         """Whether what happens meanwhile is emitted, too: retries, and that a summary is written."""
+        toolset.context.refresh_permissions = self._refresh_after_answer
+        self.is_fresh = False
+        """Whether the permissions were read since the last request."""
         self.handoff: SessionHandoff | None = None
         """The state that the session hands on, if another process may resume it."""
 
@@ -138,6 +143,9 @@ class Turn:
             asking = self._asking = asyncio.current_task()
             size = 0
             try:
+                if not self.is_fresh:
+                    await self._refresh()
+                self.is_fresh = False
                 request, size = await self._context.request()
                 self._check()
                 await ask(
@@ -183,6 +191,24 @@ class Turn:
         )
         if self.live:
             self._emit(said)
+
+    def _modes(self) -> Modes:
+        """What the registry and the prompt are asked for. Those of others may know nothing of approval modes."""
+        approval_mode = self._toolset.context.approval_mode
+        return (self._mode,) if approval_mode is ApprovalMode.ask else (self._mode, approval_mode)
+
+    async def _refresh(self) -> None:
+        """Learn what the person wants to be asked about now: they may have switched the approval mode meanwhile."""
+        dependencies = self._dependencies
+        await permissions.refresh(
+            self._toolset.context, dependencies.sessions, self._lease.session_id, dependencies.project
+        )
+        self.is_fresh = True
+
+    async def _refresh_after_answer(self) -> None:
+        """The same after a person has answered, unless whoever waited for the answer has seen that nothing changed."""
+        if getattr(self._toolset.context.approver, "saw_switch", True):
+            await self._refresh()
 
     async def _said(self, reply: Reply) -> None:
         """Store the model's message and its calls."""
@@ -234,6 +260,8 @@ class Turn:
         killed: asyncio.CancelledError | None = None
         for group in groups(calls, self._toolset.is_read_only):
             self._pending = []
+            if not all(self._toolset.is_read_only(call.name) for call in group):
+                await self._refresh()
             for call in group:
                 self._emit(announced(shortened(call)))
                 self._pending.append(self._toolset.handle(call))
@@ -266,6 +294,7 @@ class Turn:
         for call, result, output in stored:
             self._context.history.append({"role": "tool", "content": output, "tool_call_id": call.id})
             self.tally.calls[call.name] += 1
+            self.is_fresh = self.is_fresh and call.name != PLAN_TOOL  # accepting a plan switches the approval mode
             self.tally.errors[call.name] += result.is_error
             self._emit(ended(call, result))
 

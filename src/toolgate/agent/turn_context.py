@@ -11,12 +11,14 @@ from toolgate.agent.summaries import opening, size_of, write_summary
 from toolgate.errors import ModelError, ToolgateError
 from toolgate.log import logger
 from toolgate.models.base import ModelRequest
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.sessions import Context, Lease, Usage
 
 if TYPE_CHECKING:
     from toolgate.agent.dependencies import Tally, TurnDependencies
 
+Modes = tuple[ToolMode] | tuple[ToolMode, ApprovalMode]
+"""The tool mode, and the approval mode unless it is `ask`: registries and prompts of others may not know any."""
 _COMPACTING = "Summarising the earlier part of the conversation"
 
 
@@ -32,7 +34,7 @@ class TurnContext:
         dependencies: TurnDependencies,
         lease: Lease,
         turn_id: str,
-        mode: ToolMode,
+        modes: Callable[[], Modes],
         compactor: Compactor,
         emit: Callable[[AgentEvent], None],
         tally: Tally,
@@ -40,7 +42,7 @@ class TurnContext:
         self._dependencies = dependencies
         self._lease = lease
         self._turn_id = turn_id
-        self._mode = mode
+        self._modes = modes
         self._compactor = compactor
         self._emit = emit
         self._tally = tally
@@ -49,7 +51,7 @@ class TurnContext:
         """The number of messages that a summary takes at the beginning."""
         self._summarises = True
         """Whether the model is asked for summaries; not again in a turn in which it has failed."""
-        self._shown: tuple[list[str], list[dict[str, Any]], str, int] | None = None
+        self._shown: tuple[tuple[Modes, list[str]], list[dict[str, Any]], str, int] | None = None
         self.history: list[dict[str, Any]] = []
 
     def load(self, stored: Context) -> None:
@@ -86,13 +88,14 @@ class TurnContext:
         self._tally.context_tokens = spent + size_of(self.history)
 
     async def _frame(self) -> tuple[list[dict[str, Any]], str, int]:
-        """The tools, the prompt, and their tokens. They are built again when the tools change."""
-        names = [tool.name for tool in self._dependencies.registry.list_declarations(self._mode)]
-        if self._shown is None or self._shown[0] != names:
-            tools = self._dependencies.registry.get_tools_schema(self._mode)
-            prompt = await self._dependencies.prompt.build(self._lease.session_id, self._mode)
+        """The tools, the prompt, and their tokens. They are built again when the tools or the modes change."""
+        modes = self._modes()
+        names = [tool.name for tool in self._dependencies.registry.list_declarations(*modes)]
+        if self._shown is None or self._shown[0] != (modes, names):
+            tools = self._dependencies.registry.get_tools_schema(*modes)
+            prompt = await self._dependencies.prompt.build(self._lease.session_id, *modes)
             spent = tokens_of({"content": prompt}) + tokens_of_tools(tools)
-            self._shown = names, tools, prompt, spent
+            self._shown = (modes, names), tools, prompt, spent
         return self._shown[1:]
 
     async def _try_to_summarise(self, end: int, spent: int) -> None:

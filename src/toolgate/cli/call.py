@@ -67,6 +67,7 @@ async def _call(name: str, arguments: str, mode: str, root: Path | None) -> "Too
         mode=toolgate.ToolMode(mode),
         approver=terminal_approver(),
         settings=settings,
+        remembers_for_project=True,
     ) as toolset:
         return await toolset.handle(call)
 

@@ -7,7 +7,6 @@ import argparse
 import asyncio
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolgate.cli.parser import add_json, add_mode, add_root
@@ -16,6 +15,8 @@ from toolgate.cli.visible import visible
 
 if TYPE_CHECKING:
     from toolgate.protocol.record import Decision
+    from toolgate.sessions import SessionPermissions
+    from toolgate.settings import Settings
 
 _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
@@ -27,6 +28,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     explain.add_argument("tool", metavar="TOOL", help="the tool that would be called")
     explain.add_argument("arguments", metavar="ARGS", nargs="?", default="{}", help="its arguments")
     add_mode(explain, default="coding")
+    explain.add_argument(
+        "--approval-mode", choices=("ask", "accept_edits", "plan"), help="what a person wants to be asked about"
+    )
+    explain.add_argument(
+        "--session", metavar="ID", help="with what was remembered in this session, and in its approval mode"
+    )
     add_root(explain)
     add_json(explain, "the decision")
 
@@ -36,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     arguments = args.arguments
     if args.tool == "Bash" and not arguments.lstrip().startswith("{"):
         arguments = json.dumps({"command": arguments})
-    decision = asyncio.run(_explain(args.tool, arguments, args.mode, args.root))
+    decision = asyncio.run(_explain(args, arguments))
     if args.json:
         sys.stdout.write(json.dumps(decision.model_dump(), ensure_ascii=False) + "\n")
         return 0
@@ -53,13 +60,38 @@ def show(decision: "Decision") -> None:
         sys.stdout.write(f"  {paint(label, 'dim')}  {visible(value)}\n")
 
 
-async def _explain(name: str, arguments: str, mode: str, root: Path | None) -> "Decision":
+async def _explain(args: argparse.Namespace, arguments: str) -> "Decision":
     import toolgate
     from toolgate.settings import Settings
 
     settings = Settings()
-    call = toolgate.ToolCall(id="explain", name=name, arguments=arguments)
+    call = toolgate.ToolCall(id="explain", name=args.tool, arguments=arguments)
+    found = None if args.session is None else await _permissions(settings, args.session)
     async with toolgate.open(
-        root or settings.workspace.root, mode=toolgate.ToolMode(mode), approver=None, settings=settings
+        args.root or settings.workspace.root,
+        mode=toolgate.ToolMode(args.mode),
+        approver=None,
+        settings=settings,
+        approval_mode=args.approval_mode or "ask",
     ) as toolset:
+        if found is not None:
+            from toolgate.agent.permissions import apply
+
+            apply(toolset.context, found)
+            if args.approval_mode is not None:
+                toolset.context.approval_mode = toolgate.ApprovalMode(args.approval_mode)
         return await toolset.explain(call)
+
+
+async def _permissions(settings: "Settings", typed: str) -> "SessionPermissions":
+    """What a session may do without asking."""
+    from toolgate.cli.sessions.find import find
+    from toolgate.sessions import Database, SessionManager
+
+    database = Database(settings.database.address)
+    try:
+        await database.migrate()
+        sessions = SessionManager(database, settings.session)
+        return await sessions.permissions((await find(sessions, typed)).id)
+    finally:
+        await database.close()

@@ -7,7 +7,7 @@ from typing import TextIO
 
 from toolgate.cli.style import Style, diff_colour
 from toolgate.cli.visible import collapse_runs, excerpt, visible
-from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest, Scope
 from toolgate.protocol.ports import Approver
 
 _LINES = 40
@@ -36,14 +36,35 @@ class TerminalApprover:
         cut = cut or short != detail
         self._show(request, short)
         while True:
-            self._ask("y/N/v to see all of it" if cut else "y/N")
+            always = "/a for always" if request.choices else ""
+            self._ask(f"y/N{always}/v to see all of it" if cut else f"y/N{always}")
             answer = (await self._line()).strip().lower()
             if answer == "v" and cut:
                 self._write(self._indented(detail))
                 continue
+            if answer in {"a", "always"} and request.choices:
+                picked = await self._pick(request)
+                if picked is not None:
+                    return picked
+                continue
             return Approval(
                 allowed=answer in {"y", "yes"}, message="" if answer in {"y", "yes"} else "not allowed at the terminal"
             )
+
+    async def _pick(self, request: ApprovalRequest) -> Approval | None:
+        """Show every rule that can be remembered, and read which one and for how long; None: ask again."""
+        offered: list[tuple[ApprovalChoice, Scope]] = []
+        for choice in request.choices:
+            for scope in choice.scopes:
+                offered.append((choice, scope))
+                words = f"{len(offered)}  {visible(choice.label, keep='')}, for this {scope}"
+                self._write(f"{self._style(words, 'bold')}\n{self._indented(visible(choice.rule))}")
+        self._ask(f"1-{len(offered)}, anything else: back", "Always allow which?")
+        answer = (await self._line()).strip()
+        if not (answer.isdecimal() and 1 <= int(answer) <= len(offered)):
+            return None
+        choice, scope = offered[int(answer) - 1]
+        return Approval(allowed=True, remember=True, choice=choice.id, scope=scope)
 
     def _show(self, request: ApprovalRequest, detail: str) -> None:
         who = f" for {visible(request.agent, keep='')}" if request.agent else ""
@@ -60,10 +81,10 @@ class TerminalApprover:
         colour = diff_colour(line)
         return self._style(line, colour) if colour else line
 
-    def _ask(self, choices: str) -> None:
+    def _ask(self, choices: str, question: str = "Allow?") -> None:
         # Input that was typed before the question was visible is not an answer to it.
         termios.tcflush(self._source.fileno(), termios.TCIFLUSH)
-        self._write(f"{self._style('Allow?', 'bold')} [{choices}] ")
+        self._write(f"{self._style(question, 'bold')} [{choices}] ")
 
     def _write(self, text: str) -> None:
         self._screen.write(text)

@@ -107,8 +107,9 @@ class WorkerSubAgents(SubAgents):
             return known[0]
         taken = self._taken
         transaction.run(
-            "INSERT INTO sessions (id, mode, title, user_name, project, parent_id, model, created_at, updated_at) "
-            "SELECT ?1, ?2, ?3, user_name, project, id, model, updated_at, updated_at FROM sessions WHERE id = ?4",
+            "INSERT INTO sessions (id, mode, title, user_name, project, parent_id, model, approval_mode, created_at, "
+            "updated_at) SELECT ?1, ?2, ?3, user_name, project, id, model, approval_mode, updated_at, updated_at "
+            "FROM sessions WHERE id = ?4",
             *(session_id, self._mode.value, clean(about["description"]) or agent, taken.lease.session_id),
         )
         writer = EventWriter(transaction, taken.lease.session_id, taken.lease, turn_id=taken.turn.id)

@@ -14,7 +14,7 @@ def allowed_before(transaction: Transaction, session_id: str, turn_id: str, agen
     rows = transaction.rows(
         "SELECT a.id, a.call_id, c.ordinal, a.fingerprint FROM approvals a JOIN tool_calls c "
         "ON c.session_id = ?1 AND c.turn_id = ?2 AND c.call_id = a.call_id "
-        "WHERE a.session_id = ?3 AND a.state = 'allowed' AND a.remember = 1 AND a.agent = ?4",
+        "WHERE a.session_id = ?3 AND a.state = 'allowed' AND a.remember = 1 AND a.choice = 'call' AND a.agent = ?4",
         *(session_id, turn_id, asked_in, agent),
     )
     return [

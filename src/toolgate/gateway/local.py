@@ -12,6 +12,7 @@ from toolgate.gateway.outputs import LocalBlobs
 from toolgate.gateway.service import Service
 from toolgate.gateway.turns import LocalFeed, LocalTurns
 from toolgate.protocol.ports import TurnRunner
+from toolgate.runtime.remembered import can_remember_for_project
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack
@@ -27,6 +28,7 @@ def give_files(service: Service, stack: Stack) -> None:
 def local_service(stack: Stack, access: Access) -> Service:
     """Create the service whose turns run in this process."""
     live, counts = LiveText(), Counts()
+    stack.remembers_for_project = len(access.users) == 1  # the policy file is one person's: others may not change it
     max_turns = stack.settings.gateway.max_turns
 
     def turns(user: str) -> TurnRunner:
@@ -48,5 +50,7 @@ def local_service(stack: Stack, access: Access) -> Service:
     service.model_setup = may_set_up(stack.settings)
     service.closes_abandoned = True
     give_files(service, stack)
+    if stack.remembers_for_project and can_remember_for_project(stack.settings.policy_file, stack.workspace):
+        service.policy_file, service.root = stack.settings.policy_file, str(stack.workspace.root)
     service.counts = counts
     return service

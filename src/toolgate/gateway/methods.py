@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from toolgate.errors import RequestRepeated, SessionNotFound, StoreError
+from toolgate.errors import ChoiceNotOffered, PolicyError, RequestRepeated, SessionError, SessionNotFound, StoreError
+from toolgate.gateway import permissions
 from toolgate.gateway.markdown import rendered
 from toolgate.gateway.model_methods import ModelMethods
 from toolgate.gateway.project_methods import ProjectMethods
@@ -17,7 +18,7 @@ from toolgate.gateway.tool_list import tool_list
 from toolgate.gateway.watcher import TurnWatcher, Watcher
 from toolgate.log import logger
 from toolgate.protocol import requests
-from toolgate.protocol.approval import Approval
+from toolgate.protocol.modes import ApprovalMode
 from toolgate.text.redaction import mask
 
 if TYPE_CHECKING:
@@ -50,9 +51,12 @@ class Methods:
             "session.create": self._create,
             "session.get": self._get,
             "session.rename": self._rename,
+            "session.approval_mode": self._switch_approval_mode,
             "session.subscribe": self._subscribe,
             "session.unsubscribe": self._unsubscribe,
             "approval.respond": self._respond,
+            "permissions.list": self._permissions,
+            "permissions.remove": self._remove_permission,
             "tools.list": self._tools,
             **SessionMethods(self).by_name,
             **ProjectMethods(self).by_name,
@@ -171,8 +175,12 @@ class Methods:
             user=self._user,
             project=service.project,
             model=model,
+            approval_mode=params.approval_mode,
         )
-        return {"session_id": session.id, "mode": session.mode.value}
+        approval_mode = (
+            {} if "approval_mode" not in params.model_fields_set else {"approval_mode": params.approval_mode}
+        )
+        return {"session_id": session.id, "mode": session.mode.value, **approval_mode}
 
     async def _get(self, _request: Request, params: requests.SessionGet) -> dict[str, Any]:
         session = await self.owned(params.session_id)
@@ -185,6 +193,33 @@ class Methods:
         title = mask(params.title, self._service.secrets)
         await self._service.sessions.rename(session.id, title)
         return {"session_id": session.id, "title": title}
+
+    async def _switch_approval_mode(self, _request: Request, params: requests.SessionApprovalMode) -> dict[str, Any]:
+        session = await self.owned(params.session_id)
+        try:
+            await self._service.sessions.switch_approval_mode(session.id, ApprovalMode(params.approval_mode))
+        except SessionNotFound:
+            raise
+        except SessionError as error:
+            raise RequestRefused("INVALID_PARAMS", str(error)) from None
+        return {"session_id": session.id, "approval_mode": params.approval_mode}
+
+    async def _permissions(self, _request: Request, params: requests.PermissionsList) -> dict[str, Any]:
+        session = await self.owned(params.session_id)
+        try:
+            return {"session_id": session.id, "rules": await permissions.listed(self._service, session.id)}
+        except PolicyError as error:
+            raise RequestRefused("INTERNAL_ERROR", str(error)) from None
+
+    async def _remove_permission(self, _request: Request, params: requests.PermissionsRemove) -> dict[str, Any]:
+        session = await self.owned(params.session_id)
+        try:
+            removed = await permissions.removed(self._service, session.id, params.id)
+        except PolicyError as error:
+            raise RequestRefused("INTERNAL_ERROR", str(error)) from None
+        if not removed:
+            raise RequestRefused("INVALID_PARAMS", "There is no such permission, or it was already taken back.")
+        return {"removed": True}
 
     async def _subscribe(self, request: Request, params: requests.SessionSubscribe) -> None:
         session = await self.owned(params.session_id)
@@ -239,9 +274,13 @@ class Methods:
         return {"session_id": params.session_id, "subscribed": False}
 
     async def _respond(self, _request: Request, params: requests.ApprovalRespond) -> dict[str, Any]:
-        message = mask(params.message, self._service.secrets)
-        answer = Approval(allowed=params.allowed, message=message, remember=params.remember and params.allowed)
-        if not await self._service.sessions.decide(params.id, answer, user=self._user):
+        message, text = (mask(given, self._service.secrets) for given in (params.message, params.text))
+        try:
+            answer = permissions.approval_of(params, message, text)
+            decided = await self._service.sessions.decide(params.id, answer, user=self._user)
+        except (permissions.AnswerInvalid, ChoiceNotOffered) as error:
+            raise RequestRefused("INVALID_PARAMS", str(error)) from None
+        if not decided:
             raise RequestRefused("INVALID_PARAMS", "There is no such approval request, or it was already answered.")
         return {"id": params.id, "allowed": params.allowed}
 

@@ -156,6 +156,8 @@ _DETAIL_FRAMES: dict[str, tuple[str, Callable[[Mapping[str, Any], str], dict[str
     "turn_started": ("turn_started", _copy()),
     "call_started": ("tool_started", _copy("call_id")),
     "todos": ("todos", _copy("items")),
+    "approval_mode": ("approval_mode", _copy("approval_mode")),
+    "permission_removed": ("permission_removed", _copy("id")),
     "compacted": ("compacted", _with_defaults(before_tokens=0, after_tokens=0, by="budget", summary="")),
     "rewound": ("rewound", _copy("to_seq", "files")),
     "files_taken_back": ("files_taken_back", _copy("restored", "refused")),

@@ -24,6 +24,8 @@ from toolgate.sessions.ancestors import top_session
 from toolgate.workspace.threads import in_thread
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from toolgate.gateway.connection import Connection
     from toolgate.gateway.outbox import Outbox
     from toolgate.models.source import ModelSource
@@ -92,6 +94,10 @@ class Service:
         """The models of the sessions, if they are known here."""
         self.model_setup = False
         """Whether users may set up the model."""
+        self.policy_file: Path | None = None
+        """The user's policy file, if clients may have rules remembered in it."""
+        self.root = ""
+        """The root of the project that such rules are about."""
         self._make_turns = turns
         self._turns: dict[str, TurnRunner] = {}
 

@@ -156,6 +156,7 @@ def session_data(session: Session, models: ModelSource | None) -> dict[str, Any]
     return {
         "session_id": session.id,
         "mode": session.mode.value,
+        "approval_mode": session.approval_mode.value,
         "title": session.title,
         "project": project_label(session.project),
         "archived": session.archived_at is not None,

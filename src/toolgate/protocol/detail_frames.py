@@ -83,6 +83,32 @@ class TodosFrame(Durable):
     data: Todos
 
 
+class Approvals(Data):
+    """What the person wants to be asked about from now on."""
+
+    approval_mode: Literal["ask", "accept_edits", "plan"]
+
+
+class ApprovalModeFrame(Durable):
+    """The person has switched the approval mode, here or elsewhere. It belongs to no turn."""
+
+    type: Literal["approval_mode"]
+    data: Approvals
+
+
+class Removed(Data):
+    """Which permission."""
+
+    id: str
+
+
+class PermissionRemovedFrame(Durable):
+    """The person has taken back something that was allowed for the rest of the session."""
+
+    type: Literal["permission_removed"]
+    data: Removed
+
+
 class Compaction(Data):
     """What was left out. Tokens are estimated."""
 
@@ -279,6 +305,8 @@ DETAIL_FRAMES: tuple[type[BaseModel], ...] = (
     ToolStartedFrame,
     ToolOutputFrame,
     TodosFrame,
+    ApprovalModeFrame,
+    PermissionRemovedFrame,
     CompactedFrame,
     RewoundFrame,
     FilesTakenBackFrame,

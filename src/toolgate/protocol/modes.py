@@ -1,4 +1,4 @@
-"""Session modes and tool groups."""
+"""Tool modes, approval modes and tool groups."""
 
 from enum import StrEnum
 
@@ -10,6 +10,19 @@ class ToolMode(StrEnum):
     coding = "coding"
 
     __hash__ = str.__hash__  # both gates look modes up in sets; the enum's own hash is a call into Python
+
+
+class ApprovalMode(StrEnum):
+    """What a person wants to be asked about. Only the person chooses it, and may change it at any time."""
+
+    ask = "ask"
+    """Every call that needs permission is asked about."""
+    accept_edits = "accept_edits"
+    """Writes inside the root that undo can take back are not asked about."""
+    plan = "plan"
+    """Nothing that changes anything is offered or runs; the model ends with a plan."""
+
+    __hash__ = str.__hash__  # the gates look approval modes up in sets, as tool modes
 
 
 class ToolGroup(StrEnum):

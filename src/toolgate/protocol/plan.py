@@ -49,6 +49,12 @@ class Plan(BaseModel):
     """The sandbox does not enforce what the access promises. No rule that allows answers the question about that."""
     reason: str = ""
     """Why it asks."""
+    reversible: bool = False
+    """Undo can take back everything that the call changes. The approval mode `accept_edits` lets it run without asking,
+    unless a rule asks."""
+    prefixes: tuple[tuple[str, ...], ...] = ()
+    """First words of the command that a person may be offered to allow from now on, with any words behind them; empty
+    if only the exact call can be remembered."""
     once: str = ""
     """Why an approval is for this one call and cannot be remembered: something is only known when it runs."""
     payload: Any = Field(default=None, exclude=True, repr=False)

@@ -32,6 +32,10 @@ class Request(BaseModel):
     params: dict[str, Any] = Field(default_factory=dict)
 
 
+ApprovalModeName = Literal["ask", "accept_edits", "plan"]
+"""What a person wants to be asked about."""
+
+
 class ChatSend(OfSession):
     """Take a turn. Its frames carry the request's `id`; there is no `response`."""
 
@@ -51,6 +55,7 @@ class SessionCreate(Params):
     """Begin a session. A mode that the operator has not enabled is `MODE_NOT_ENABLED`."""
 
     mode: Literal["chat_safe", "coding"] | None = None
+    approval_mode: ApprovalModeName = Field(default="ask", description="What the person wants to be asked about.")
     title: str = Field(default="", max_length=LONGEST_TITLE)
     model: str | None = Field(
         default=None, min_length=1, max_length=LONGEST_MODEL, description="As in `session.model`; None: the default."
@@ -75,6 +80,27 @@ class SessionList(Params):
 
 class SessionGet(OfSession):
     """One session, with its list of work and what it has used."""
+
+
+class SessionApprovalMode(OfSession):
+    """Switch what the person wants to be asked about, at once and also during a turn. The last switch wins.
+
+    `ask`: everything that needs permission. `accept_edits`: writes inside the root that undo can take back run without
+    asking. `plan`: nothing that changes anything is offered or runs; the model ends with a plan. The tool mode of a
+    session (`mode`) never changes.
+    """
+
+    approval_mode: ApprovalModeName
+
+
+class PermissionsList(OfSession):
+    """What the person has allowed for the rest of the session, and in their own policy file for this project."""
+
+
+class PermissionsRemove(OfSession):
+    """Take back something of `permissions.list`."""
+
+    id: str = Field(pattern=NAME)
 
 
 class SessionRename(OfSession):
@@ -108,7 +134,23 @@ class ApprovalRespond(Params):
     allowed: bool
     message: str = Field(default="", max_length=10_000, description="Reaches the model when the answer is no.")
     remember: bool = Field(
-        default=False, description="Allow the rule that the request shows for the rest of the session."
+        default=False, description="Remember the rule of `choice`; without a `choice` this exact call, for the session."
+    )
+    choice: Literal["call", "file", "folder", "command", "prefix"] | None = Field(
+        default=None,
+        description="Which of the request's `choices` is remembered; needs `remember`. One that is not offered is "
+        "`INVALID_PARAMS`, and the question stays open.",
+    )
+    scope: Literal["session", "project"] | None = Field(
+        default=None, description="For how long, one of the choice's `scopes`; needs `choice`. Default: the session."
+    )
+    approval_mode: Literal["ask", "accept_edits"] | None = Field(
+        default=None, description="Accepting a plan (`propose_plan`): the approval mode to go on in. Default: `ask`."
+    )
+    text: str = Field(
+        default="",
+        max_length=100_000,
+        description="Accepting a plan (`propose_plan`): the plan as the person edited it.",
     )
 
 
@@ -135,9 +177,12 @@ METHODS: dict[str, type[Params]] = {
     "session.list": SessionList,
     "session.get": SessionGet,
     "session.rename": SessionRename,
+    "session.approval_mode": SessionApprovalMode,
     "session.subscribe": SessionSubscribe,
     "session.unsubscribe": SessionUnsubscribe,
     "approval.respond": ApprovalRespond,
+    "permissions.list": PermissionsList,
+    "permissions.remove": PermissionsRemove,
     "tools.list": ToolsList,
     **SESSION_METHODS,
     **PROJECT_METHODS,

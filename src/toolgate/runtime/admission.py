@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.modes import ApprovalMode
 from toolgate.runtime import denials
 from toolgate.runtime.arguments import SURELY_SMALL, ArgumentsError, parse_arguments
 from toolgate.runtime.breaker import Breaker
@@ -40,6 +41,7 @@ class Admission:
                 resolved is None
                 or resolved.passed_at != self._changes.count
                 or resolved.passed_in is not self._context.mode
+                or resolved.passed_as is not self._context.approval_mode
                 or not self._breaker.quiet
             ):
                 refusal = self._look_up(invocation)
@@ -72,11 +74,17 @@ class Admission:
         refusal = self.gates(invocation, resolved)
         if refusal is None and self._steady and not resolved.rests:
             resolved.passed_at, resolved.passed_in = self._changes.count, self._context.mode
+            resolved.passed_as = self._context.approval_mode
         return refusal
 
     def gates(self, invocation: Invocation, resolved: ResolvedTool) -> ToolResponse | None:
         """The mode gate and the breaker. Checked when a call arrives and again before it runs."""
         name = resolved.name
+        if not self._in_approval_mode(resolved) and self._in_tool_mode(resolved):
+            denial = denials.not_in_approval_mode(
+                name, invocation.call_id, self._context.mode, self._context.approval_mode
+            )
+            return invocation.refuse("mode", denials.mode_denied(denial))
         if not self._allows(resolved):
             denial = denials.denied(
                 name,
@@ -127,7 +135,23 @@ class Admission:
 
     def _allows(self, resolved: ResolvedTool) -> bool:
         """Used for the list of tools and for calls: only what is shown may run."""
-        return resolved.ungated or self._registry.check_mode(resolved.name, self._context.mode)
+        if resolved.ungated:
+            return self._in_approval_mode(resolved)
+        return self._checks(resolved.name, self._context.approval_mode)
+
+    def _in_approval_mode(self, resolved: ResolvedTool) -> bool:
+        return self._context.approval_mode in resolved.declaration.approval_modes
+
+    def _in_tool_mode(self, resolved: ResolvedTool) -> bool:
+        """Whether some approval mode allows the tool in this tool mode: then the approval mode is what denies it."""
+        return resolved.ungated or any(
+            self._checks(resolved.name, other) for other in resolved.declaration.approval_modes
+        )
+
+    def _checks(self, name: str, approval_mode: ApprovalMode) -> bool:
+        if approval_mode is ApprovalMode.ask:  # a registry of somebody else's making may know nothing of approval modes
+            return self._registry.check_mode(name, self._context.mode)
+        return self._registry.check_mode(name, self._context.mode, approval_mode)
 
 
 def _doubtful(invocation: Invocation, resolved: ResolvedTool, given: str | dict[str, Any]) -> ToolResponse | None:

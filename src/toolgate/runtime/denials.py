@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from toolgate.protocol.calls import ToolDenied
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 
 _LONGEST_NAME = 100
 
@@ -48,6 +48,31 @@ def denied(
         )
     else:
         message = f"Tool '{name}' is not allowed in {mode.value} mode."
+        action = "Continue without this tool."
+    return ToolDenied(
+        tool_name=name,
+        call_id=call_id or "-",
+        mode=mode.value,
+        error_code=ErrorCode.MODE_DENIED.value,
+        message=message,
+        next_action=action,
+    )
+
+
+PLAN_NEXT = (
+    "Read what you need, then call propose_plan with your plan. Changes can be made after the user has accepted it, or "
+    "has switched the session to another approval mode."
+)
+"""What a model can do in plan mode instead of changing something."""
+
+
+def not_in_approval_mode(name: str, call_id: str, mode: ToolMode, approval_mode: ApprovalMode) -> ToolDenied:
+    """What a denial says if the person's approval mode is what denies the call."""
+    if approval_mode is ApprovalMode.plan:
+        message = f"Tool '{name}' is not available: the session is in plan mode, in which nothing is changed."
+        action = PLAN_NEXT
+    else:
+        message = f"Tool '{name}' is not available in the approval mode {approval_mode.value}."
         action = "Continue without this tool."
     return ToolDenied(
         tool_name=name,

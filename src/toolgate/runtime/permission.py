@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING
 
+from toolgate.errors import PolicyError
 from toolgate.log import logger
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.ids import uuid7
-from toolgate.protocol.plan import Plan
 from toolgate.protocol.ports import Unattended
 from toolgate.protocol.record import Decision, Verdict
+from toolgate.runtime import approval_modes
+from toolgate.runtime.denials import PLAN_NEXT
 from toolgate.runtime.invocation import Invocation
 
 if TYPE_CHECKING:
@@ -27,12 +27,16 @@ def weigh(invocation: Invocation, policy: Policy) -> Decision:
     verdict = policy.decide(name, invocation.arguments, plan, workspace=invocation.context.workspace, defaults=defaults)
     if verdict is not None and verdict.decision == "deny":
         return Decision(decision="deny", gate="policy", rule=verdict.rule, reason=verdict.reason)
+    if (refusal := approval_modes.refuses(invocation)) is not None:
+        return refusal
     if _is_dry_run(invocation):
         return Decision(decision="allow", gate="permission", reason="a dry run changes nothing")
     if plan is not None and plan.access == "full":
         return Decision(decision="ask", gate="permission", reason=plan.reason or "full access always asks")
     if verdict is not None:
         return Decision(decision=verdict.decision, gate="policy", rule=verdict.rule, reason=verdict.reason)
+    if (accepted := approval_modes.allows(invocation)) is not None:
+        return accepted
     if plan is not None and plan.asks:
         return Decision(decision="ask", gate="permission", reason=plan.reason or "potentially dangerous")
     if invocation.declaration.needs_permission(invocation.tool, invocation.params, invocation.context):
@@ -54,6 +58,10 @@ async def authorise(invocation: Invocation, policy: Policy, secrets: tuple[str, 
     if invocation.decision.decision == "allow":
         _note_approval(invocation, policy.remembers(invocation.tool.name, invocation.arguments, invocation.plan))
         return None
+    if invocation.decision.decision == "deny" and invocation.decision.gate == "permission":
+        return ToolResponse.failure(
+            ErrorCode.APPROVAL_DENIED, f"{_sentence(invocation.decision.reason)}", next_step=PLAN_NEXT
+        )
     if invocation.decision.decision == "deny":
         rule = f" (rule: {invocation.decision.rule})" if invocation.decision.rule else ""
         return _refused(f"The policy denies this call: {invocation.decision.reason.rstrip('.')}{rule}.")
@@ -63,10 +71,15 @@ async def authorise(invocation: Invocation, policy: Policy, secrets: tuple[str, 
 async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> ToolResponse | None:
     name = invocation.name
     reason = invocation.decision.reason if invocation.decision else ""
-    request = _request(invocation, policy, reason, secrets)
-    approval = await _answer(invocation, request)
+    from toolgate.runtime.question import question_of
+
+    request = question_of(invocation, policy, reason, secrets)
+    approval = checked(await _answer(invocation, request), request)
     if approval.allowed and policy.fingerprint(name, invocation.arguments, invocation.plan) != request.fingerprint:
         approval = Approval(allowed=False, message="the call changed after it was shown")
+    refresh = invocation.context.refresh_permissions
+    if approval.allowed and approval.approval_mode is None and refresh is not None:
+        await refresh()  # the person may have switched the approval mode while the question was open
     verdict: Verdict = "allow" if approval.allowed else "deny"
     invocation.decision = Decision(
         decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict
@@ -79,41 +92,47 @@ async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...])
         advice = _advice(invocation, policy, secrets) if unseen else ""
         return _refused(f"This call was not approved: {approval.message.rstrip('.') or 'denied'}.", advice)
     if approval.remember:
-        policy.remember(name, invocation.arguments, invocation.plan)
+        try:
+            await remember(invocation, policy, request, approval)
+        except PolicyError as error:
+            invocation.decision = Decision(decision="deny", gate="permission", reason=str(error))
+            return _refused(f"The call was not run, because its rule was not saved. {error}")
     _note_approval(invocation, True)
+    invocation.context.approval = approval
     return None
+
+
+def checked(approval: Approval, request: ApprovalRequest) -> Approval:
+    """The answer, or a no if it wants to have something remembered that was not offered."""
+    if not (approval.allowed and approval.remember) or approval.choice is None:
+        return approval  # a call that cannot be remembered is allowed this once
+    offered = request.choice(approval.choice)
+    if offered is None or approval.scope not in offered.scopes:
+        return Approval(allowed=False, message="the answer names a choice that was not offered")
+    return approval
+
+
+async def remember(invocation: Invocation, policy: Policy, request: ApprovalRequest, approval: Approval) -> None:
+    """Store the rule that the person has picked: for the session, or in the user's own policy file."""
+    choice = request.choice(approval.choice or "call")
+    if choice is None or choice.id == "call":
+        policy.remember(invocation.name, invocation.arguments, invocation.plan)
+        return
+    from toolgate.runtime.policy.offers import rules_of
+
+    rules = rules_of(choice)
+    if approval.scope == "session":
+        policy.replace_session_rules((*policy.session_rules, *rules))
+        return
+    from toolgate.runtime.remembered import remember_for_project
+
+    await remember_for_project(invocation.context, choice)
 
 
 def _note_approval(invocation: Invocation, approved: bool) -> None:
     """Tell a tool that plans whether a person has allowed what it planned: then nothing else may run."""
     if invocation.prepares:
         invocation.context.approved = approved
-
-
-def _request(invocation: Invocation, policy: Policy, reason: str, secrets: tuple[str, ...]) -> ApprovalRequest:
-    """What the person is asked, in text that is safe to show."""
-    from toolgate.text.visible import visible_without
-
-    plan = invocation.plan or _unplanned(invocation)
-    fingerprint, request_id = policy.fingerprint(invocation.name, invocation.arguments, invocation.plan), uuid7()
-    rule = (
-        policy.rule_shown(invocation.name, invocation.arguments, invocation.plan, fingerprint)
-        if policy.can_remember(invocation.plan)
-        else ""
-    )
-    summary, detail, reason, rule = visible_without(secrets, plan.summary, plan.detail, reason, rule)
-    return ApprovalRequest(
-        id=request_id,
-        tool_name=invocation.name,
-        call_id=invocation.call_id,
-        session_id=invocation.context.session_id,
-        agent=invocation.context.agent,
-        summary=summary,
-        detail=detail,
-        fingerprint=fingerprint,
-        reason=reason,
-        rule=rule,
-    )
 
 
 async def _answer(invocation: Invocation, request: ApprovalRequest) -> Approval:
@@ -132,15 +151,6 @@ async def _answer(invocation: Invocation, request: ApprovalRequest) -> Approval:
         logger("permission").error("approver_failed", error=f"answered with {type(approval).__name__}")
         return Approval(allowed=False, message="the question was not answered")
     return approval
-
-
-def _unplanned(invocation: Invocation) -> Plan:
-    """What can be shown of a tool that does not plan: its arguments."""
-    return Plan(
-        summary=f"Run {invocation.name}",
-        detail=json.dumps(invocation.arguments, ensure_ascii=False, indent=2),
-        access="read" if invocation.declaration.read_only else "write",
-    )
 
 
 def _rules(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> str | None:
@@ -167,6 +177,10 @@ def _advice(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) ->
         return " No policy rule can allow it: it has to be asked about."
     place = "their policy file (TOOLGATE_POLICY_FILE, else toolgate/policy.toml in their config directory)"
     return f" The user can allow it with this rule in {place}:\n{rules}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _refused(message: str, advice: str = "") -> ToolResponse:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from toolgate.errors import PolicyError, ToolError
+from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.runtime.state import runtime_state
 from toolgate.tools.context import ToolContext
@@ -31,9 +32,27 @@ def policy_of(context: ToolContext) -> Policy:
 
         project = project_text(context.workspace) if context.workspace is not None else None
         _require_named(context.settings.policy_file)
-        policy = Policy.load(user_file=context.settings.policy_file, project_text=project)
+        root = None if context.workspace is None else str(context.workspace.root)
+        state.policy_stamp = _stamp(context.settings.policy_file)
+        policy = Policy.load(user_file=context.settings.policy_file, project_text=project, project=root)
         state.policy = policy
     return policy
+
+
+def refresh_policy(context: ToolContext) -> None:
+    """Read the user's file again if it has changed; while it is gone or has a mistake, the rules stay as they were."""
+    state = runtime_state(context)
+    policy, file = state.policy, context.settings.policy_file
+    stamp = _stamp(file)
+    if policy is None or file is None or stamp is None or stamp == state.policy_stamp:
+        return
+    from toolgate.runtime.policy.load import read_user_file
+
+    try:
+        policy.replace_layers({**policy.layers, "user": read_user_file(file)})
+    except PolicyError as error:
+        logger("policy").warning("policy_not_read_again", file=str(file), error=str(error))
+    state.policy_stamp = stamp
 
 
 def check_policy(context: ToolContext) -> None:
@@ -78,6 +97,17 @@ def _require_named(path: Path | None) -> None:
         raise PolicyError(f"{path}: there is no such file. Make it, or unset {_NAMED} to have no rules.")
     if path != users_policy(os.environ) or os.path.islink(path):
         raise PolicyError(f"{path}: there is no such file. Make it, or set policy_file to None to have no rules.")
+
+
+def _stamp(path: Path | None) -> tuple[int, ...] | None:
+    """What changes whenever the file does; None if there is none."""
+    if path is None:
+        return None
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _may_exist(path: Path) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.log import logger
 from toolgate.protocol.calls import ToolDefinition
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.declaration import Declaration, declaration_of
 from toolgate.tools.foreign import ForeignTool
@@ -26,6 +26,13 @@ def require_mode(mode: object) -> ToolMode:
     if not isinstance(mode, ToolMode):
         raise TypeError(f"mode must be a ToolMode, not {mode!r}")
     return mode
+
+
+def require_approval_mode(approval_mode: object) -> ApprovalMode:
+    """`approval_mode` if it is an `ApprovalMode`; a string that looks like one is not."""
+    if not isinstance(approval_mode, ApprovalMode):
+        raise TypeError(f"approval_mode must be an ApprovalMode, not {approval_mode!r}")
+    return approval_mode
 
 
 class Changes:
@@ -121,19 +128,22 @@ class ToolRegistry:
         """A live, read-only view of some tools; unknown names are ignored and `[]` means none."""
         return RegistryView(self, names)
 
-    def get_effective_modes(self, name: str) -> frozenset[ToolMode]:
-        """The modes in which a tool may be seen and run; empty for an unknown one."""
+    def get_effective_modes(self, name: str, approval_mode: ApprovalMode = ApprovalMode.ask) -> frozenset[ToolMode]:
+        """The modes in which a tool may be seen and run while the person has that approval mode; empty if unknown."""
         declaration = self._declarations.get(name)
-        if declaration is None:
+        if declaration is None or approval_mode not in declaration.approval_modes:
             return frozenset()
         return declaration.allowed_modes & self._overrides.get(name, declaration.allowed_modes)
 
-    def check_mode(self, name: str, mode: ToolMode) -> bool:
-        """Whether a tool may be seen and run in `mode`. Both gates use only this check."""
-        if type(mode) is not ToolMode:
+    def check_mode(self, name: str, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> bool:
+        """Whether a tool may be seen and run in `mode` and `approval_mode`. Both gates use only this check."""
+        if type(mode) is not ToolMode or type(approval_mode) is not ApprovalMode:
             require_mode(mode)
+            require_approval_mode(approval_mode)
         declaration = self._declarations.get(name)
         if declaration is None or mode not in declaration.allowed_modes:
+            return False
+        if approval_mode not in declaration.approval_modes:
             return False
         return name not in self._overrides or mode in self._overrides[name]
 
@@ -148,23 +158,25 @@ class ToolRegistry:
         self._overrides[name] = wanted
         self._tell()
 
-    def list_tools(self, mode: ToolMode) -> list[Tool[Any]]:
-        """The tools that `mode` allows; those that rest because what they depend on is down are left out."""
-        return [tool for name in self._shown(mode) if (tool := self.get(name)) is not None]
+    def list_tools(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> list[Tool[Any]]:
+        """The tools that the modes allow; those that rest because what they depend on is down are left out."""
+        return [tool for name in self._shown(mode, approval_mode) if (tool := self.get(name)) is not None]
 
-    def list_declarations(self, mode: ToolMode) -> list[Declaration]:
+    def list_declarations(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> list[Declaration]:
         """What those tools declared when they were registered."""
-        return [found for name in self._shown(mode) if (found := self.declaration(name)) is not None]
+        return [found for name in self._shown(mode, approval_mode) if (found := self.declaration(name)) is not None]
 
-    def get_tools_schema(self, mode: ToolMode) -> list[dict[str, Any]]:
-        """The tools that `mode` allows, in OpenAI's function format."""
+    def get_tools_schema(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> list[dict[str, Any]]:
+        """The tools that the modes allow, in OpenAI's function format."""
         return [
-            {"type": "function", "function": found.definition.model_dump()} for found in self.list_declarations(mode)
+            {"type": "function", "function": found.definition.model_dump()}
+            for found in self.list_declarations(mode, approval_mode)
         ]
 
-    def _shown(self, mode: ToolMode) -> list[str]:
+    def _shown(self, mode: ToolMode, approval_mode: ApprovalMode) -> list[str]:
         require_mode(mode)
-        names = [name for name in self.names() if self.check_mode(name, mode)]
+        require_approval_mode(approval_mode)
+        names = [name for name in self.names() if self.check_mode(name, mode, approval_mode)]
         return [name for name in names if (tool := self.get(name)) is not None and not tool.resting()[0] > 0]
 
     def toolset(self, mode: ToolMode, context: ToolContext) -> CallableToolset:
@@ -231,13 +243,19 @@ class RegistryView(ToolRegistry):
         """The names that this view shows, in the parent's order."""
         return [name for name in self._parent.names() if name in self._visible]
 
-    def get_effective_modes(self, name: str) -> frozenset[ToolMode]:
+    def get_effective_modes(self, name: str, approval_mode: ApprovalMode = ApprovalMode.ask) -> frozenset[ToolMode]:
         """The parent's, for what this view shows."""
-        return self._parent.get_effective_modes(name) if name in self._visible else frozenset()
+        if name not in self._visible:
+            return frozenset()
+        if approval_mode is ApprovalMode.ask:
+            return self._parent.get_effective_modes(name)
+        return self._parent.get_effective_modes(name, approval_mode)
 
-    def check_mode(self, name: str, mode: ToolMode) -> bool:
+    def check_mode(self, name: str, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> bool:
         """The parent's answer, for what this view shows."""
-        return self._parent.check_mode(name, mode) and name in self._visible
+        if approval_mode is ApprovalMode.ask:  # a parent of somebody else's making may know nothing of approval modes
+            return self._parent.check_mode(name, mode) and name in self._visible
+        return self._parent.check_mode(name, mode, approval_mode) and name in self._visible
 
     def register(self, tool: Tool[Any] | CallableTool, *, modes: Iterable[ToolMode] | None = None) -> None:
         """Refused: a view cannot be changed."""

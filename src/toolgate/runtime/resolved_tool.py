@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import AliasChoices, BaseModel
 
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.runtime.execution import invoker, responder
 from toolgate.runtime.scalar_arguments import scalar_arguments
 from toolgate.tools.base import Tool
@@ -45,6 +45,8 @@ class ResolvedTool:
         """The registry's change count when the tool last passed the mode gate; -1: the gate has to be checked."""
         self.passed_in: ToolMode | None = None
         """The mode in which it passed."""
+        self.passed_as: ApprovalMode | None = None
+        """The approval mode in which it passed."""
         self.example: str | None = None
         """Example arguments for repair messages, built when the first one is needed."""
         self.keys: frozenset[str] | None = None

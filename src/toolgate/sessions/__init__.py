@@ -1,6 +1,7 @@
 """Sessions: their log, their messages, who may write to them, and what is remembered across them."""
 
 from toolgate.errors import (
+    ChoiceNotOffered,
     MessageTooLarge,
     ModeNotEnabled,
     SessionBusy,
@@ -23,8 +24,10 @@ from toolgate.sessions.types import (
     Lease,
     ListedSession,
     Message,
+    Permission,
     Recovery,
     Session,
+    SessionPermissions,
     StartedTurn,
     StoredHandoff,
     Turn,
@@ -36,6 +39,7 @@ __all__ = [
     "ApprovalRow",
     "AskedApproval",
     "CallRow",
+    "ChoiceNotOffered",
     "Context",
     "Database",
     "Event",
@@ -46,6 +50,7 @@ __all__ = [
     "Message",
     "MessageTooLarge",
     "ModeNotEnabled",
+    "Permission",
     "Recovery",
     "Session",
     "SessionBusy",
@@ -53,6 +58,7 @@ __all__ = [
     "SessionFenced",
     "SessionManager",
     "SessionNotFound",
+    "SessionPermissions",
     "SessionStore",
     "StartedTurn",
     "StoreError",

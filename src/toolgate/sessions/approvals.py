@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
-from toolgate.protocol.approval import Approval, ApprovalRequest
+from pydantic import TypeAdapter
+
+from toolgate.errors import ChoiceNotOffered
+from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest
+from toolgate.protocol.modes import ApprovalMode
+from toolgate.sessions import permissions
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import ANYONE, EventWriter, as_json, clean, time_of
 from toolgate.sessions.types import ApprovalRow, AskedApproval, Lease
 
 _NAMES = (
     "id", "session_id", "turn_id", "call_id", "tool_name", "agent", "summary", "detail", "fingerprint", "state",
-    "message", "remember",
+    "message", "remember", "choices", "choice", "scope", "approval_mode", "answer", "decided_at",
 )  # fmt: skip
+_CHOICES = TypeAdapter(tuple[ApprovalChoice, ...])
+PLAN_TOOL = "propose_plan"
+"""The tool whose approval request is a plan; only the answer to a plan may switch the approval mode."""
 _COLUMNS = f"SELECT {', '.join(_NAMES)} FROM approvals"
 
 
@@ -78,7 +87,7 @@ def _insert(writer: EventWriter, request: ApprovalRequest) -> int:
     _, seq = writer.event("approval_request", as_json(request.model_dump()))
     writer.transaction.run(
         "INSERT INTO approvals (id, session_id, turn_id, call_id, tool_name, agent, summary, detail, fingerprint, "
-        "state, asked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10)",
+        "state, asked_at, choices) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?11)",
         request.id,
         writer.session_id,
         writer.turn_id or "",
@@ -86,6 +95,7 @@ def _insert(writer: EventWriter, request: ApprovalRequest) -> int:
         detail,
         fingerprint,
         writer.now,
+        as_json([choice.model_dump() for choice in request.choices]),
     )
     return seq
 
@@ -93,24 +103,59 @@ def _insert(writer: EventWriter, request: ApprovalRequest) -> int:
 def decide(transaction: Transaction, approval_id: str, answer: Approval, user: str | None = None) -> bool:
     """Answer a request; False if there is none, or if it has been answered or withdrawn: the first answer counts.
 
-    With `user`, a request in another user's session is treated as unknown.
+    With `user`, a request in another user's session is treated as unknown. `ChoiceNotOffered` if the answer picks
+    something that the request does not offer: the request stays open.
     """
     found = get(transaction, approval_id)
     if found is None or (user is not None and _user(transaction, found.session_id) != user):
         return False
+    if found.state == "pending":
+        check_offered(found, answer)
+    switched = _switched(found, answer)
     changed = transaction.run(
-        "UPDATE approvals SET state = ?2, message = ?3, remember = ?4, decided_at = ?5 "
-        "WHERE id = ?1 AND state = 'pending'",
+        "UPDATE approvals SET state = ?2, message = ?3, remember = ?4, decided_at = ?5, choice = ?6, scope = ?7, "
+        "approval_mode = ?8, answer = ?9 WHERE id = ?1 AND state = 'pending'",
         approval_id,
         "allowed" if answer.allowed else "denied",
         clean(answer.message),
         int(answer.remember),
         time_of(transaction),
+        answer.choice or "call",
+        answer.scope if answer.choice is not None else "session",
+        None if switched is None else switched.value,
+        clean(answer.text),
     )
+    if changed and switched is not None:
+        permissions.switch(transaction, found.session_id, switched)
     if changed:
         writer = EventWriter(transaction, found.session_id, ANYONE, turn_id=found.turn_id or None)
         _resolved(writer, approval_id, answer.allowed, clean(answer.message))
     return bool(changed)
+
+
+def check_offered(row: ApprovalRow, answer: Approval) -> None:
+    """Raise `ChoiceNotOffered` if the answer picks something that was not offered."""
+    if answer.approval_mode is not None and (row.tool_name != PLAN_TOOL or not answer.allowed):
+        raise ChoiceNotOffered("Only the answer that accepts a plan can switch the approval mode.")
+    if answer.approval_mode is ApprovalMode.plan:
+        raise ChoiceNotOffered("An accepted plan goes on in the approval mode ask or accept_edits.")
+    if answer.text and row.tool_name != PLAN_TOOL:
+        raise ChoiceNotOffered("Only the answer to a plan has a text.")
+    if not (answer.allowed and answer.remember) or answer.choice is None:
+        return  # a call that cannot be remembered is allowed this once
+    offered = next((choice for choice in row.choices if choice.id == answer.choice), None)
+    if offered is None or answer.scope not in offered.scopes:
+        known = ", ".join(f"{choice.id} ({' or '.join(choice.scopes)})" for choice in row.choices) or "nothing"
+        raise ChoiceNotOffered(
+            f"{answer.choice!r} for the {answer.scope} was not offered; what can be remembered is: {known}."
+        )
+
+
+def _switched(row: ApprovalRow, answer: Approval) -> ApprovalMode | None:
+    """The approval mode that an accepted plan goes on in; None if nothing is switched."""
+    if row.tool_name != PLAN_TOOL or not answer.allowed or row.state != "pending":
+        return None
+    return answer.approval_mode or ApprovalMode.ask
 
 
 def _user(transaction: Transaction, session_id: str) -> str | None:
@@ -162,4 +207,5 @@ def pending(transaction: Transaction, session_id: str) -> list[ApprovalRow]:
 
 def _row(row: Row) -> ApprovalRow:
     fields: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
-    return ApprovalRow(**{**fields, "remember": bool(fields["remember"])})
+    choices = _CHOICES.validate_python(json.loads(fields["choices"])) if fields["choices"] != "[]" else ()
+    return ApprovalRow(**{**fields, "remember": bool(fields["remember"]), "choices": choices})

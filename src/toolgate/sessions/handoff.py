@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from toolgate.sessions import permissions
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.types import StoredHandoff
 
 _SESSION = (
     "SELECT s.project, h.state, s.rewound_by FROM sessions s LEFT JOIN shells h ON h.session_id = s.id WHERE s.id = ?1"
-)
-_ALLOWED = (
-    "SELECT fingerprint FROM approvals "
-    "WHERE session_id = ?1 AND state = 'allowed' AND remember = 1 AND agent = '' ORDER BY asked_at, id"
 )
 
 
@@ -22,10 +19,11 @@ def read(transaction: Transaction, session_id: str, project: str | None) -> Stor
     row = transaction.row(_SESSION, session_id)
     if row is None:
         return StoredHandoff()
+    found = permissions.read(transaction, session_id, project)
     if project is not None and row[0] not in ("", project):
-        return StoredHandoff(rewound_by=row[2])
-    allowed = tuple(found[0] for found in transaction.rows(_ALLOWED, session_id))
-    return StoredHandoff(allowed=allowed, carried=row[1] or "", rewound_by=row[2])
+        return StoredHandoff(permissions=found, rewound_by=row[2])
+    allowed = tuple(permission.fingerprint for permission in found.permissions if permission.choice == "call")
+    return StoredHandoff(allowed=allowed, carried=row[1] or "", permissions=found, rewound_by=row[2])
 
 
 def carry(transaction: Transaction, session_id: str, carried: str | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from toolgate.errors import SessionBusy, SessionNotFound
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.modes import ToolMode
-from toolgate.sessions import fork, leases, modes, pruning, rewind, session_list, turns
+from toolgate.sessions import fork, leases, modes, permissions, pruning, rewind, session_list, turns
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import time_of
 from toolgate.sessions.turn_store import TurnStore
@@ -97,10 +97,11 @@ class ManagedSessions(TurnStore):
     def _session(self, row: Row) -> Session:
         """A session from its row."""
         identifier, mode, title, user, project, parent_id, created_at, updated_at, *more = row
-        archived_at, model, used, limit = more
+        archived_at, model, used, limit, approval_mode = more
         return Session(
             id=identifier,
             mode=modes.effective(mode, coding_enabled=self.coding_enabled),
+            approval_mode=permissions.effective(approval_mode, identifier),
             title=title or "",
             user=user,
             project=project,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.errors import SessionNotFound
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.sessions import leases, modes, pruning, transcript
 from toolgate.sessions.append import Append
 from toolgate.sessions.database import Database
@@ -45,14 +45,16 @@ class SessionManager(ManagedSessions):
         project: str = "",
         parent_id: str | None = None,
         model: str = "",
+        approval_mode: ApprovalMode | str = ApprovalMode.ask,
     ) -> Session:
         """Begin a session."""
         wanted = modes.allowed(mode, default=self._default_mode, coding_enabled=self.coding_enabled)
         texts = [clean(text) for text in (title, user, project)]
-        values = (uuid7(), wanted.value, texts[0] or None, texts[1], texts[2], parent_id, clean(model))
+        approvals = ApprovalMode(approval_mode)
+        values = (uuid7(), wanted.value, texts[0] or None, texts[1], texts[2], parent_id, clean(model), approvals.value)
         sql = (
-            "INSERT INTO sessions (id, mode, title, user_name, project, parent_id, model, created_at, updated_at) "
-            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)"
+            "INSERT INTO sessions (id, mode, title, user_name, project, parent_id, model, approval_mode, created_at, "
+            "updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)"
         )
 
         def unit(transaction: Transaction) -> float:
@@ -61,7 +63,7 @@ class SessionManager(ManagedSessions):
             return now
 
         now = await self._db.write(unit)
-        return self._session((*values[:-1], now, now, None, values[-1], 0, 0))
+        return self._session((*values[:-2], now, now, None, values[-2], 0, 0, approvals.value))
 
     async def get(self, session_id: str) -> Session:
         """One session."""

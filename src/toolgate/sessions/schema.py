@@ -278,6 +278,17 @@ _MODELS = (
 )
 
 
+# What the person wants to be asked about, and what they answered beyond yes and no.
+_APPROVAL_MODES = (
+    "ALTER TABLE sessions ADD COLUMN approval_mode TEXT NOT NULL DEFAULT 'ask'",
+    "ALTER TABLE approvals ADD COLUMN choices TEXT NOT NULL DEFAULT '[]'",
+    "ALTER TABLE approvals ADD COLUMN choice TEXT NOT NULL DEFAULT 'call'",
+    "ALTER TABLE approvals ADD COLUMN scope TEXT NOT NULL DEFAULT 'session'",
+    "ALTER TABLE approvals ADD COLUMN approval_mode TEXT",
+    "ALTER TABLE approvals ADD COLUMN answer TEXT NOT NULL DEFAULT ''",
+)
+
+
 @contextlib.contextmanager
 def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
     """Whole sessions can be taken out of the log for as long as the block lasts, in its own transaction only."""
@@ -290,7 +301,7 @@ def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
     run(on)  # what fails in between is rolled back, and this with it
 
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
 """All of them, oldest first; a module of the same name in `migrations/versions` hands each one to Alembic."""
 HEAD = REVISIONS[-1]
 
@@ -307,6 +318,7 @@ def statements(revision: str, dialect: Dialect) -> tuple[str, ...]:
         "0006": (_OPEN_QUESTIONS, ()),
         "0007": (_REWINDS, ()),
         "0008": (_MODELS, ()),
+        "0009": (_APPROVAL_MODES, ()),
     }[revision]
     words = _WORDS[dialect]
     return tuple(" ".join(text.format(**words).split()) for text in texts) + more

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolCall
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.protocol.ports import Recorder, TodoStore
 from toolgate.protocol.record import CallRecord
 from toolgate.sessions.management import SessionManagement
@@ -22,6 +22,7 @@ from toolgate.sessions.types import (
     Message,
     Recovery,
     Session,
+    SessionPermissions,
     StartedTurn,
     StoredHandoff,
     Turn,
@@ -52,6 +53,7 @@ class SessionStore(SessionManagement, Protocol):
         project: str = "",
         parent_id: str | None = None,
         model: str = "",
+        approval_mode: ApprovalMode | str = ApprovalMode.ask,
     ) -> Session:
         """Begin a session. A mode that the operator has not enabled raises `ModeNotEnabled`.
 
@@ -320,7 +322,8 @@ class SessionStore(SessionManagement, Protocol):
         """Answer an approval request, with an event `approval_resolved`; needs no lease.
 
         The first answer counts: False if it was answered or withdrawn before, or if there is no such request. With
-        `user`, there is no such request in another user's session.
+        `user`, there is no such request in another user's session. MUST raise `ChoiceNotOffered` for an answer that
+        picks what the request does not offer; the request stays open.
         """
         ...
 
@@ -338,6 +341,25 @@ class SessionStore(SessionManagement, Protocol):
 
     async def pending_approvals(self, session_id: str) -> builtins.list[ApprovalRow]:
         """The questions of a session that nobody has answered, oldest first."""
+        ...
+
+    async def permissions(self, session_id: str, project: str | None = None) -> SessionPermissions:
+        """What a session may do without asking: its approval mode, and what was allowed for the rest of it.
+
+        A sub-agent's session has the approval mode and the rules of the session that a person talks to. MUST be the
+        approval mode alone for a session that belongs to another project than `project`, if that is given.
+        """
+        ...
+
+    async def switch_approval_mode(self, session_id: str, approval_mode: ApprovalMode) -> None:
+        """Switch a session to another approval mode, with an event `approval_mode`; needs no lease.
+
+        Only what a person does may lead here. The last switch wins; a sub-agent's session raises `SessionError`.
+        """
+        ...
+
+    async def remove_permission(self, session_id: str, permission_id: str) -> bool:
+        """Take back what was allowed for the rest of a session, with an event `permission_removed`; needs no lease."""
         ...
 
     async def stored_handoff(self, session_id: str, project: str | None = None) -> StoredHandoff:

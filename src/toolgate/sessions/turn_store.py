@@ -8,8 +8,9 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.modes import ApprovalMode
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions import approvals, calls, handoff, leases, summaries, transcript, turns
+from toolgate.sessions import approvals, calls, handoff, leases, permissions, summaries, transcript, turns
 from toolgate.sessions.append import append_all
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
@@ -25,6 +26,7 @@ from toolgate.sessions.types import (
     Lease,
     Message,
     Recovery,
+    SessionPermissions,
     StartedTurn,
     StoredHandoff,
     Turn,
@@ -285,6 +287,19 @@ class TurnStore:
     async def stored_handoff(self, session_id: str, project: str | None = None) -> StoredHandoff:
         """State needed to resume the session."""
         return await self._db.read(lambda tx: handoff.read(tx, session_id, project))
+
+    async def permissions(self, session_id: str, project: str | None = None) -> SessionPermissions:
+        """What a session may do without asking."""
+        return await self._db.read(lambda tx: permissions.read(tx, session_id, project))
+
+    async def switch_approval_mode(self, session_id: str, approval_mode: ApprovalMode) -> None:
+        """Switch a session to another approval mode, because its person wants to."""
+        wanted = ApprovalMode(approval_mode)
+        await self._db.write(lambda tx: permissions.switch(tx, session_id, wanted))
+
+    async def remove_permission(self, session_id: str, permission_id: str) -> bool:
+        """Take back what was allowed for the rest of a session."""
+        return await self._db.write(lambda tx: permissions.remove(tx, session_id, permission_id))
 
     def todos(self, lease: Lease) -> SessionTodos:
         """The session's list of work, as the port of the `todo` tool."""

@@ -6,9 +6,9 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from toolgate.protocol.approval import ApprovalRequest
+from toolgate.protocol.approval import ApprovalChoice, ApprovalRequest, ChoiceId, Scope
 from toolgate.protocol.calls import ToolCall
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 
 Role = Literal["system", "user", "assistant", "tool"]
 TurnStatus = Literal["running", "done", "failed", "cancelled", "interrupted"]
@@ -30,6 +30,8 @@ class Session(BaseModel):
     id: str
     mode: ToolMode
     """The mode that it has now; what the database says where the stage allows it, else `chat_safe`."""
+    approval_mode: ApprovalMode = ApprovalMode.ask
+    """What its person wants to be asked about."""
     title: str = ""
     """The first line that the person wrote, unless it was renamed."""
     user: str = ""
@@ -178,6 +180,35 @@ class CallRow(BaseModel):
     """The envelope's error code, if there was one."""
 
 
+class Permission(BaseModel):
+    """Something that a person has allowed for the rest of a session."""
+
+    model_config = _FROZEN
+
+    id: str
+    """The id of the approval request that it was the answer to."""
+    choice: ChoiceId
+    label: str
+    """In plain words."""
+    rule: str
+    """Exactly what was shown and stored."""
+    tool_name: str
+    summary: str
+    """What was asked about."""
+    fingerprint: str
+    created_at: float
+
+
+class SessionPermissions(BaseModel):
+    """What a session may do without asking."""
+
+    model_config = _FROZEN
+
+    approval_mode: ApprovalMode = ApprovalMode.ask
+    permissions: tuple[Permission, ...] = ()
+    """Oldest first."""
+
+
 class StoredHandoff(BaseModel):
     """State needed to resume a session, besides its transcript."""
 
@@ -189,6 +220,8 @@ class StoredHandoff(BaseModel):
     """What the session took along last, as the agent wrote it; empty if that is nothing."""
     rewound_by: int = 0
     """The number of the last event that took messages out of the transcript; 0 if there is none."""
+    permissions: SessionPermissions = SessionPermissions()
+    """What the session may do without asking."""
 
 
 class Recovery(BaseModel):
@@ -223,6 +256,16 @@ class ApprovalRow(BaseModel):
     state: ApprovalState
     message: str
     remember: bool
+    choices: tuple[ApprovalChoice, ...] = ()
+    """What the person was offered to have remembered."""
+    choice: ChoiceId = "call"
+    """Which of them was picked, if `remember`."""
+    scope: Scope = "session"
+    approval_mode: ApprovalMode | None = None
+    """The approval mode that the answer to a plan switched to."""
+    answer: str = ""
+    """The plan as the person edited it."""
+    decided_at: float | None = None
 
 
 class AskedApproval(BaseModel):

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from toolgate.protocol.calls import ToolDefinition
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolGroup, ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan
 from toolgate.tools.render import render_response
 from toolgate.tools.schema import parameters_schema
@@ -65,6 +65,8 @@ class Tool(ABC, Generic[P]):
     """Whether `Params` is there; a foreign tool has only a schema."""
     group: ToolGroup = ToolGroup.code
     allowed_modes: frozenset[ToolMode] = frozenset()
+    approval_modes: frozenset[ApprovalMode] | None = None
+    """The approval modes in which it is shown and runs. None: in all of them if it is read-only, else not in `plan`."""
     requires_permission: bool = False
     """Ask a person (or the policy) before every call."""
     read_only: bool = False

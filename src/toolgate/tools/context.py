@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.tools.session_state import SessionState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from typing import Literal
 
+    from toolgate.protocol.approval import Approval
     from toolgate.protocol.calls import ToolDefinition
     from toolgate.protocol.plan import Plan
     from toolgate.protocol.ports import AgentRunner, Approver, Clock, MemoryStore, Recorder, TodoStore
@@ -40,6 +41,8 @@ class ToolContext:
         todos: TodoStore | None = None,
         agents: AgentRunner | None = None,
         recorder: Recorder | None = None,
+        *,
+        approval_mode: ApprovalMode = ApprovalMode.ask,
     ) -> None:
         if not isinstance(mode, ToolMode):
             raise TypeError(f"mode must be a ToolMode, not {mode!r}")
@@ -61,6 +64,12 @@ class ToolContext:
         """What `prepare` returned for the call that is being handled."""
         self.approved = False
         """Whether a person has allowed that plan, now or earlier in the session."""
+        self.approval: Approval | None = None
+        """What the person answered who was asked about the call that is being handled; None if nobody was asked."""
+        self.refresh_permissions: Callable[[], Awaitable[None]] | None = None
+        """Learns what the person wants to be asked about now; a session with a store has it."""
+        self.remembers_for_project = False
+        """Whether a person may have a rule written to the user's own policy file, for this project."""
         self.visible_tools: Callable[[], list[ToolDefinition]] | None = None
         """What the caller of the call that is being handled may use."""
         self.on_output: Callable[[Literal["stdout", "stderr"], str], None] | None = None
@@ -75,7 +84,22 @@ class ToolContext:
         self.workspace = workspace
         self.state = SessionState(shell)
         """State of the session that every copy of this context shares."""
+        self.approval_mode = approval_mode
         self._owns_shell = shell is None
+
+    @property
+    def approval_mode(self) -> ApprovalMode:
+        """What the person wants to be asked about. Every copy of this context has the same.
+
+        Set it from what a person chose, never from what a model says.
+        """
+        return self.state.approval_mode
+
+    @approval_mode.setter
+    def approval_mode(self, approval_mode: ApprovalMode) -> None:
+        if not isinstance(approval_mode, ApprovalMode):
+            raise TypeError(f"approval_mode must be an ApprovalMode, not {approval_mode!r}")
+        self.state.approval_mode = approval_mode
 
     @property
     def settings(self) -> Settings:

@@ -14,7 +14,7 @@ from toolgate.errors import DeclarationError
 from toolgate.protocol.calls import ToolDefinition
 from toolgate.protocol.choices import TRUNCATIONS
 from toolgate.protocol.fast import trusted
-from toolgate.protocol.modes import ToolGroup, ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolGroup, ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.names import checked_name
 
@@ -26,6 +26,7 @@ E = TypeVar("E", bound=StrEnum)
 _FLAGS = ("requires_permission", "read_only", "exclusive", "idempotent")
 _COLLECTIONS = (frozenset, set, list, tuple)
 _MODES = "a set of ToolMode, for example {ToolMode.coding}"
+_APPROVAL_MODES = "None or a set of ApprovalMode, for example {ApprovalMode.plan}"
 _DEEPEST = 100
 _MOST_NODES = 100_000
 """How deep the schema of a tool's parameters may be nested, and how many objects and lists it may have."""
@@ -43,6 +44,8 @@ class Declaration:
     """The model of the arguments; None for a foreign tool, which has only a schema."""
     group: ToolGroup
     allowed_modes: frozenset[ToolMode]
+    approval_modes: frozenset[ApprovalMode]
+    """The approval modes in which it is shown and runs."""
     requires_permission: bool
     read_only: bool
     exclusive: bool
@@ -83,6 +86,7 @@ def declaration_of(tool: Tool[Any], *, ungated: bool = False) -> Declaration:
         definition=_definition(tool, name),
         group=_group(name, _read(tool, "group", name)),
         allowed_modes=modes_of(_read(tool, "allowed_modes", name), f"tool {name!r}: allowed_modes", _COLLECTIONS),
+        approval_modes=_approval_modes(name, _read(tool, "approval_modes", name), read_only=flags["read_only"]),
         timeout=_timeout(name, _read(tool, "timeout", name)),
         needs=_words(name, "needs", _read(tool, "needs", name)),
         keep=_end(name, _read(tool, "keep", name)),
@@ -99,6 +103,16 @@ def modes_of(value: object, what: str, kinds: tuple[type, ...] = (Iterable,)) ->
         raise DeclarationError(f"{what} must be {_MODES}, not {_shown(value)}")
     items: Iterable[object] = value  # type: ignore[assignment]  # every kind that is passed in is iterable
     return frozenset(_member(ToolMode, item, what, _MODES) for item in items)
+
+
+def _approval_modes(name: str, value: object, *, read_only: bool) -> frozenset[ApprovalMode]:
+    """The approval modes that a tool declares; by default only a tool that changes nothing is there in `plan`."""
+    what = f"tool {name!r}: approval_modes"
+    if value is None:
+        return frozenset(ApprovalMode) if read_only else frozenset(ApprovalMode) - {ApprovalMode.plan}
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, _COLLECTIONS):
+        raise DeclarationError(f"{what} must be {_APPROVAL_MODES}, not {_shown(value)}")
+    return frozenset(_member(ApprovalMode, item, what, _APPROVAL_MODES) for item in value)
 
 
 def _member(kind: type[E], value: object, what: str, wanted: str) -> E:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolgate.protocol.modes import ApprovalMode
+
 if TYPE_CHECKING:
     from toolgate.shell import ShellSession
     from toolgate.workspace.output_store import OutputStore
@@ -13,11 +15,22 @@ if TYPE_CHECKING:
 class SessionState:
     """State that lasts as long as a session. What is expensive is made on first use."""
 
-    __slots__ = ("_seen_files", "kept_outputs", "output_store", "rewound_by", "runtime", "shell", "todos")
+    __slots__ = (
+        "_seen_files",
+        "approval_mode",
+        "kept_outputs",
+        "output_store",
+        "rewound_by",
+        "runtime",
+        "shell",
+        "todos",
+    )
 
     def __init__(self, shell: ShellSession | None = None) -> None:
         self.shell = shell
         """The session's shell, if there is one already; `ToolContext.shell` makes it."""
+        self.approval_mode = ApprovalMode.ask
+        """What the person wants to be asked about."""
         self.output_store: OutputStore | None = None
         """The directory that long outputs are written to."""
         self.kept_outputs: set[str] = set()

@@ -10,6 +10,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
 from toolgate.workspace.encoding import SAMPLE, Encoding, binary, detect, guess, not_text
 from toolgate.workspace.find_text import find_text
+from toolgate.workspace.journal_entries import can_keep
 from toolgate.workspace.lines import LineIndex
 from toolgate.workspace.nearest import nearest
 from toolgate.workspace.oserrors import from_os_error, quote
@@ -56,6 +57,8 @@ class Edited:
     change: Change
     replacements: int
     diff: Diff
+    reversible: bool
+    """Whether undo can take it back: the journal has room for the old content."""
 
     @property
     def replacements_text(self) -> str:
@@ -83,7 +86,7 @@ def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit]
         else:
             pieces, count = _several(stop, opened, path, edits, encoding, diff)
         change = Change(target=target, before=state_of(opened), pieces=pieces)
-        return Edited(change=change, replacements=count, diff=diff)
+        return Edited(change=change, replacements=count, diff=diff, reversible=can_keep(opened.stat.st_size))
 
 
 def _check(edit: Edit, number: int, total: int) -> None:

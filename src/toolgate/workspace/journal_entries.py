@@ -7,6 +7,13 @@ from typing import Any
 
 Key = tuple[int, int, int, int]
 """Device, inode, size and modification time: these survive a rename, and any write changes them."""
+LARGEST_REVERSIBLE = 64 << 20
+"""Bytes of an old content that the journal keeps for long; a larger one pushes the others out, and soon itself."""
+
+
+def can_keep(size: int) -> bool:
+    """Whether a write that replaces so many bytes can be relied upon to be undone."""
+    return size <= LARGEST_REVERSIBLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
 from toolgate.workspace.edit import LONGEST_DIFF
 from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, detect
+from toolgate.workspace.journal_entries import can_keep
 from toolgate.workspace.root import OpenedFile, Workspace
 from toolgate.workspace.seen_files import SeenFiles
 from toolgate.workspace.target import state_of, target_of
@@ -31,6 +32,8 @@ class Overwrite:
     seen: bool
     """Whether the session has read the content that is replaced."""
     encoding: str
+    reversible: bool
+    """Whether undo can take it back: the journal has room for the old content."""
 
 
 def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, known: SeenFiles) -> Overwrite:
@@ -56,6 +59,7 @@ def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, known:
             unchanged=opened is not None and not note and encoding.bom + old == data,
             seen=opened is None or known.has(target.parts),
             encoding=encoding.name,
+            reversible=opened is None or can_keep(opened.stat.st_size),
         )
     finally:
         if opened is not None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ALLOW_ONCE = "allow once"
 ALLOW_SESSION = "allow for this session"
+ALWAYS = "always in this session: "
 DENY = "deny"
 _MAX_REASON = 1000
 _UNSEEN = {"decline": "the user or the client declined", "cancel": "the question was closed without an answer"}
@@ -32,8 +33,9 @@ def can_ask(session: ServerSession) -> bool:
 
 
 def form(request: ApprovalRequest) -> dict[str, Any]:
-    """Return the schema of the form. Allowing for the session is offered only if the call can be remembered."""
-    decisions = [ALLOW_ONCE, *([ALLOW_SESSION] if request.rule else []), DENY]
+    """Return the schema of the form. What can be remembered for the session is a decision of its own."""
+    more = [f"{ALWAYS}{visible(choice.label, keep='')}" for choice in request.choices if choice.id != "call"]
+    decisions = [ALLOW_ONCE, *([ALLOW_SESSION] if request.rule else []), *more, DENY]
     return {
         "type": "object",
         "properties": {
@@ -48,7 +50,10 @@ def question(request: ApprovalRequest) -> str:
     """Return the text that the person reads: rendered from the plan, with nothing hidden."""
     head = f"{visible(request.tool_name, keep='')} asks: {visible(request.summary, keep='')}"
     detail = collapse_runs(visible(request.detail.rstrip("\n")))
-    return f"{head}\n\n{detail}" if detail else head
+    more = [choice for choice in request.choices if choice.id != "call"]
+    rules = [f"{visible(choice.label, keep='')}:\n{visible(choice.rule)}" for choice in more]
+    offered = ["Rules that can be remembered:", *rules] if rules else []
+    return "\n\n".join([head, *([detail] if detail else []), *offered])
 
 
 def approval_of(result: types.ElicitResult, request: ApprovalRequest) -> Approval:
@@ -59,6 +64,9 @@ def approval_of(result: types.ElicitResult, request: ApprovalRequest) -> Approva
     decision, reason = content.get("decision"), content.get("reason")
     if decision == ALLOW_ONCE or (decision == ALLOW_SESSION and request.rule):
         return Approval(allowed=True, remember=decision == ALLOW_SESSION)
+    for choice in request.choices:
+        if choice.id != "call" and decision == f"{ALWAYS}{visible(choice.label, keep='')}":
+            return Approval(allowed=True, remember=True, choice=choice.id)
     said = reason.strip()[:_MAX_REASON] if isinstance(reason, str) else ""
     return Approval(allowed=False, message=f"the user denied it: {said}" if said else "the user denied it")
 

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING
 from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import collapse_runs, excerpt, visible
 from toolgate.command.approval_text import without_command
-from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest
+from toolgate.protocol.modes import ApprovalMode
 
 if TYPE_CHECKING:
     from toolgate.cli.chat.canvas import Canvas, Piece
     from toolgate.cli.chat.keyboard import Keyboard
 
+PLAN_TOOL = "propose_plan"
 _LINES = 40
 _WIDTH = 2000
 _MAX_REASON = 500
 _KEY_PAUSE = 0.35
 """Seconds without another key before a key counts as an answer."""
-_ALLOW, _ALWAYS, _DENY, _ALL = "ay", "A", "dn", "v"
+_ALLOW, _ALWAYS, _DENY, _ALL, _CHANGE = "ay", "A", "dn", "v", "e"
 """Keys; the first of each group is shown."""
 
 
@@ -78,27 +80,64 @@ class ApprovalPrompt:
         keys: asyncio.Queue[str] = asyncio.Queue()
         keyboard.on_key = keys.put_nowait
         while True:
-            self._say(("Allow? ", "bold yellow"), *_choices(cut=cut, always=bool(request.rule)))
+            self._say((_question(request), "bold yellow"), *_keys(request, cut=cut))
             key = await self._read_single_key(keys)
             if key in _ALL and cut:
                 self.print(self._coloured(detail))
                 cut = False
             elif key in _DENY:
                 return Approval(allowed=False, message=await self._read_reason(keys))
+            elif request.tool_name == PLAN_TOOL:
+                if (accepted := await self._accept_plan(request, key, keys)) is not None:
+                    return accepted
             elif key in _ALLOW:
                 return Approval(allowed=True)
-            elif key in _ALWAYS and request.rule and await self._confirm_rule(request.rule, keys):
-                return Approval(allowed=True, remember=True)
+            elif key in _ALWAYS and request.choices and (picked := await self._pick(request, keys)) is not None:
+                return picked
 
-    async def _confirm_rule(self, rule: str, keys: asyncio.Queue[str]) -> bool:
-        """Show the rule, and confirm before it is stored."""
-        self.print(self._coloured(visible(rule, keep=""), style="dim"))
-        self._say(
-            ("Allow exactly this for the rest of the session? ", "bold yellow"),
-            ("A", "bold"),
-            " yes   any other key: back",
-        )
-        return await self._read_single_key(keys) in _ALWAYS
+    async def _accept_plan(self, request: ApprovalRequest, key: str, keys: asyncio.Queue[str]) -> Approval | None:
+        """The answer to a plan: accepted in one of two approval modes, or with changes; None if it was another key."""
+        if key in _ALLOW:
+            return Approval(allowed=True, approval_mode=ApprovalMode.ask)
+        if key in _ALWAYS:
+            return Approval(allowed=True, approval_mode=ApprovalMode.accept_edits)
+        if key not in _CHANGE:
+            return None
+        changes = await self._read_text("What should be different? ", "(Enter accepts it with these changes) ", keys)
+        text = f"{request.detail}\n\n## Changes that the user wants\n\n{changes}" if changes else ""
+        return Approval(allowed=True, approval_mode=ApprovalMode.ask, text=text)
+
+    async def _pick(self, request: ApprovalRequest, keys: asyncio.Queue[str]) -> Approval | None:
+        """Show every rule that can be remembered, and read which one and for how long; None: back to the question."""
+        for number, choice in enumerate(request.choices, 1):
+            self.print([self._canvas.line("  ", (f"{number}", "bold"), f" {visible(choice.label, keep='')}")])
+            self.print(self._coloured(f"{visible(choice.rule)}", style="dim"))
+        numbers = [(f"{number}", "bold") for number in range(1, len(request.choices) + 1)]
+        if len(numbers) == 1:
+            head = "Allow exactly this for the rest of the session? "
+            self._say((head, "bold yellow"), ("A", "bold"), " yes   any other key: back")
+        else:
+            shown = [piece for number in numbers for piece in (number, " ")]
+            self._say(("Always allow which? ", "bold yellow"), *shown, "  any other key: back")
+        key = await self._read_single_key(keys)
+        if key in _ALWAYS:
+            return Approval(allowed=True, remember=True)
+        if not (key.isdecimal() and 1 <= int(key) <= len(request.choices)):
+            return None
+        return await self._pick_scope(request.choices[int(key) - 1], keys)
+
+    async def _pick_scope(self, choice: ApprovalChoice, keys: asyncio.Queue[str]) -> Approval | None:
+        head = f"Always allow {visible(choice.label, keep='')}? "
+        offered: list[Piece] = [("s", "bold"), " for this session   "]
+        if "project" in choice.scopes:
+            offered += [("p", "bold"), " for this project (in your own policy file)   "]
+        self._say((head, "bold yellow"), *offered, "any other key: back")
+        key = await self._read_single_key(keys)
+        if key == "s":
+            return Approval(allowed=True, remember=True, choice=choice.id, scope="session")
+        if key == "p" and "project" in choice.scopes:
+            return Approval(allowed=True, remember=True, choice=choice.id, scope="project")
+        return None
 
     async def _read_single_key(self, keys: asyncio.Queue[str]) -> str:
         """Return the next key that is pressed alone: a person who types text has not answered."""
@@ -118,18 +157,22 @@ class ApprovalPrompt:
 
     async def _read_reason(self, keys: asyncio.Queue[str]) -> str:
         """Read the reason for the denial, which the model reads. Enter alone gives none."""
-        reason = ""
+        return await self._read_text("Why not? ", "(Enter: no reason) ", keys) or "the person at the terminal denied it"
+
+    async def _read_text(self, head: str, hint: str, keys: asyncio.Queue[str]) -> str:
+        """Read one line."""
+        text = ""
         while True:
-            self._say(("Why not? ", "bold yellow"), ("(Enter: no reason) ", "dim"), visible(reason, keep=""), "▏")
+            self._say((head, "bold yellow"), (hint, "dim"), visible(text, keep=""), "▏")
             key = await keys.get()
             if key in ("\r", "\n"):
-                return reason.strip() or "the person at the terminal denied it"
+                return text.strip()
             if key in ("\x7f", "\b"):
-                reason = reason[:-1]
+                text = text[:-1]
             elif key == "\x15":
-                reason = ""
+                text = ""
             else:
-                reason = (reason + "".join(one for one in key if one.isprintable()))[:_MAX_REASON]
+                text = (text + "".join(one for one in key if one.isprintable()))[:_MAX_REASON]
 
     def _say(self, *parts: Piece) -> None:
         self._prompt = list(parts)
@@ -158,10 +201,20 @@ class ApprovalPrompt:
         return self._canvas.lines(Padding(text, (0, 0, 0, 2)), wide=True) if detail else []
 
 
-def _choices(*, cut: bool, always: bool) -> list[Piece]:
+def _question(request: ApprovalRequest) -> str:
+    return "Accept the plan? " if request.tool_name == PLAN_TOOL else "Allow? "
+
+
+def _keys(request: ApprovalRequest, *, cut: bool) -> list[Piece]:
+    if request.tool_name == PLAN_TOOL:
+        labels = {_ALLOW: "accept", _ALWAYS: "accept, and its edits", _CHANGE: "accept with changes", _DENY: "refuse"}
+        offered = {**dict.fromkeys(labels, True), _ALL: cut}
+    else:
+        always = "always …" if len(request.choices) > 1 else "always, exactly this"
+        labels = {_ALLOW: "allow", _ALWAYS: always, _DENY: "deny"}
+        offered = {_ALLOW: True, _ALWAYS: bool(request.choices), _DENY: True, _ALL: cut}
+    labels[_ALL] = "view all"
     shown: list[Piece] = []
-    labels = {_ALLOW: "allow", _ALWAYS: "always, exactly this", _DENY: "deny", _ALL: "view all"}
-    offered = {_ALLOW: True, _ALWAYS: always, _DENY: True, _ALL: cut}
     for key, label in ((key, label) for key, label in labels.items() if offered[key]):
         shown += [(key[0], "bold"), (f" {label}   ", "")]
     return shown

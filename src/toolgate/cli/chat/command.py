@@ -27,6 +27,12 @@ LATEST = ""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--coding", action="store_true", help="new sessions may use files and commands (coding mode)")
+    parser.add_argument(
+        "--approval-mode",
+        choices=("ask", "accept_edits", "plan"),
+        help="what to ask you about: ask (everything that needs approval; the default), accept_edits (not about edits "
+        "that undo can take back), plan (nothing is changed; the agent proposes a plan)",
+    )
     add_model(parser)
     add_root(parser)
     which = parser.add_mutually_exclusive_group()

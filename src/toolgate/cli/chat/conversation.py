@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolgate.protocol.modes import ToolMode
+from toolgate.cli.chat.approval_words import APPROVAL_WORDS
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 
 if TYPE_CHECKING:
     import argparse
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 class Conversation:
     """A session, created with the first message, and its tokens."""
 
-    def __init__(self, stack: Stack, mode: ToolMode) -> None:
+    def __init__(self, stack: Stack, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> None:
         self.stack = stack
         self.session: Session | None = None
         self._wanted = mode
         self._wanted_model = ""
+        self.approval_mode = approval_mode
+        """What the person wants to be asked about."""
         self.input_tokens = 0
         self.output_tokens = 0
         self.context_tokens = 0
@@ -72,11 +75,23 @@ class Conversation:
         self._wanted = mode or self._wanted
         self.input_tokens = self.output_tokens = self.context_tokens = self.context_limit = 0
 
+    async def switch_approval_mode(self, approval_mode: ApprovalMode) -> None:
+        """Switch what the person wants to be asked about, at once and also during a turn."""
+        if self.session is not None:
+            await self.stack.sessions.switch_approval_mode(self.session.id, approval_mode)
+        self.approval_mode = approval_mode
+
+    async def refresh_approval_mode(self) -> None:
+        """Learn whether the approval mode was switched elsewhere, or by accepting a plan."""
+        if self.session is not None:
+            self.approval_mode = (await self.stack.sessions.permissions(self.session.id)).approval_mode
+
     async def resume(self, session: Session) -> None:
         """Continue a session; its tokens so far count."""
         self.start_over()
         self.session = session
         self.context_tokens, self.context_limit = session.context_tokens, session.context_limit
+        self.approval_mode = session.approval_mode
         for turn in await self.stack.sessions.turns(session.id):
             self.input_tokens += turn.usage.input_tokens
             self.output_tokens += turn.usage.output_tokens
@@ -86,7 +101,11 @@ class Conversation:
         if self.session is None:
             stack = self.stack
             self.session = await stack.sessions.create(
-                self._wanted, user=stack.user, project=stack.project, model=self._wanted_model
+                self._wanted,
+                user=stack.user,
+                project=stack.project,
+                model=self._wanted_model,
+                approval_mode=self.approval_mode,
             )
         return self.session
 
@@ -106,7 +125,9 @@ async def conversation_for(stack: Stack, args: argparse.Namespace) -> Conversati
     from toolgate.cli.errors import UsageError
     from toolgate.cli.sessions.find import find, latest
 
-    conversation = Conversation(stack, ToolMode.coding if args.coding else ToolMode.chat_safe)
+    wanted = None if args.approval_mode is None else ApprovalMode(args.approval_mode)
+    mode = ToolMode.coding if args.coding else ToolMode.chat_safe
+    conversation = Conversation(stack, mode, wanted or ApprovalMode.ask)
     if args.latest:
         session = await latest(stack)
         if session is None:
@@ -114,6 +135,8 @@ async def conversation_for(stack: Stack, args: argparse.Namespace) -> Conversati
         await conversation.resume(session)
     elif args.resume:
         await conversation.resume(await find(stack.sessions, args.resume))
+    if wanted is not None and conversation.session is not None:
+        await conversation.switch_approval_mode(wanted)
     return conversation
 
 
@@ -130,6 +153,7 @@ def status_parts(conversation: Conversation, place: str) -> list[str]:
     used = conversation.input_tokens + conversation.output_tokens
     limit = conversation.context_limit or conversation.stack.settings.agent.context_tokens
     context = f"context {conversation.context_share:.0%} of {limit // 1000}k"
-    parts = [conversation.mode.value, conversation.model_name, place, context]
+    approvals = APPROVAL_WORDS[conversation.approval_mode]
+    parts = [conversation.mode.value, approvals, conversation.model_name, place, context]
     parts += [f"{used:,} tokens"] if used else []
     return parts + ([f"cost {conversation.cost:.4f}"] if conversation.cost else [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
@@ -40,9 +40,13 @@ class Editor:
     """The prompt. Enter sends, Alt-Enter starts a new line, and pasted text stays as it is."""
 
     def __init__(
-        self, toolbar: Callable[[], StyleAndTextTuples], expand: Callable[[], None], past: Iterable[str]
+        self,
+        toolbar: Callable[[], StyleAndTextTuples],
+        expand: Callable[[], None],
+        past: Iterable[str],
+        switch: Callable[[], Awaitable[None]],
     ) -> None:
-        """`expand` shows the last call completely (Ctrl-O); `past` are earlier messages, oldest first."""
+        """`expand` shows the last call completely (Ctrl-O), `switch` is for Shift-Tab; `past` are earlier messages."""
         self._history = history = InMemoryHistory(list(past))
         self._again = False
         self._session: PromptSession[str] = PromptSession(
@@ -50,7 +54,7 @@ class Editor:
             multiline=True,
             completer=SlashCompleter(),
             complete_while_typing=True,
-            key_bindings=_bindings(expand),
+            key_bindings=_bindings(expand, switch),
             prompt_continuation=[("class:prompt", "· ")],
             bottom_toolbar=toolbar,
             style=_STYLE,
@@ -87,7 +91,7 @@ class Interrupted(Exception):
         """Whether another Ctrl-C leaves the chat."""
 
 
-def _bindings(expand: Callable[[], None]) -> KeyBindings:
+def _bindings(expand: Callable[[], None], switch: Callable[[], Awaitable[None]]) -> KeyBindings:
     keys = KeyBindings()
 
     @keys.add("enter")
@@ -101,6 +105,11 @@ def _bindings(expand: Callable[[], None]) -> KeyBindings:
     @keys.add("escape", "enter")
     def _another_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
+
+    @keys.add("s-tab")
+    async def _switch(event: KeyPressEvent) -> None:
+        await switch()
+        event.app.invalidate()
 
     @keys.add("c-o")
     async def _expand(_event: KeyPressEvent) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 CONFINED = frozenset({"Bash", "write_file", "edit_file", "apply_patch"})
 """Tools that the sandbox or the workspace confines in every call without full access."""
 _DENIED = "nobody can be asked here"
+_PLAN = "nobody can accept a plan here; give the whole plan as your answer and end"
 
 
 class HeadlessApprover:
@@ -27,10 +28,14 @@ class HeadlessApprover:
         """Decide at once."""
         if self._yes and is_confined(request):
             return Approval(allowed=True, message="allowed by --yes")
+        if request.tool_name == "propose_plan":
+            return Approval(allowed=False, message=_PLAN)
         return Approval(allowed=False, message=_DENIED)
 
     def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> bool:
         """Print what a person can do about a denial. The model is not told: it cannot change the policy."""
+        if request.tool_name == "propose_plan":
+            return True  # the model gives the plan as its answer
         said = f"{request.tool_name} was denied because nobody can be asked: {request.summary}"
         allowing = rules()
         if allowing is None:

@@ -17,6 +17,7 @@ from toolgate.cli.chat.typed_ahead import BACK, ENTER, TypedAhead
 _KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?|.", re.DOTALL)
 _UNFINISHED = re.compile(r"\x1b\[[0-?]*[ -/]*\Z")
 _UP = ("\x1b[A", "\x1bOA")
+_SHIFT_TAB = "\x1b[Z"
 _PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
 _MARKING, _UNMARKED = "\x1b[?2004h", "\x1b[?2004l"
 """Terminal sequences that mark the start and the end of pasted text."""
@@ -37,6 +38,8 @@ class Keyboard:
         """Input that was typed while a turn runs."""
         self.on_key: Callable[[str], None] | None = None
         """Called instead with each key, or with all of a pasted text."""
+        self.on_shift_tab: Callable[[], None] = lambda: None
+        """Called for Shift-Tab, also while a question is open."""
 
     def __enter__(self) -> Self:
         self._before = termios.tcgetattr(self._fd)
@@ -78,7 +81,10 @@ class Keyboard:
             asyncio.get_running_loop().remove_reader(self._fd)
             return
         for key in self._keys(self._unread + self._decoder.decode(data)):
-            (self.on_key or self.typed_ahead.key)(key)
+            if key == _SHIFT_TAB:
+                self.on_shift_tab()
+            else:
+                (self.on_key or self.typed_ahead.key)(key)
 
     def _keys(self, text: str) -> Iterator[str]:
         """Yield keys: Enter, Esc (or Up), characters, and pasted text as a whole."""
@@ -103,4 +109,4 @@ def _normalize_key(key: str) -> str:
         return "\n"  # Alt-Enter starts a new line
     if key == "\x1b" or key in _UP:
         return BACK
-    return "" if key.startswith("\x1b") else key
+    return "" if key.startswith("\x1b") and key != _SHIFT_TAB else key

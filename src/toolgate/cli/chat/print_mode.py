@@ -112,6 +112,7 @@ class _JsonOutput:
                 "type": "session",
                 "session_id": session.id,
                 "mode": session.mode.value,
+                "approval_mode": conversation.approval_mode.value,
                 "model": conversation.model_name,
                 "project": session.project,
             }

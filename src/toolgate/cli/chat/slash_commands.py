@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from toolgate.cli.chat.approval_words import APPROVAL_HELP, APPROVAL_WORDS
 from toolgate.cli.chat.model_command import ModelCommand
+from toolgate.cli.chat.permissions import permissions_command
 from toolgate.cli.errors import UsageError
 from toolgate.cli.sessions.find import find, short
 from toolgate.cli.sessions.listing import age
 from toolgate.cli.sh.line_source import EndOfInput
 from toolgate.cli.visible import visible
 from toolgate.errors import ToolError, ToolgateError, UndoRefused
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 
 if TYPE_CHECKING:
     from toolgate.agent import TurnStream
@@ -29,11 +31,16 @@ COMMANDS = {
     "/model": ("[NAME | N | default | setup]", "list the models, choose one for this session, or set one up"),
     "/compact": ("[undo]", "let the model summarise the conversation so far, to make room"),
     "/mode": ("", "show the mode, and what it allows"),
+    "/approvals": ("[ask | accept_edits | plan]", "show or switch what you are asked about (Shift-Tab)"),
+    "/permissions": ("[remove N]", "list what you have allowed for good, or take it back"),
     "/undo": ("[call | turn | session]", "undo what the last turn changed in files"),
     "/quit": ("", "leave (Ctrl-D)"),
 }
 """Command → its arguments, and what it does."""
-_KEYS = "Enter sends · Alt-Enter starts a new line · Ctrl-C cancels a turn · Ctrl-O shows the last call · Ctrl-D leaves"
+_KEYS = (
+    "Enter sends · Alt-Enter starts a new line · Ctrl-C cancels a turn · Ctrl-O shows the last call · "
+    "Shift-Tab switches what you are asked about · Ctrl-D leaves"
+)
 _LISTED = 10
 
 
@@ -144,7 +151,8 @@ class SlashCommands:
         self._host.show_call(int(number) if number else None)
 
     async def _tools(self, _rest: str) -> None:
-        tools = self._conversation.stack.registry.list_declarations(self._conversation.mode)
+        conversation = self._conversation
+        tools = conversation.stack.registry.list_declarations(conversation.mode, conversation.approval_mode)
         width = max((len(tool.name) for tool in tools), default=0)
         for tool in tools:
             first = " ".join(tool.definition.description.split()).partition(". ")[0].rstrip(".")
@@ -176,6 +184,17 @@ class SlashCommands:
         else:
             words = "chat_safe: no files and no commands. toolgate chat --coding starts sessions that have them."
         self._host.say(f"{words} The mode of a session never changes.")
+
+    async def _approvals(self, rest: str) -> None:
+        if rest and rest not in list(ApprovalMode):
+            raise UsageError(f"/approvals takes one of: {', '.join(ApprovalMode)}")
+        if rest:
+            await self._conversation.switch_approval_mode(ApprovalMode(rest))
+        now = self._conversation.approval_mode
+        self._host.say(f"{APPROVAL_WORDS[now]}: {APPROVAL_HELP[now]} Shift-Tab switches.")
+
+    async def _permissions(self, rest: str) -> None:
+        await permissions_command(self._conversation, self._host.say, rest)
 
     async def _undo(self, rest: str) -> None:
         from toolgate.workspace.undo import undo

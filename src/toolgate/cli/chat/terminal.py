@@ -25,6 +25,7 @@ from toolgate.cli.errors import UsageError, run_until_signalled
 from toolgate.cli.sh.line_source import EndOfInput
 from toolgate.cli.visible import visible
 from toolgate.errors import ToolgateError
+from toolgate.protocol.modes import ApprovalMode
 
 if TYPE_CHECKING:
     import argparse
@@ -50,7 +51,9 @@ async def _converse(args: argparse.Namespace) -> int:
     model = model_from_settings(settings.model)
     if isinstance(model, SdkModel):
         model.warm()  # in the background, while the person writes the first message
-    async with assemble(settings, model=model, approver=approval_prompt, live_output=True) as stack:
+    async with assemble(
+        settings, model=model, approver=approval_prompt, live_output=True, remembers_for_project=True
+    ) as stack:
         conversation = await conversation_for(stack, args)
         chat = Chat(conversation, canvas, approval_prompt)
         with _warnings_shown(chat):
@@ -74,6 +77,8 @@ class Chat:
         self._typed_ahead = self._view.typed_ahead = self._keyboard.typed_ahead
         self._typed_ahead.changed = self._view.refresh
         self._place = place_of(conversation.stack)
+        self._keyboard.on_shift_tab = self._switch_soon
+        self._switching: set[asyncio.Task[None]] = set()
 
     async def greet(self, *, choose: bool) -> None:
         """Print the welcome text, or the end of the continued session."""
@@ -86,7 +91,7 @@ class Chat:
     async def talk(self) -> None:
         """Handle one message after the other."""
         past = await message_history(self._conversation.stack)
-        editor = Editor(self._toolbar, lambda: self.show_call(None), past)
+        editor = Editor(self._toolbar, lambda: self.show_call(None), past, self.switch_approval_mode)
         while True:
             self._region.print([""])
             try:
@@ -101,6 +106,22 @@ class Chat:
             except EndOfInput:
                 self._farewell()
                 return
+
+    async def switch_approval_mode(self) -> None:
+        """Switch to the next approval mode (Shift-Tab)."""
+        modes = list(ApprovalMode)
+        following = modes[(modes.index(self._conversation.approval_mode) + 1) % len(modes)]
+        try:
+            await self._conversation.switch_approval_mode(following)
+        except ToolgateError as error:
+            self.say(visible(str(error)), "bold red")
+        self._view.refresh()
+
+    def _switch_soon(self) -> None:
+        """The same while a turn runs; the switch counts for the next call."""
+        task = asyncio.get_running_loop().create_task(self.switch_approval_mode())
+        self._switching.add(task)
+        task.add_done_callback(self._switching.discard)
 
     async def _next(self, editor: Editor) -> str:
         """Return the next queued message, or read one."""
@@ -142,6 +163,8 @@ class Chat:
                 animation.cancel()
                 await asyncio.wait([animation])
                 self._view.end()
+                with contextlib.suppress(ToolgateError):  # the next turn says what is wrong with the database
+                    await self._conversation.refresh_approval_mode()
         self._place = place_of(self._conversation.stack)
         return ended_well
 

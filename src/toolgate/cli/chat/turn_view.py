@@ -20,6 +20,7 @@ from toolgate.agent.events import (
     TurnDone,
     TurnFailed,
 )
+from toolgate.cli.chat.approval_words import APPROVAL_WORDS
 from toolgate.cli.chat.markdown import MarkdownStream
 from toolgate.cli.chat.tool_card import ToolCard, duration
 from toolgate.cli.chat.typed_ahead import TypedAhead
@@ -225,8 +226,11 @@ class TurnView:
         left = duration(max(0.0, self._until - now))
         word = self._doing.format(seconds=left) or ("writing" if text else "thinking")
         word = "stopping" if self._stopping else word
+        approvals = APPROVAL_WORDS[self._conversation.approval_mode]
         took = duration(now - self._began) if now - self._began >= 1 else ""
-        status = self._canvas.line((spinner, "cyan"), (f" {word} {took}{' · ' if took else ''}Ctrl-C cancels", "dim"))
+        status = self._canvas.line(
+            (spinner, "cyan"), (f" {word} {took}{' · ' if took else ''}Ctrl-C cancels · {approvals} (Shift-Tab)", "dim")
+        )
         return [*gap, *text, "", status]
 
     def _print(self, kind: str, lines: list[str]) -> None:

@@ -4,7 +4,8 @@ import functools
 
 from toolgate.runtime.policy.rules import SHELL, Rule
 
-_WRITERS = ("write_file", "edit_file", "apply_patch")
+WRITERS = ("write_file", "edit_file", "apply_patch")
+"""The tools that write files; a rule about edits is a rule about each of them."""
 
 
 @functools.cache
@@ -19,11 +20,8 @@ def builtin_rules() -> tuple[Rule, ...]:
             match=("full",),
             not_match=("read", "write"),
         ),
-        *(
-            _ask(tool, "**/.git/**", "git's own files; a change there can lose history or run code")
-            for tool in _WRITERS
-        ),
-        *(_ask(tool, "tool-output/**", "the runtime's own record of long outputs") for tool in _WRITERS),
+        *(_ask(tool, "**/.git/**", "git's own files; a change there can lose history or run code") for tool in WRITERS),
+        *(_ask(tool, "tool-output/**", "the runtime's own record of long outputs") for tool in WRITERS),
     )
 
 

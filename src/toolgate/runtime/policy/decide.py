@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolgate.runtime.policy import memory
 from toolgate.runtime.policy.builtin import builtin_rules
-from toolgate.runtime.policy.kinds import Command, RuleKind
 from toolgate.runtime.policy.load import PROJECT_FILE, Document, parse_policy, read_user_file
 from toolgate.runtime.policy.matching import Call
 from toolgate.runtime.policy.rules import SHELL, Choice, Layer, Rule
+from toolgate.runtime.policy.verdict import (
+    FULL,
+    UNCONFINED,
+    UNREAD,
+    PlacedRule,
+    Verdict,
+    commands_of,
+    strictest,
+    suspected,
+)
 
 if TYPE_CHECKING:
     from toolgate.protocol.plan import Plan
@@ -24,48 +32,6 @@ _DOES_THE_WORK_OF = {"apply_patch": ("write_file", "edit_file")}
 """Tools about which the rules of other tools that ask or deny are, too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What the policy says, which rule said it, and where that rule comes from."""
-
-    decision: Choice
-    rule: str
-    reason: str
-    layer: Layer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Placed:
-    """A rule in its layer."""
-
-    rule: Rule
-    layer: Layer
-    number: int
-    kind: RuleKind
-    value: Any
-
-    def matches(self, call: Call, command: Command) -> bool:
-        return self.kind.matches(self.value, call, command, allows=self.rule.decision == "allow")
-
-    def verdict(self) -> Verdict:
-        rule = self.rule
-        name = f"{self.layer} rule {self.number}: {rule}"
-        reason = rule.reason or f"a rule of the {self.layer} policy"
-        return Verdict(decision=rule.decision, rule=name, reason=reason, layer=self.layer)
-
-
-_FULL = Verdict(decision="ask", rule="built-in: full access asks", reason="full access always asks", layer="built-in")
-_UNCONFINED = Verdict(
-    decision="ask",
-    rule="built-in: unconfined commands ask",
-    reason="the sandbox does not enforce everything that it should",
-    layer="built-in",
-)
-_UNREAD = Verdict(
-    decision="ask", rule="built-in: unread commands ask", reason="the command was not analysed", layer="built-in"
-)
-
-
 class Policy:
     """The rules of all layers, and what the session remembers.
 
@@ -73,32 +39,46 @@ class Policy:
     so is one that the sandbox does not confine, unless a person had exactly this call remembered.
     """
 
-    def __init__(self, layers: Mapping[Layer, Document]) -> None:
-        self._layers = layers
-        self._rules: dict[str, list[_Placed]] = {}
-        self._unmatched: dict[str, Verdict] = {}
+    def __init__(self, layers: Mapping[Layer, Document], project: str | None = None) -> None:
+        """`project` is the path of the project's root: rules for another one have no effect."""
+        self._project = project
         self._remembered: set[str] = set()
+        self._session_rules: tuple[Rule, ...] = ()
+        self.replace_layers(layers)
+
+    def replace_layers(self, layers: Mapping[Layer, Document]) -> None:
+        """Use other layers, because a file has changed. What the session remembers stays."""
+        self._layers = layers
+        self._rules: dict[str, list[PlacedRule]] = {}
+        self._unmatched: dict[str, Verdict] = {}
         self.ignored: list[str] = []
         """Rules without effect: a project may not allow anything."""
         for layer, document in layers.items():
-            for number, rule in enumerate(document.rules, start=1):
-                kind, value = rule.kind()
-                self._place(_Placed(rule=rule, layer=layer, number=number, kind=kind, value=value))
+            self._place_all(document.rules, layer)
             for tool, decision in document.unmatched.items():
                 self._place_unmatched(tool, decision, layer)
+        self._place_all(self._session_rules, "session")
 
     @classmethod
     def load(
-        cls, *, user_file: Path | None = None, project_text: str | None = None, extra: Sequence[Rule] = ()
+        cls,
+        *,
+        user_file: Path | None = None,
+        project_text: str | None = None,
+        extra: Sequence[Rule] = (),
+        project: str | None = None,
     ) -> Policy:
-        """All layers; a file that is not there has no rules, one that is unreadable or invalid is a `PolicyError`."""
+        """All layers; a file that is not there has no rules, one that is unreadable or invalid is a `PolicyError`.
+
+        `project` is the path of the project's root, for rules that are about one project only.
+        """
         layers: dict[Layer, Document] = {
             "built-in": Document(rules=builtin_rules()),
             "user": read_user_file(user_file) if user_file is not None else Document(),
             "settings": Document(rules=tuple(extra)),
             "project": parse_policy(project_text, PROJECT_FILE) if project_text is not None else Document(),
         }
-        policy = cls(layers)
+        policy = cls(layers, project)
         if policy.ignored:
             from toolgate.log import logger
 
@@ -107,13 +87,37 @@ class Policy:
 
     def session(self) -> Policy:
         """The same rules for another session, which remembers nothing yet."""
-        return Policy(self._layers)
+        return Policy(self._layers, self._project)
 
     def with_rules(self, rules: Sequence[Rule]) -> Policy:
         """The same policy as if the user had these rules, too."""
         user = self._layers.get("user", Document())
         more = Document(rules=(*user.rules, *rules), unmatched=user.unmatched)
-        return Policy({**self._layers, "user": more})
+        trial = Policy({**self._layers, "user": more}, self._project)
+        trial.replace_session_rules(self._session_rules)
+        return trial
+
+    @property
+    def session_rules(self) -> tuple[Rule, ...]:
+        """The rules that a person has chosen for this session."""
+        return self._session_rules
+
+    @property
+    def layers(self) -> Mapping[Layer, Document]:
+        """The layers that were loaded."""
+        return self._layers
+
+    @property
+    def project(self) -> str | None:
+        """The path of the project's root, if it is known."""
+        return self._project
+
+    def replace_session_rules(self, rules: Sequence[Rule]) -> None:
+        """The rules that a person has chosen for this session, instead of those before. They only allow."""
+        if tuple(rules) == self._session_rules:
+            return
+        self._session_rules = tuple(rule for rule in rules if rule.decision == "allow")
+        self.replace_layers(self._layers)
 
     def concerns(self, tool_name: str) -> bool:
         """Whether `decide` may have anything to say about calls of this tool that have no plan."""
@@ -144,7 +148,7 @@ class Policy:
         if resources and tool_name != SHELL:
             given.setdefault("path", list(resources))  # a tool whose paths are in a text, such as a patch
         call = Call(arguments=given, workspace=workspace, resources=resources)
-        verdict = _strictest([*self._trusted(tool_name, call, plan), *self._tightening(tool_name, call, plan)])
+        verdict = strictest([*self._trusted(tool_name, call, plan), *self._tightening(tool_name, call, plan)])
         if verdict is not None and verdict.decision == "deny":
             return verdict
         if self.remembers(tool_name, arguments, plan):
@@ -177,6 +181,10 @@ class Policy:
         """Remember what this session had been allowed before it was taken up here: the hashes of those calls."""
         self._remembered.update(fingerprints)
 
+    def replace_remembered(self, fingerprints: Iterable[str]) -> None:
+        """The calls that a person has allowed for this session, instead of those before."""
+        self._remembered = set(fingerprints)
+
     def rule_shown(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None, fingerprint: str = "") -> str:
         """The rule that `remember` would store, as a person reads it before it is stored.
 
@@ -188,7 +196,12 @@ class Policy:
             return f"this call is asked about every time: {plan.once}"
         return memory.shown(tool_name, arguments, fingerprint or self.fingerprint(tool_name, arguments, plan))
 
-    def _place(self, placed: _Placed) -> None:
+    def _place_all(self, rules: Sequence[Rule], layer: Layer) -> None:
+        for number, rule in enumerate(rules, start=1):
+            if rule.project is None or rule.project == self._project:
+                self._place(PlacedRule.of(rule, layer, number))
+
+    def _place(self, placed: PlacedRule) -> None:
         if placed.layer == "project" and placed.rule.decision == "allow":
             self.ignored.append(f"{placed.verdict().rule} (a project can only tighten)")
         else:
@@ -197,16 +210,18 @@ class Policy:
     def _place_unmatched(self, tool: str, decision: Choice, layer: Layer) -> None:
         rule = f"{layer} unmatched: {decision} {tool}"
         verdict = Verdict(decision=decision, rule=rule, reason="no rule is about this call", layer=layer)
-        self._unmatched[tool] = _strictest([self._unmatched.get(tool, verdict), verdict]) or verdict
+        self._unmatched[tool] = strictest([self._unmatched.get(tool, verdict), verdict]) or verdict
 
     def _trusted(self, tool_name: str, call: Call, plan: Plan | None) -> Iterator[Verdict | None]:
         """What built-in, user and settings say about each command, or about the call; None is no opinion."""
         rules = [placed for placed in self._rules.get(tool_name, ()) if placed.layer != "project"]
+        if plan is not None and plan.asks:  # a rule picked in a session is no answer to a danger that nobody saw then
+            rules = [placed for placed in rules if placed.layer != "session"]
         unmatched = self._unmatched.get(tool_name)
-        commands = _commands(tool_name, plan)
+        commands = commands_of(tool_name, plan)
         harmless = frozenset(plan.harmless) if plan is not None else frozenset()
         for command in commands:
-            verdict = _strictest([placed.verdict() for placed in rules if placed.matches(call, command)])
+            verdict = strictest([placed.verdict() for placed in rules if placed.matches(call, command)])
             if verdict is not None or plan is None or command not in harmless:
                 yield verdict or unmatched
         # what is beside the commands, or asks whatever they are, no rule about words can allow
@@ -218,7 +233,7 @@ class Policy:
         rules = self._rules.get(tool_name, ())
         for placed in rules:
             if placed.layer == "project" and any(
-                placed.matches(call, command) for command in _commands(tool_name, plan)
+                placed.matches(call, command) for command in commands_of(tool_name, plan)
             ):
                 yield placed.verdict()
         for other in _DOES_THE_WORK_OF.get(tool_name, ()):
@@ -226,35 +241,10 @@ class Policy:
                 if placed.rule.decision != "allow" and placed.matches(call, ()):
                     yield placed.verdict()
         if plan is not None and tool_name == SHELL:
-            yield from _suspected(rules, plan.suspects)
+            yield from suspected(rules, plan.suspects)
         if plan is not None and plan.access == "full":
-            yield _FULL
+            yield FULL
         if plan is not None and plan.unconfined:
-            yield replace(_UNCONFINED, reason=plan.reason or _UNCONFINED.reason)
+            yield replace(UNCONFINED, reason=plan.reason or UNCONFINED.reason)
         if plan is None and any(placed.kind.needs_analysis for placed in rules):
-            yield _UNREAD
-
-
-def _suspected(rules: Iterable[_Placed], suspects: Iterable[tuple[str, ...]]) -> Iterator[Verdict]:
-    """Questions about programs that are not known and that may run what a rule denies or asks about."""
-    for placed in rules:
-        if placed.rule.decision == "allow":
-            continue
-        for program, *rest in suspects:
-            if found := placed.kind.suspected(placed.value, tuple(rest)):
-                reason = f"'{program}' is not a known program, and may run '{found}', which a rule is about"
-                yield dataclasses.replace(placed.verdict(), decision="ask", reason=reason)
-
-
-def _commands(tool_name: str, plan: Plan | None) -> tuple[tuple[str, ...], ...]:
-    """The commands to judge one by one; for every other call a single, empty one."""
-    return (plan.commands if plan is not None and tool_name == SHELL else ()) or ((),)
-
-
-_RANK: dict[str | None, int] = {"allow": 0, None: 1, "ask": 2, "deny": 3}
-"""Strictness; None is the tool's own default."""
-
-
-def _strictest(verdicts: Sequence[Verdict | None]) -> Verdict | None:
-    """The strictest of them, the first of equals."""
-    return max(verdicts, key=lambda verdict: _RANK[verdict.decision if verdict else None], default=None)
+            yield UNREAD

@@ -1,6 +1,7 @@
 """One rule: which calls it is about, what it decides, and the examples that it is checked with."""
 
 import json
+import posixpath
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -19,12 +20,21 @@ class Rule(Conditions):
     tool: str = Field(min_length=1)
     """The tool's exact name."""
     decision: Choice
+    project: str | None = None
+    """The absolute path of the only project root that the rule is about; None: of all projects."""
     reason: str = ""
     """Shown to the person who is asked and to the model that is refused."""
     match: tuple[str | dict[str, Any], ...] = ()
     """Calls that the rule is about: a command line, the value of the only argument, or a table of arguments."""
     not_match: tuple[str | dict[str, Any], ...] = ()
     """Calls that it must not be about."""
+
+    @field_validator("project")
+    @classmethod
+    def _check_project(cls, value: str | None) -> str | None:
+        if value is not None and (not value.startswith("/") or posixpath.normpath(value) != value):
+            raise ValueError(f'{value!r} must be the absolute path of a project root: write project = "/home/me/shop"')
+        return value
 
     @field_validator("match", "not_match", mode="before")
     @classmethod
@@ -64,4 +74,4 @@ class Rule(Conditions):
 
 def rule_keys() -> list[str]:
     """The keys of a rule in a policy file."""
-    return ["tool", "decision", *KINDS, "reason", "match", "not_match"]
+    return ["tool", "decision", *KINDS, "project", "reason", "match", "not_match"]

@@ -40,7 +40,7 @@ def allowing_rules(
     verdict = trial.decide(tool_name, arguments, plan, workspace=workspace, defaults=defaults or {})
     if verdict is None or verdict.decision != "allow":
         return None
-    text = "\n".join(map(_toml, rules))
+    text = "\n".join(map(rule_text, rules))
     return text if len(text) <= _LARGEST else None
 
 
@@ -54,9 +54,13 @@ def _candidates(tool_name: str, arguments: dict[str, Any], plan: Plan | None) ->
     return [Rule(tool=tool_name, decision="allow")]
 
 
-def _toml(rule: Rule) -> str:
+def rule_text(rule: Rule) -> str:
+    """A rule as it is written in a policy file."""
     lines = ["[[rule]]", f"tool = {toml_text(rule.tool)}"]
     key, value = rule.condition()
     if key:
         lines.append(f"{key} = {KINDS[key].toml(value)}")
-    return "\n".join([*lines, f"decision = {toml_text(rule.decision)}"])
+    lines.append(f"decision = {toml_text(rule.decision)}")
+    if rule.project is not None:
+        lines.append(f"project = {toml_text(rule.project)}")
+    return "\n".join(lines)

@@ -55,6 +55,8 @@ class ApplyPatchTool(Tool[ApplyPatchParams]):
 
     async def prepare(self, params: ApplyPatchParams, context: ToolContext) -> Plan:
         """Find every place that changes, and show all of it as one diff."""
+        from toolgate.workspace.transaction import Removal
+
         workspace, known = context.require_workspace(), context.state.seen_files
         planned = await in_thread(_plan, workspace, params, known)
         states = {change.target.path: change.before for change in planned.changes}
@@ -66,6 +68,7 @@ class ApplyPatchTool(Tool[ApplyPatchParams]):
             resources=tuple(states),
             preconditions=tuple(Precondition(resource=path, state=state) for path, state in states.items()),
             asks=bool(planned.unseen) and not params.dry_run,
+            reversible=not planned.unseen and not any(isinstance(change, Removal) for change in planned.changes),
             reason=f"overwrites what this session has not read: {unseen}" if unseen else "",
             payload=planned,
         )

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolGroup, ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolGroup, ToolMode
 from toolgate.protocol.plan import Access, Plan
 from toolgate.tools.base import Reroute, Tool
 from toolgate.tools.builtin.bash_answer import (
@@ -57,6 +57,7 @@ class BashTool(Tool[BashParams]):
     Params = BashParams
     group = ToolGroup.code
     allowed_modes = frozenset({ToolMode.coding})
+    approval_modes = frozenset(ApprovalMode)  # in plan mode only commands that the kernel keeps from changing anything
     keep = "head_tail"
     keep_data = ("exit_code", "timed_out", "sandbox", "job_id", "full_output")
 

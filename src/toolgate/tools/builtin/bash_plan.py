@@ -122,6 +122,7 @@ def _described(
 ) -> Plan:
     from toolgate.command.analysis import request_detail, request_summary
     from toolgate.shell.approved_scripts import read_script
+    from toolgate.tools.builtin.bash_prefixes import prefixes_of
 
     workspace, command = context.require_workspace(), native.command
     state, cwd, changes = shell
@@ -160,6 +161,7 @@ def _described(
         asks=bool(reasons),
         unconfined=bool(report.unconfined),
         reason="; ".join(reasons),
+        prefixes=() if reasons or changes else prefixes_of(analysed),
         once=once,
         payload=Steps(scripts=scripts, detail=shown()),
     )

@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolGroup, ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolGroup, ToolMode
 from toolgate.protocol.ports import CallAgentRunner
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
@@ -30,6 +30,7 @@ class TaskTool(Tool[TaskParams]):
     Params = TaskParams
     group = ToolGroup.code
     allowed_modes = frozenset({ToolMode.coding})
+    approval_modes = frozenset(ApprovalMode)  # a sub-agent has the approval mode of its parent
     exclusive = False
     needs = ("agents",)
 

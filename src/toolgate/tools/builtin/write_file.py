@@ -65,6 +65,7 @@ class FileWriteTool(Tool[FileWriteParams]):
             resources=(change.target.path,),
             preconditions=(Precondition(resource=change.target.path, state=change.before),),
             asks=not planned.seen and not params.dry_run,
+            reversible=planned.reversible,
             reason="" if planned.seen else "overwrites a file that this session has not read",
             payload=planned,
         )

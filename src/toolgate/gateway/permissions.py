@@ -1,0 +1,67 @@
+"""What a session may do without asking, as a client sees it: answers, the list of permissions, and taking them back."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from toolgate.protocol.approval import Approval
+from toolgate.protocol.modes import ApprovalMode
+
+if TYPE_CHECKING:
+    from toolgate.gateway.service import Service
+    from toolgate.protocol.requests import ApprovalRespond
+
+
+class AnswerInvalid(ValueError):
+    """The parts of an answer contradict each other; the message says what to send instead."""
+
+
+def approval_of(params: ApprovalRespond, message: str, text: str) -> Approval:
+    """The answer that a request stands for. Raises `AnswerInvalid`."""
+    if params.choice is not None and not (params.remember and params.allowed):
+        raise AnswerInvalid("A choice needs allowed: true and remember: true.")
+    if params.scope is not None and params.choice is None:
+        raise AnswerInvalid("A scope needs a choice.")
+    return Approval(
+        allowed=params.allowed,
+        message=message,
+        remember=params.remember and params.allowed,
+        choice=params.choice,
+        scope=params.scope or "session",
+        approval_mode=None if params.approval_mode is None else ApprovalMode(params.approval_mode),
+        text=text,
+    )
+
+
+async def listed(service: Service, session_id: str) -> list[dict[str, Any]]:
+    """Everything that was remembered for a session and for its project. Raises `PolicyError`."""
+    from toolgate.runtime.remembered import project_rules
+
+    found = await service.sessions.permissions(session_id)
+    rules = [
+        {
+            "id": permission.id,
+            "label": permission.label if permission.choice != "call" else f"{permission.label}: {permission.summary}",
+            "rule": permission.rule,
+            "scope": "session",
+            "created_at": permission.created_at,
+        }
+        for permission in found.permissions
+    ]
+    if service.policy_file is not None:
+        for rule in await asyncio.to_thread(project_rules, service.policy_file, service.root):
+            about = {"id": rule.id, "label": rule.label, "rule": rule.rule}
+            rules.append({**about, "scope": "project", "created_at": rule.created_at})
+    return rules
+
+
+async def removed(service: Service, session_id: str, permission_id: str) -> bool:
+    """Take back one of them; False if there is no such permission. Raises `PolicyError`."""
+    from toolgate.runtime.remembered import remove_rule
+
+    if await service.sessions.remove_permission(session_id, permission_id):
+        return True
+    if service.policy_file is None or not permission_id.startswith("project-"):
+        return False
+    return await asyncio.to_thread(remove_rule, service.policy_file, service.root, permission_id)

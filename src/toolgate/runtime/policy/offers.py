@@ -1,0 +1,115 @@
+"""What a person may have remembered with a yes: from the exact call to a folder, shown before it is stored."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from toolgate.errors import PolicyError
+from toolgate.protocol.approval import ApprovalChoice, ChoiceId, Scope
+from toolgate.runtime.policy.builtin import WRITERS
+from toolgate.runtime.policy.load import parse_policy
+from toolgate.runtime.policy.rules import Rule
+from toolgate.runtime.policy.suggest import rule_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from toolgate.protocol.plan import Plan
+    from toolgate.runtime.policy.decide import Policy
+    from toolgate.workspace import Workspace
+
+_LARGEST = 4000
+"""Characters of a rule that is offered; a longer one cannot be judged."""
+_WILD = frozenset("*?")
+
+
+def choices_of(
+    policy: Policy,
+    tool_name: str,
+    arguments: dict[str, Any],
+    plan: Plan | None,
+    *,
+    workspace: Workspace | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    for_project: bool = False,
+) -> tuple[ApprovalChoice, ...]:
+    """The choices for a call, the narrowest first; empty if it is asked about every time.
+
+    A rule is offered only if it would have allowed this call: it cannot lift a question of the built-in rules, the
+    user's or the project's, nor one about a danger or about a missing sandbox.
+    """
+    if not policy.can_remember(plan):
+        return ()
+    exact = policy.rule_shown(tool_name, arguments, plan)
+    found = [ApprovalChoice(id="call", label="this exact call", rule=exact)]
+    if plan is None or plan.asks or plan.unconfined:
+        return tuple(found)
+    project = policy.project if for_project else None
+    scopes: tuple[Scope, ...] = ("session",) if project is None else ("session", "project")
+    for choice_id, label, rules in _candidates(tool_name, arguments, plan, project):
+        verdict = policy.with_rules(rules).decide(
+            tool_name, arguments, plan, workspace=workspace, defaults=defaults or {}
+        )
+        text = "\n".join(map(rule_text, rules))
+        if verdict is not None and verdict.decision == "allow" and len(text) <= _LARGEST:
+            found.append(ApprovalChoice(id=choice_id, label=label, rule=text, scopes=scopes))
+    return tuple(found)
+
+
+def rules_of(choice: ApprovalChoice) -> tuple[Rule, ...]:
+    """The rules of a choice, as they were shown; none for an exact call. Raises `PolicyError`."""
+    if choice.id == "call":
+        return ()
+    rules = parse_policy(choice.rule, "the rule that was picked").rules
+    if not rules or any(is_unlimited(rule) for rule in rules):
+        raise PolicyError("A rule that would allow every call of a tool is not remembered.")
+    return rules
+
+
+def is_unlimited(rule: Rule) -> bool:
+    """Whether a rule would allow every call of its tool."""
+    key, value = rule.condition()
+    if not key:
+        return True
+    if key == "args":
+        return all(isinstance(pattern, str) and not pattern.strip("*?/.") for pattern in value.values())
+    return False
+
+
+def _candidates(
+    tool_name: str, arguments: dict[str, Any], plan: Plan, project: str | None
+) -> Iterator[tuple[ChoiceId, str, list[Rule]]]:
+    try:
+        yield from _of_paths(tool_name, arguments, plan, project)
+        for words in plan.prefixes:
+            line = " ".join(words)
+            rule = Rule(tool=tool_name, words=words, decision="allow", project=project)
+            if len(words) == 1:
+                yield "command", f"'{line}' with any arguments", [rule]
+            else:
+                yield "prefix", f"commands beginning with '{line}'", [rule]
+    except ValidationError:
+        return  # a word, a path or a project that no rule can be written about
+
+
+def _of_paths(
+    tool_name: str, arguments: dict[str, Any], plan: Plan, project: str | None
+) -> Iterator[tuple[ChoiceId, str, list[Rule]]]:
+    """Rules about the one file that a call writes, and about the folder that it is in."""
+    if not plan.reversible or len(plan.resources) != 1 or "path" not in arguments:
+        return
+    path = plan.resources[0]
+    tools = WRITERS if tool_name in WRITERS else (tool_name,)
+
+    def rules(pattern: str) -> list[Rule]:
+        return [Rule(tool=tool, args={"path": pattern}, decision="allow", project=project) for tool in tools]
+
+    if path in ("", ".") or _WILD & set(path):
+        return
+    yield "file", f"edits to {path}", rules(path)
+    folder = posixpath.dirname(path)
+    if folder:  # edits in the root itself are every edit: there is an approval mode for that
+        yield "folder", f"edits in {folder}", rules(f"{folder}/**")

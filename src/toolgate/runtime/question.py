@@ -1,0 +1,117 @@
+"""The question to a person: what will happen in one sentence, how risky it is, and what may be remembered."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from toolgate.protocol.approval import ApprovalChoice, ApprovalRequest, Risk
+from toolgate.protocol.ids import uuid7
+from toolgate.protocol.plan import Plan
+
+if TYPE_CHECKING:
+    from toolgate.runtime.invocation import Invocation
+    from toolgate.runtime.policy import Policy
+
+_LONGEST_LABEL = 60
+_MOST_LABELS = 6
+_REACH = {
+    "read": "It can read the project and change nothing; it has no network.",
+    "write": "It can change files of the project; it has no network.",
+    "full": "It has the network and reaches beyond the project.",
+}
+
+
+def question_of(invocation: Invocation, policy: Policy, reason: str, secrets: tuple[str, ...]) -> ApprovalRequest:
+    """What the person is asked, in text that is safe to show."""
+    from toolgate.text.visible import visible_without
+
+    plan = invocation.plan or _unplanned(invocation)
+    fingerprint = policy.fingerprint(invocation.name, invocation.arguments, invocation.plan)
+    choices = tuple(safe for choice in _choices(invocation, policy) if (safe := _safe(choice, secrets)) is not None)
+    summary, detail, reason, sentence = visible_without(
+        secrets, plan.summary, plan.detail, reason, _sentence(invocation.name, plan)
+    )
+    return ApprovalRequest(
+        id=uuid7(),
+        tool_name=invocation.name,
+        call_id=invocation.call_id,
+        session_id=invocation.context.session_id,
+        agent=invocation.context.agent,
+        summary=summary,
+        detail=detail,
+        fingerprint=fingerprint,
+        reason=reason,
+        rule=next((choice.rule for choice in choices if choice.id == "call"), ""),
+        sentence=sentence,
+        risk=risk_of(plan),
+        labels=tuple(visible_without(secrets, *labels_of(plan))),
+        choices=choices,
+    )
+
+
+def risk_of(plan: Plan) -> Risk:
+    """How much harm a yes can do that nobody wanted: high if it cannot be taken back or is not confined."""
+    if plan.access == "full" or plan.unconfined:
+        return "high"
+    if plan.reversible or plan.access == "read":
+        return "low"
+    return "high" if plan.asks else "medium"
+
+
+def labels_of(plan: Plan) -> list[str]:
+    """Why a person is asked, as short labels."""
+    labels = ["full access"] if plan.access == "full" else []
+    labels += ["not confined"] if plan.unconfined else []
+    labels += ["asked every time"] if plan.once else []
+    labels += [_short(reason) for reason in plan.reason.split("; ") if reason]
+    labels += ["can be undone"] if plan.reversible else []
+    return list(dict.fromkeys(labels))[:_MOST_LABELS]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…"
+
+
+def _sentence(name: str, plan: Plan) -> str:
+    """One sentence of what will happen; of a command, what it can reach."""
+    if plan.commands or name == "Bash":
+        return f"Runs this command. {_REACH[plan.access]}"
+    end = " Undo can take it back." if plan.reversible else ""
+    return f"{plan.summary}.{end}"
+
+
+def _choices(invocation: Invocation, policy: Policy) -> tuple[ApprovalChoice, ...]:
+    from toolgate.runtime.policy.offers import choices_of
+    from toolgate.runtime.remembered import can_remember_for_project
+
+    context = invocation.context
+    return choices_of(
+        policy,
+        invocation.name,
+        invocation.arguments,
+        invocation.plan,
+        workspace=invocation.context.workspace,
+        defaults=vars(invocation.params) if invocation.params is not None else {},
+        for_project=context.remembers_for_project
+        and can_remember_for_project(context.settings.policy_file, context.workspace),
+    )
+
+
+def _safe(choice: ApprovalChoice, secrets: tuple[str, ...]) -> ApprovalChoice | None:
+    """A choice as it may be shown; None if its rule cannot be shown as it is: what is stored is what is shown."""
+    from toolgate.text.visible import visible_without
+
+    label, rule = visible_without(secrets, choice.label, choice.rule)
+    if choice.id != "call" and (label, rule) != (choice.label, choice.rule):
+        return None
+    return choice.model_copy(update={"label": label, "rule": rule})
+
+
+def _unplanned(invocation: Invocation) -> Plan:
+    """What can be shown of a tool that does not plan: its arguments."""
+    return Plan(
+        summary=f"Run {invocation.name}",
+        detail=json.dumps(invocation.arguments, ensure_ascii=False, indent=2),
+        access="read" if invocation.declaration.read_only else "write",
+    )
