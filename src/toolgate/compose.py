@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.protocol.ports import Approver, Recorder
-from toolgate.runtime.builtin import builtin_registry
+from toolgate.runtime.builtin import agent_registry
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.settings import Settings
@@ -59,7 +59,7 @@ async def open(  # noqa: A001 - `toolgate.open(".")` reads like what it does
     )
     context.remembers_for_project = remembers_for_project
     try:
-        yield available_tools(builtin_registry(), context).toolset(context.mode, context)
+        yield available_tools(agent_registry(), context).toolset(context.mode, context)
     finally:
         await context.aclose()
         workspace.close()
@@ -198,7 +198,7 @@ async def assemble(
 @contextlib.asynccontextmanager
 async def _tools(settings: Settings, workspace: Workspace) -> AsyncIterator[ToolRegistry]:
     """The built-in tools, and those of the MCP servers that the user has configured."""
-    registry = builtin_registry()
+    registry = agent_registry()
     servers = settings.mcp_config
     if servers is None or (servers == users_servers(os.environ) and not os.path.exists(servers)):
         yield registry

@@ -15,10 +15,10 @@ from toolgate import (
     ToolContext,
     ToolMode,
     Workspace,
-    builtin_registry,
 )
 from toolgate.agent import PromptBuilder
 from toolgate.runtime.approval_modes import RUN_BY_OTHERS
+from toolgate.runtime.builtin import agent_registry
 from toolgate.testing import AutoApprover, MemoryRecorder
 from toolgate.workspace import journal_entries
 
@@ -31,14 +31,14 @@ def context_of(root: Path, approval_mode: ApprovalMode, **options: Any) -> ToolC
 
 
 def tools_of(context: ToolContext) -> CallableToolset:
-    return builtin_registry().toolset(ToolMode.coding, context)
+    return agent_registry().toolset(ToolMode.coding, context)
 
 
 @pytest.mark.parametrize(("mode", "approval_mode"), list(itertools.product(ToolMode, ApprovalMode)))
 async def test_m01_schema_list_prompt_check_toolset_and_execution_agree(
     tmp_path: Path, mode: ToolMode, approval_mode: ApprovalMode
 ) -> None:
-    registry = builtin_registry()
+    registry = agent_registry()
     context = ToolContext(workspace=Workspace(tmp_path), mode=mode, approval_mode=approval_mode)
     toolset = registry.toolset(mode, context)
     listed = {tool.name for tool in registry.list_tools(mode, approval_mode)}
@@ -236,4 +236,4 @@ def test_a_text_is_no_approval_mode(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="approval_mode must be an ApprovalMode"):
         ToolContext(approval_mode="plan")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="approval_mode must be an ApprovalMode"):
-        builtin_registry().list_tools(ToolMode.coding, "plan")  # type: ignore[arg-type]
+        agent_registry().list_tools(ToolMode.coding, "plan")  # type: ignore[arg-type]

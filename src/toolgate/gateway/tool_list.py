@@ -20,7 +20,10 @@ def tool_list(registry: ToolRegistry, model: str, *, coding_enabled: bool) -> di
                 "description": tool.definition.description,
                 "parameters": tool.definition.parameters,
                 "group": tool.group.value,
-                "modes": sorted(mode.value for mode in registry.get_effective_modes(name)),
+                "modes": sorted(
+                    {mode.value for how in tool.approval_modes for mode in registry.get_effective_modes(name, how)}
+                ),
+                "approval_modes": sorted(how.value for how in tool.approval_modes),
                 "asks": tool.requires_permission,
             }
             for name, tool in found

@@ -10,3 +10,12 @@ def builtin_registry() -> ToolRegistry:
     for tool in builtin_tools():
         registry.register(tool)
     return registry
+
+
+def agent_registry() -> ToolRegistry:
+    """The built-in tools, and those of an agent that a person talks to: `propose_plan`, which ends plan mode."""
+    from toolgate.tools.builtin.propose_plan import ProposePlanTool
+
+    registry = builtin_registry()
+    registry.register(ProposePlanTool())
+    return registry

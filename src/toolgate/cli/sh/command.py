@@ -52,7 +52,9 @@ async def _session(args: argparse.Namespace) -> int:
     watched = PausingApprover(approver, screen) if approver is not None else None
     calls = Calls(screen, watched, args.access)
     mode = toolgate.ToolMode(args.mode)
-    async with toolgate.open(root, mode=mode, approver=watched, settings=settings, recorder=calls) as toolset:
+    async with toolgate.open(
+        root, mode=mode, approver=watched, settings=settings, recorder=calls, remembers_for_project=True
+    ) as toolset:
         calls.use(toolset)
         source = line_source(args.command, calls, root.name)
         if source.interactive:

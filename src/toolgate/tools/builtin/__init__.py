@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from toolgate.tools.builtin.ls import ListFilesTool
     from toolgate.tools.builtin.memory_append import MemoryAppendTool
     from toolgate.tools.builtin.memory_search import MemorySearchTool
-    from toolgate.tools.builtin.propose_plan import ProposePlanTool
     from toolgate.tools.builtin.read_file import FileReadTool
     from toolgate.tools.builtin.task import TaskTool
     from toolgate.tools.builtin.todo import TodoTool
@@ -35,7 +34,6 @@ __all__ = [
     "ListFilesTool",
     "MemoryAppendTool",
     "MemorySearchTool",
-    "ProposePlanTool",
     "TaskTool",
     "TodoTool",
     "builtin_tools",
@@ -55,7 +53,6 @@ _WHERE = {
     "MemorySearchTool": "memory_search",
     "MemoryAppendTool": "memory_append",
     "TodoTool": "todo",
-    "ProposePlanTool": "propose_plan",
 }
 
 
