@@ -31,10 +31,11 @@ async def denied(client: Client, request: dict[str, Any]) -> None:
 
 
 async def test_a_session_is_created_in_an_approval_mode_and_says_so(tmp_path: Path) -> None:
-    async with gateway(settings_for(tmp_path), ScriptedModel([])) as running, running.client() as client:
+    async with gateway(settings_for(tmp_path), ScriptedModel(["Hello."])) as running, running.client() as client:
         made = await client.data("session.create", mode="coding", approval_mode="plan")
         assert (made["mode"], made["approval_mode"]) == ("coding", "plan")
         assert (await client.data("session.get", session_id=made["session_id"]))["approval_mode"] == "plan"
+        await client.turn(made["session_id"])
         assert (await client.data("session.list"))["sessions"][0]["approval_mode"] == "plan"
         plain = await client.data("session.create")
         assert (await client.data("session.get", session_id=plain["session_id"]))["approval_mode"] == "ask"

@@ -39,7 +39,8 @@ async def test_m01_schema_list_prompt_check_toolset_and_execution_agree(
     tmp_path: Path, mode: ToolMode, approval_mode: ApprovalMode
 ) -> None:
     registry = agent_registry()
-    context = ToolContext(workspace=Workspace(tmp_path), mode=mode, approval_mode=approval_mode)
+    ports: Any = {"memory": object(), "agents": object()}  # never used: the arguments are wrong
+    context = ToolContext(workspace=Workspace(tmp_path), mode=mode, approval_mode=approval_mode, **ports)
     toolset = registry.toolset(mode, context)
     listed = {tool.name for tool in registry.list_tools(mode, approval_mode)}
     schema = {item["function"]["name"] for item in registry.get_tools_schema(mode, approval_mode)}
