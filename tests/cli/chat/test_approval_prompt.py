@@ -1,0 +1,99 @@
+"""The question in the chat: keys for the choices of *Always*, for a plan, and for a reason."""
+
+import asyncio
+import io
+from typing import Any
+
+from toolgate import Approval, ApprovalChoice, ApprovalMode, ApprovalRequest
+from toolgate.cli.chat import approval_prompt
+from toolgate.cli.chat.approval_prompt import ApprovalPrompt
+from toolgate.cli.chat.canvas import Canvas
+from toolgate.cli.chat.typed_ahead import TypedAhead
+
+CALL = ApprovalChoice(id="call", label="this exact call", rule="session: allow exactly edit_file")
+FOLDER = ApprovalChoice(
+    id="folder",
+    label="edits in src",
+    rule='[[rule]]\ntool = "edit_file"\nargs = { path = "src/**" }',
+    scopes=("session", "project"),
+)
+
+
+class Keys:
+    """A keyboard on which somebody presses one key after the other."""
+
+    def __init__(self, pressed: str) -> None:
+        self.typed_ahead = TypedAhead()
+        self._pressed = list(pressed)
+        self.on_key: Any = None
+
+    def forget(self) -> None:
+        """Nothing was typed before."""
+
+    def press(self) -> None:
+        if self.on_key is not None and self._pressed:
+            self.on_key(self._pressed.pop(0))
+
+
+async def answered(monkeypatch: Any, pressed: str, **request: Any) -> tuple[Approval, str]:
+    monkeypatch.setattr(approval_prompt, "_KEY_PAUSE", 0.001)
+    prompt = ApprovalPrompt(Canvas(io.StringIO()))
+    keys = Keys(pressed)
+    shown: list[str] = []
+
+    def press_soon() -> None:
+        asyncio.get_running_loop().call_later(0.005, keys.press)
+
+    prompt.keyboard = keys  # type: ignore[assignment]
+    prompt.print = shown.extend
+    prompt.changed = press_soon
+    about = {"tool_name": "edit_file", "summary": "Edit", "detail": "-a\n+b", **request}
+    asked = ApprovalRequest(id="q", call_id="c", fingerprint="f", **about)
+    prompt.reached("q")
+    async with asyncio.timeout(10):
+        return await prompt.decide(asked), "\n".join(shown)
+
+
+async def test_always_shows_every_rule_and_stores_the_one_that_was_picked(monkeypatch: Any) -> None:
+    answer, shown = await answered(monkeypatch, "A2s", choices=(CALL, FOLDER), rule=CALL.rule)
+    assert answer == Approval(allowed=True, remember=True, choice="folder", scope="session")
+    assert "edits in src" in shown
+    assert 'path = "src/**"' in shown
+    assert "session: allow exactly edit_file" in shown
+
+
+async def test_always_can_be_for_the_project_where_that_is_offered(monkeypatch: Any) -> None:
+    answer, _ = await answered(monkeypatch, "A2p", choices=(CALL, FOLDER), rule=CALL.rule)
+    assert answer == Approval(allowed=True, remember=True, choice="folder", scope="project")
+    answer, _ = await answered(monkeypatch, "A1pa", choices=(CALL, FOLDER), rule=CALL.rule)
+    assert answer == Approval(allowed=True)
+
+
+async def test_a_second_capital_a_is_the_exact_call(monkeypatch: Any) -> None:
+    answer, _ = await answered(monkeypatch, "AA", choices=(CALL, FOLDER), rule=CALL.rule)
+    assert answer == Approval(allowed=True, remember=True)
+
+
+async def test_another_key_goes_back_to_the_question(monkeypatch: Any) -> None:
+    answer, _ = await answered(monkeypatch, "Axa", choices=(CALL, FOLDER), rule=CALL.rule)
+    assert answer == Approval(allowed=True)
+
+
+async def test_nothing_is_always_where_nothing_is_offered(monkeypatch: Any) -> None:
+    answer, _ = await answered(monkeypatch, "Aa")
+    assert answer == Approval(allowed=True)
+
+
+async def test_a_no_is_one_key_away_and_has_a_reason(monkeypatch: Any) -> None:
+    answer, _ = await answered(monkeypatch, "dno\r")
+    assert answer == Approval(allowed=False, message="no")
+
+
+async def test_a_plan_is_accepted_in_a_mode_or_with_changes_or_refused(monkeypatch: Any) -> None:
+    plan = {"tool_name": "propose_plan", "detail": "# Plan"}
+    assert (await answered(monkeypatch, "a", **plan))[0] == Approval(allowed=True, approval_mode=ApprovalMode.ask)
+    accepted, _ = await answered(monkeypatch, "A", **plan)
+    assert accepted == Approval(allowed=True, approval_mode=ApprovalMode.accept_edits)
+    changed, _ = await answered(monkeypatch, "eless\r", **plan)
+    assert (changed.allowed, changed.text.startswith("# Plan"), changed.text.endswith("less")) == (True, True, True)
+    assert (await answered(monkeypatch, "dno\r", **plan))[0] == Approval(allowed=False, message="no")
