@@ -87,7 +87,12 @@ async def test_the_form_is_one_list_whose_default_is_deny_and_the_reason_reaches
     [form] = forms
     assert form["required"] == ["decision"]
     assert sorted(form["properties"]) == ["decision", "reason"]
-    assert form["properties"]["decision"]["enum"] == ["allow once", "allow for this session", "deny"]
+    assert form["properties"]["decision"]["enum"] == [
+        "allow once",
+        "allow for this session",
+        "always in this session: edits to new.txt",
+        "deny",
+    ]
     assert form["properties"]["decision"]["default"] == "deny"
 
 
