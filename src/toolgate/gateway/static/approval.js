@@ -58,7 +58,7 @@ export class Approval extends HTMLElement {
   /** Add an approval request; it is shown when its turn comes. */
   add(session, question) {
     this.#queue.set(question.id, { session, question });
-    announce(`Permission needed: ${sentence(question)}. ${isDiff(question.detail ?? "") ? "" : question.detail}`);
+    announce(`Permission needed: ${question.summary}`);
     this.#next();
   }
 
@@ -135,7 +135,7 @@ export class Approval extends HTMLElement {
   #close() {
     clearInterval(this.#ticker);
     clearTimeout(this.#timer);
-    const had = this.#block?.contains(document.activeElement) || document.activeElement === document.body;
+    const had = this.#block?.contains(document.activeElement);
     this.#shown = null;
     this.#block?.remove();
     this.#block = null;

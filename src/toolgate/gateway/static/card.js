@@ -1,6 +1,6 @@
 // A tool call: quiet for reading, a diff for edits, `$ command` with its last lines, a sub-agent's answer.
 import { announce, h, icon, pane } from "./dom.js";
-import { counted, diff, isDiff, pathOf } from "./diff.js";
+import { counted, diff, isDiff } from "./diff.js";
 import { Output } from "./output.js";
 import { highlight, markdown } from "./render.js";
 import { get } from "./signin.js";
@@ -161,6 +161,7 @@ export class Card extends HTMLElement {
     this.#finish(cancelled ? "cancelled" : refused ? "denied" : result.status, ms);
     if (result.status === "error") this.#explain(result.message, "");
     this.#produce(result);
+    for (const steps of this.#parts.nested.children) steps.open = false; // its answer is what counts now
     if (!quiet) announce(`${this.#call.tool_name}: ${WORDS[this.dataset.state]}`);
   }
 
@@ -181,13 +182,13 @@ export class Card extends HTMLElement {
   }
 
   /** Return the view of the sub-agent that this call started; `onOpen` runs when its steps are opened. */
-  nest({ session_id, agent, description }, onOpen) {
+  nest({ session_id, agent, description }, onOpen, open = false) {
     let view = this.#nested.get(session_id);
     if (!view) {
       view = Card.transcript();
       this.#nested.set(session_id, view);
       const summary = h("summary", {}, "Steps", h("span", { class: "hidden" }, ` of sub-agent ${visible(agent)}: ${visible(description)}`));
-      const steps = h("details", { class: "agent" }, summary, view);
+      const steps = h("details", { class: "agent", open }, summary, view);
       steps.addEventListener("toggle", () => steps.open && onOpen?.());
       this.#parts.nested.append(steps);
     }
@@ -239,7 +240,6 @@ export class Card extends HTMLElement {
     this.#parts.mark.replaceChildren(h("ins", {}, `+${added}`, word(added, "added")), " ", h("del", {}, `−${removed}`, word(removed, "removed")));
     if (text.startsWith("--- /dev/null")) this.querySelector(".verb")?.replaceChildren("Create");
     this.#parts.live.replaceChildren(diff(text, SHOWN_DIFF));
-    this.#viewer(result_name(pathOf(text)), null);
   }
 
   /** The last lines of a command, its exit code, and a way to all of it. */
@@ -258,7 +258,7 @@ export class Card extends HTMLElement {
       }
     }
     const lines = whole.join("\n").split("\n").length;
-    if (result.full_output || lines > SHOWN_LINES || this.#output) {
+    if (result.full_output || lines > SHOWN_LINES + 1) {
       this.#viewer("Output", result.full_output, whole.filter(Boolean).join("\n"));
     }
   }
@@ -312,7 +312,6 @@ export class Card extends HTMLElement {
       const load = async () => (address ? this.#whole(address) : text || this.#output?.text || "");
       openViewer({ title: brief(this.#call.arguments) || title, name: "output.txt", load });
     };
-    if (!address && text === undefined) return;
     this.#parts.more.replaceChildren(h("button", { type: "button", class: "quiet", onclick: open }, "Whole output"));
   }
 
@@ -323,7 +322,10 @@ export class Card extends HTMLElement {
     const text = await answer.text();
     if (!answer.headers.get("content-type")?.includes("json")) return text;
     try {
-      return outline(JSON.parse(text));
+      const found = JSON.parse(text);
+      const data = found.data ?? found;
+      if (typeof data.stdout === "string") return [data.stdout, data.stderr].filter(Boolean).join("\n");
+      return this.#shown(data, { text: outline(data) });
     } catch {
       return text; // not what its type says
     }
@@ -338,7 +340,6 @@ export class Card extends HTMLElement {
   }
 }
 
-const result_name = (path) => path.split("/").at(-1) || "file";
 Card.count = 0;
 /** Creates the view of a sub-agent; chat.js sets it. */
 Card.transcript = null;

@@ -61,8 +61,8 @@ export class Composer extends HTMLElement {
     const add = h("button", { type: "button", class: "quiet square add", "aria-label": "Add files", title: "Add text files" }, icon("plus"));
     add.addEventListener("click", () => this.#picker.click());
     this.#approval.addEventListener("click", () => this.#pickMode());
-    const model = mirror(".bar .model", "pick model-pick", (button) => document.dispatchEvent(new CustomEvent("changemodel", { detail: button })));
-    const mode = mirror("tg-mode button", "pick mode-pick", () => document.querySelector("tg-mode button").click());
+    const model = mirror(".bar .model", "pick model-pick", "Change the model", (button) => document.dispatchEvent(new CustomEvent("changemodel", { detail: button })));
+    const mode = mirror("tg-mode button", "pick mode-pick", "What this session may do", () => document.querySelector("tg-mode button").click());
     const foot = h("div", { class: "foot" }, add, this.#approval, mode, model, h("span", { class: "gap" }), this.#stop, this.#send, this.#picker);
     this.#form.append(foot);
     this.#form.before(this.#chips);
@@ -321,7 +321,7 @@ export class Composer extends HTMLElement {
 }
 
 /** A button beside the send button that says what a control of the header says, and does the same. */
-function mirror(selector, classes, act) {
+function mirror(selector, classes, label, act) {
   const button = h("button", { type: "button", class: `quiet ${classes}`, hidden: true });
   const original = document.querySelector(selector);
   if (!original) return button;
@@ -329,7 +329,7 @@ function mirror(selector, classes, act) {
     button.hidden = original.hidden || original.disabled;
     button.textContent = original.textContent;
     button.title = original.title;
-    button.setAttribute("aria-label", original.getAttribute("aria-label") ?? original.textContent);
+    button.setAttribute("aria-label", `${label}: ${original.textContent}`);
   };
   new MutationObserver(update).observe(original, { attributes: true, childList: true, characterData: true, subtree: true });
   button.addEventListener("click", () => act(button));

@@ -212,7 +212,7 @@ export class Session extends EventTarget {
   #load() {
     for (const [id, { child, card }] of this.#unloaded) {
       this.#unloaded.delete(id);
-      if (card.busy) this.#loadChild(child, card);
+      if (card.busy) card.querySelector(".agent").open = true; // which loads them
     }
   }
 
@@ -362,7 +362,7 @@ export class Session extends EventTarget {
   _agent_started(data) {
     const card = this.#calls.get(data.call_id);
     if (!card || this.#children.has(data.session_id)) return;
-    const view = card.nest(data, () => this.#loadChild(child, card));
+    const view = card.nest(data, () => this.#loadChild(child, card), !this.replaying);
     const child = new Session(this.#wire, data.session_id, view, this);
     this.#children.set(data.session_id, child);
     if (this.replaying) this.#unloaded.set(data.session_id, { child, card });
