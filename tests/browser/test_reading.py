@@ -140,7 +140,7 @@ async def test_the_working_line_says_what_is_going_on(
     await expect(line).to_contain_text("Running echo started; sleep 300", timeout=PATIENCE)
     await person.picture("working")
     await person.page.get_by_role("textbox", name="Message").press("Escape")  # stops
-    await expect(person.said("Stopped.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.page.locator(".notice")).to_have_text("Stopped.", timeout=PATIENCE)
     await expect(line).to_be_hidden()
 
 

@@ -249,13 +249,12 @@ export class Card extends HTMLElement {
       mark.replaceChildren(h("span", { class: data.exit_code ? "exit bad" : "exit" }, `exit ${data.exit_code}`));
     }
     const whole = [data.preview ?? data.stdout ?? "", data.stderr ?? ""].map((text) => visible(text));
-    if (!this.#output) {
+    if (whole.some(Boolean)) {
+      // What was live may have gaps; the result is what a reload shows too.
       const shown = whole.map((text) => tail(text, SHOWN_LINES));
       const spans = ["stdout", "stderr"].map((kind, at) => shown[at].shown && h("span", { class: kind }, `${clipped(shown[at].shown, MAX_TEXT)}\n`));
       const left = shown[0].left + shown[1].left;
-      if (spans.some(Boolean)) {
-        live.replaceChildren(...(left ? [h("p", { class: "note" }, `${number(left)} earlier lines`)] : []), pane("Output", {}, ...spans));
-      }
+      live.replaceChildren(...(left ? [h("p", { class: "note" }, `${number(left)} earlier lines`)] : []), pane("Output", {}, ...spans));
     }
     const lines = whole.join("\n").split("\n").length;
     if (result.full_output || lines > SHOWN_LINES + 1) {
