@@ -12,7 +12,8 @@ from toolgate.testing import ScriptedModel
 DROP = """([name, type, bytes]) => {
   const data = new DataTransfer();
   if (name) data.items.add(new File([new Uint8Array(bytes)], name, {type}));
-  document.getElementById("main").dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
+  const drop = new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true});
+  document.getElementById("main").dispatchEvent(drop);
 }"""
 
 

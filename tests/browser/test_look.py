@@ -148,10 +148,13 @@ async def test_the_keyboard_alone_is_enough(context: BrowserContext, gateway: Ga
     await person.idle()
     for _ in range(30):
         await page.keyboard.press("Shift+Tab")
-        if await page.evaluate("document.activeElement.matches('tg-card .head')"):
+        if await page.evaluate("document.activeElement.matches('tg-group summary')"):
             break
     await page.keyboard.press("Enter")
-    await expect(person.card("current_time").get_by_label("Envelope")).to_be_visible()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    await expect(person.card("current_time").get_by_label("Output")).to_contain_text("in UTC")
+    await expect(person.card("current_time").get_by_label("Output")).to_be_visible()
 
 
 async def test_a_screen_reader_is_told_what_there_is_and_what_happens(

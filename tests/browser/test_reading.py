@@ -196,7 +196,8 @@ async def test_times_after_a_reload_are_those_of_the_turn_and_the_call(
 async def test_pictures_of_everything(
     browser: Browser, gateway_with: Callable[..., Gateway], theme: str, width: int
 ) -> None:
-    text = "The loop is **off by one**:\n\n```python\nfor n in range(3):\n    print(n)\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+    table = "| a | b |\n|---|---|\n| 1 | 2 |"
+    text = f"The loop is **off by one**:\n\n```python\nfor n in range(3):\n    print(n)\n```\n\n{table}"
     calls = [call(1, "read_file", path="a.py"), call(2, "grep", pattern="return"), call(3, "Bash", command="seq 1 30")]
     edit = call(4, "edit_file", path="a.py", old_string="return 1", new_string="return 2")
     gateway = gateway_with(ScriptedModel([["I look first.", *calls], [text, edit], "Done."]))
