@@ -20,8 +20,8 @@ setup: $(READY) ## Make .venv with the locked dependencies (the other targets do
 $(READY): requirements/dev.txt pyproject.toml scripts/setup.sh
 	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV) $(READY)
 
-serve: $(READY) ## Start the gateway and open its page (SERVE_ARGS="--coding --port 0")
-	@$(BIN)/toolgate serve $(SERVE_ARGS)
+serve: $(READY) ## Start the gateway on a copy of the demo project and open its page (SERVE_ARGS="--port 0 --root DIR")
+	@$(BIN)/toolgate serve --coding --root "$$(scripts/demo_project.sh)" $(SERVE_ARGS)
 
 demo: $(READY) ## See a tool call, a denial and a truncation in the terminal
 	@$(BIN)/python scripts/demo.py

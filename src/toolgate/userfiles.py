@@ -51,6 +51,14 @@ def users_database(environ: Mapping[str, str]) -> str:
     return "sqlite:///.toolgate/toolgate.db"
 
 
+def users_data(environ: Mapping[str, str], name: str) -> Path | None:
+    """Return a file beside the user's database; None if HOME is unset."""
+    configured, home = environ.get("XDG_DATA_HOME", ""), environ.get("HOME", "")
+    if configured.startswith("/"):
+        return Path(configured, "toolgate", name)
+    return Path(home, ".local", "share", "toolgate", name) if home.startswith("/") else None
+
+
 def _in_config_directory(environ: Mapping[str, str], name: str) -> Path | None:
     configured, home = environ.get("XDG_CONFIG_HOME", ""), environ.get("HOME", "")
     if configured.startswith("/"):
@@ -220,3 +228,36 @@ def _read(path: Path) -> tuple[str, int]:
         return content.decode(), mode
     except UnicodeDecodeError as error:
         raise ValueError(f"it is not UTF-8 (byte {error.start})") from None
+
+
+def write_new_file(path: str, text: str) -> None:
+    """Write a file that only its owner can read. Raises `FileExistsError` if there is one already."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def kept_secret(path: Path, fresh: str) -> str:
+    """Return the secret in a file that only its owner can read; a file that does not exist is made with `fresh`."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        write_new_file(str(path), f"{fresh}\n")
+    except FileExistsError:
+        return read_token_file(path).strip() or fresh
+    return fresh
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, in place of the one that is there."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    write_new_file(str(temporary), text)
+    os.replace(temporary, path)
+
+
+def read_small_file(path: Path) -> str:
+    """Return the text of one of the user's files; empty if there is none."""
+    try:
+        return _read(path)[0]
+    except (OSError, ValueError):
+        return ""

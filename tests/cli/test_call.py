@@ -175,3 +175,13 @@ def test_on_a_terminal_control_characters_of_a_file_are_visible(project: Path) -
     os.close(person)
 
     assert b"a\\x1b[2Jb" in shown
+
+
+@pytest.mark.parametrize(
+    "words", [["Bash", "echo", "a  b"], ["Bash", "echo 'a  b'"], ["Bash", '{"command": "echo \'a  b\'"}']]
+)
+def test_calls_are_written_as_in_the_chat(toolgate: Toolgate, words: list[str]) -> None:
+    done = toolgate("call", *words, "--mode", "coding")
+    assert (done.code, done.out.splitlines()[0]) == (0, "a  b")
+    assert toolgate("call", "read_file", "path=a.txt", "limit=1", "--mode", "coding").out.endswith("one\n")
+    assert toolgate("policy", "explain", *words).out.startswith("allow")

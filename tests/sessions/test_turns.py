@@ -1,9 +1,11 @@
 """Turns: one at a time, begun once for each request, ended once."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.sessions import (
     Lease,
     Message,
@@ -12,6 +14,7 @@ from toolgate.sessions import (
     SessionManager,
     Usage,
 )
+from toolgate.sessions.driver import Transaction
 
 
 def said(role: Any, content: str, **rest: Any) -> Message:
@@ -107,3 +110,33 @@ async def test_the_next_turn_puts_things_in_order_by_itself(store: SessionManage
 
     assert [turn.status for turn in await store.turns(lease.session_id)] == ["interrupted", "running"]
     assert [event.seq for event in await store.events(lease.session_id)] == [1, 2, 3, 4, 5]
+
+
+def _moved(approval_id: str, asked: float, decided: float, transaction: Transaction) -> int:
+    """Let a question have been asked and answered some seconds ago."""
+    sql = "UPDATE approvals SET asked_at = asked_at - ?2, decided_at = decided_at - ?3 WHERE id = ?1"
+    return transaction.run(sql, approval_id, asked, decided)
+
+
+async def test_a_turn_says_how_long_it_took_without_the_time_of_the_person(store: SessionManager) -> None:
+    lease = await claimed(store)
+    turn = await store.start_turn(lease, "hello")
+    for number, (asked, decided) in enumerate(((10.0, 5.0), (9.0, 6.0), (4.0, 3.0))):  # seconds ago; two overlap
+        request = ApprovalRequest(
+            id=f"{lease.session_id}-{number}",
+            tool_name="Bash",
+            call_id="c",
+            session_id=lease.session_id,
+            agent="",
+            summary="s",
+            detail="d",
+            fingerprint="f",
+        )
+        await store.ask(lease, request, turn_id=turn.id)
+        await store.decide(request.id, Approval(allowed=True))
+        await store._db.write(partial(_moved, request.id, asked, decided))
+    await store._db.write(lambda tx: tx.run("UPDATE turns SET started_at = started_at - 20 WHERE id = ?1", turn.id))
+    await store.finish_turn(lease, turn.id, "done")
+    [ending] = [event.payload for event in await store.events(lease.session_id) if event.kind == "turn_finished"]
+    assert ending["waited_seconds"] == pytest.approx(6.0, abs=0.5)
+    assert ending["seconds"] == pytest.approx(14.0, abs=2.0)

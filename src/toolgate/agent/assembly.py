@@ -35,7 +35,7 @@ def assemble(
     approver: Approver | None,
     agents: AgentRunner | None,
     live_output: bool = False,
-    kind: type[Turn] = Turn,
+    kind: Callable[..., Turn] = Turn,
     handoff: SessionHandoff | None = None,
 ) -> Turn:
     """A turn in `mode`. Its calls are recorded under the lease, and `approver` answers its approval requests."""

@@ -24,6 +24,7 @@ from toolgate.agent.stream import TurnStream
 from toolgate.agent.subagents import SubAgentDependencies, SubAgents
 from toolgate.agent.turn import Turn
 from toolgate.agent.turn_result import STORE_ERROR, close, last_event, run_turn
+from toolgate.agent.typed_turn import TypedTurn, typed_command
 from toolgate.agent.unstored import UnstoredResult, UnstoredResults
 from toolgate.errors import ModelError
 from toolgate.models.base import ModelClient
@@ -123,6 +124,14 @@ class AgentLoop:
         """Let the model summarise the conversation, and iterate over the events; raises like `handle_message`."""
         return TurnStream(lambda stream: self._take(stream, session_id, None, request_id))
 
+    def run_command(self, session_id: str, command: str) -> TurnStream:
+        """Run a command that a person has typed, in the session's shell, and iterate over its events.
+
+        It passes the same gates as a model's call and is recorded. No model is asked; the next turn's reads it.
+        """
+        typed = typed_command(command)
+        return TurnStream(lambda stream: self._take(stream, session_id, f"!{command}", None, None, typed))
+
     async def cancel(self, session_id: str) -> bool:
         """End the turn of a session, in this process or another one; return whether there was one.
 
@@ -164,6 +173,7 @@ class AgentLoop:
         content: str | None,
         request_id: str | None,
         rewind_to: int | None = None,
+        typed: ToolCall | None = None,
     ) -> None:
         """The task of a turn."""
         sessions = self._dependencies.sessions
@@ -181,7 +191,9 @@ class AgentLoop:
             mode = await sessions.get_mode(session_id)
             slot = await self._slots.take(session_id)
             slot.recall(started.stored_handoff)
-            kind = CompactionTurn if said is None else Turn
+            kind: Callable[..., Turn] = CompactionTurn if said is None else Turn
+            if typed is not None:
+                kind = functools.partial(TypedTurn, typed)
             turn = self._assemble(slot, lease, turn_id, mode, stream, started.model, kind)
         except BaseException:
             await sessions.finish_turn(lease, turn_id, "cancelled", code="CANCELLED", release=True)
@@ -237,7 +249,7 @@ class AgentLoop:
         mode: ToolMode,
         stream: TurnStream,
         model: str = "",
-        kind: type[Turn] = Turn,
+        kind: Callable[..., Turn] = Turn,
     ) -> Turn:
         dependencies = dataclasses.replace(self._dependencies, model=self._model_of(model))
         approver: Approver | None = None

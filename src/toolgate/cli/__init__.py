@@ -12,6 +12,7 @@ from toolgate import __version__
 
 COMMANDS = {
     "serve": "serve the gateway: the web page and its socket",
+    "link": "print a fresh address of the gateway, for another browser",
     "worker": "run the turns that gateways queue, on this machine",
     "status": "show the state of workers and queues",
     "tools": "show which tool may be used in which mode",

@@ -24,7 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("name", metavar="NAME", help="the tool (toolgate tools lists them)")
     parser.add_argument(
-        "arguments", metavar="JSON", nargs="?", default="{}", help="its arguments; - reads them from stdin"
+        "arguments",
+        metavar="ARGS",
+        nargs="*",
+        default=[],
+        help="its arguments: JSON, key=value pairs, or the text of its main one; - reads JSON from stdin",
     )
     add_mode(parser, default="chat_safe")
     add_root(parser)
@@ -33,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Call the tool, show the result, and return the exit code."""
-    arguments = read_stdin() if args.arguments == "-" else args.arguments
+    arguments = read_stdin() if args.arguments == ["-"] else arguments_of(args.name, args.arguments)
     result = asyncio.run(_call(args.name, arguments, args.mode, args.root))
     if args.json:
         sys.stdout.write(result.response.to_json() + "\n")
@@ -42,6 +46,20 @@ def run(args: argparse.Namespace) -> int:
     else:
         _show(result)
     return exit_code(result)
+
+
+def arguments_of(name: str, words: list[str]) -> str:
+    """Return a call's arguments as JSON, from any form that the chat takes."""
+    import shlex
+
+    import toolgate
+    from toolgate.models.offline import typed_arguments
+
+    tool = toolgate.builtin_registry().get(name)
+    text = words[0] if len(words) == 1 else shlex.join(words)
+    if name != "Bash" and text.lstrip().startswith("["):
+        return text  # JSON, but no object: the pipeline says so
+    return typed_arguments(text.strip(), {} if tool is None else tool.tool_definition.parameters)
 
 
 def exit_code(result: "ToolResult") -> int:

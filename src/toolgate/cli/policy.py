@@ -1,6 +1,6 @@
 """Explain what would be decided about a call, by which gate and which rule. Nothing runs and nobody is asked.
 
-ARGS are the call's arguments as JSON; for Bash they may be the command itself.
+ARGS are the call's arguments in any form that the chat takes: JSON, key=value pairs, or a command for Bash.
 """
 
 import argparse
@@ -9,6 +9,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from toolgate.cli.call import arguments_of
 from toolgate.cli.parser import add_json, add_mode, add_root
 from toolgate.cli.style import Style, columns
 from toolgate.cli.visible import visible
@@ -26,7 +27,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="explain", required=True)
     explain = verbs.add_parser("explain", help="which rule decides about a call, and why", description=__doc__)
     explain.add_argument("tool", metavar="TOOL", help="the tool that would be called")
-    explain.add_argument("arguments", metavar="ARGS", nargs="?", default="{}", help="its arguments")
+    explain.add_argument(
+        "arguments",
+        metavar="ARGS",
+        nargs="*",
+        default=[],
+        help="its arguments: JSON, key=value pairs, or the text of its main one",
+    )
     add_mode(explain, default="coding")
     explain.add_argument(
         "--approval-mode", choices=("ask", "accept_edits", "plan"), help="what a person wants to be asked about"
@@ -40,9 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the pipeline up to and including the policy, and show the decision."""
-    arguments = args.arguments
-    if args.tool == "Bash" and not arguments.lstrip().startswith("{"):
-        arguments = json.dumps({"command": arguments})
+    arguments = arguments_of(args.tool, args.arguments)
     decision = asyncio.run(_explain(args, arguments))
     if args.json:
         sys.stdout.write(json.dumps(decision.model_dump(), ensure_ascii=False) + "\n")

@@ -2,14 +2,20 @@
 
 import argparse
 import os
+import secrets
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
 
 from toolgate.cli.parser import add_model, add_root
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
+
+TOKEN_FILE = "gateway-token"
+"""Beside the user's database: the token of a gateway that only this machine can reach."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +37,27 @@ def run(args: argparse.Namespace) -> int:
     """Serve until a signal arrives."""
     from toolgate.gateway.server import serve
 
-    return serve(_settings(args), say=_say, browser=not args.no_open and _has_desktop())
+    return serve(with_kept_token(_settings(args)), say=_say, browser=not args.no_open and _has_desktop())
+
+
+def with_kept_token(settings: "Settings") -> "Settings":
+    """Return settings with a token that outlives this process, so that people stay signed in after a restart.
+
+    Nothing changes if there is a token, if other machines can reach the gateway, or if tools could read the file.
+    """
+    from toolgate.gateway.addresses import is_loopback
+    from toolgate.userfiles import kept_secret, users_data
+
+    gateway, path = settings.gateway, users_data(os.environ, TOKEN_FILE)
+    if gateway.token_file is not None or gateway.tokens_by_user() or not is_loopback(gateway.host) or path is None:
+        return settings
+    if path.resolve().is_relative_to(settings.workspace.root.resolve()):
+        return settings
+    try:
+        token = kept_secret(path, secrets.token_urlsafe(32))
+    except OSError:  # then everybody signs in again after a restart
+        return settings
+    return settings.model_copy(update={"gateway": gateway.model_copy(update={"token": SecretStr(token)})})
 
 
 def _has_desktop() -> bool:

@@ -1,10 +1,15 @@
 """Reads all of standard input, up to a limit."""
 
+import os
+import select
+import stat
 import sys
 
 from toolgate.cli.errors import UsageError
 
 MAX_BYTES = 4 << 20
+SILENT_SECONDS = 3.0
+"""Seconds that a pipe may be silent before it is taken for nobody's."""
 
 
 def read_stdin() -> str:
@@ -16,3 +21,17 @@ def read_stdin() -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise UsageError(f"stdin is not UTF-8 (byte {error.start})") from None
+
+
+def piped_text() -> str:
+    """Return what a pipe or a file on standard input holds; empty if there is neither, or nothing comes for a while.
+
+    A script's own input that stays open and silent must not be waited for without end.
+    """
+    try:
+        kind = stat.S_IFMT(os.fstat(sys.stdin.fileno()).st_mode)
+    except (OSError, ValueError):
+        return ""
+    if kind == stat.S_IFREG or (kind == stat.S_IFIFO and select.select([sys.stdin], [], [], SILENT_SECONDS)[0]):
+        return read_stdin()
+    return ""

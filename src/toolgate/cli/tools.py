@@ -17,6 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the table."""
     import toolgate
+    from toolgate.tools.declaration import asks_when
 
     registry = toolgate.builtin_registry()
     modes = [toolgate.ToolMode(args.mode)] if args.mode else list(toolgate.ToolMode)
@@ -30,7 +31,10 @@ def run(args: argparse.Namespace) -> int:
         tool = registry.declaration(name)
         assert tool is not None
         marks = ["yes" if registry.check_mode(name, mode) else "-" for mode in modes]
-        asks, does = "yes" if tool.requires_permission else "-", _first(tool.definition.description)
+        found = registry.get(name)
+        assert found is not None
+        asks = {"always": "yes", "risky": "if risky", "never": "-"}[asks_when(found, tool)]
+        does = _first(tool.definition.description)
         rows.append([name, tool.group.value, *marks, asks, does])
     _print(rows)
     return 0

@@ -111,6 +111,7 @@ def _routes() -> list[Route | WebSocketRoute]:
         Route("/", _page, methods=["GET"]),
         Route("/static/{path:path}", _page, methods=["GET"]),
         Route("/auth", _auth, methods=["GET", "POST", "DELETE"]),
+        Route("/auth/link", _link, methods=["POST"]),
         Route("/status", status_page, methods=["GET"]),
         Route("/sessions/{session_id}/outputs/{seq:int}", _output, methods=["GET"]),
         Route("/sessions/{session_id}/outputs/{seq:int}/{name}", _output, methods=["GET"]),
@@ -137,6 +138,11 @@ async def _auth(request: Request) -> Response:
     if request.method == "POST":
         return await authenticator.exchange(request)
     return await (authenticator.sign_out(request) if request.method == "DELETE" else authenticator.whoami(request))
+
+
+async def _link(request: Request) -> Response:
+    authenticator: Authenticator = request.app.state.authenticator
+    return await authenticator.link(request)
 
 
 async def _output(request: Request) -> Response:

@@ -146,6 +146,13 @@ class Authenticator:
         await self._service.sign_out(identity)
         return Response(status_code=204, headers=_NOT_STORED)
 
+    async def link(self, request: Request) -> Response:
+        """Handle `POST /auth/link`: a one-time code for another browser, for whoever shows a token."""
+        identity = self.identify(request.scope)
+        if identity is None or identity.sign_in:
+            return _refused(401, "Send a token: Authorization: Bearer TOKEN.")
+        return JSONResponse({"code": self._service.access.code_for(identity.user)}, headers=_NOT_STORED)
+
     async def whoami(self, request: Request) -> Response:
         """Handle `GET /auth`: return whose token or key it is."""
         identity = self.identify(request.scope)

@@ -1,4 +1,4 @@
-"""The project's files as a person sees them: one directory, lines of a file, paths that fit what was typed.
+"""The project's files as a person sees them: one directory, and lines of a file.
 
 Everything goes through the session's view of the workspace. Git's and Toolgate's own directories are not shown.
 """
@@ -11,11 +11,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ToolError
-from toolgate.process.streaming import Bounds
 from toolgate.protocol.codes import ErrorCode
-from toolgate.search import glob_search
 from toolgate.search.listing import list_directory
-from toolgate.search.python_glob import Pattern
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.read import read_window
 
@@ -25,9 +22,6 @@ if TYPE_CHECKING:
 MOST_ENTRIES = 2_000
 MOST_LINES = 2_000
 MOST_BYTES = 400_000
-MOST_PATHS = 50
-_MOST_FILES = 20_000
-"""Files that a completion chooses from."""
 _SECONDS = 3.0
 _HIDDEN = (".git", ".toolgate")
 
@@ -81,40 +75,6 @@ def language(path: str) -> str:
         return "text"
     found = lexers.find_lexer_class_for_filename(path.rsplit("/", 1)[-1])
     return "text" if found is None else str(next(iter(found.aliases), "text"))
-
-
-def complete(stop: Stop, workspace: Workspace, query: str, output_dir: str, ripgrep: str | None) -> list[str]:
-    """Return the paths that fit what was typed, best first: its letters in this order, words and names first."""
-    found = glob_search.find(
-        workspace,
-        ".",
-        Pattern([["**"]]),
-        limit=_MOST_FILES,
-        include_ignored=False,
-        output_dir=output_dir,
-        setting=ripgrep,
-        bounds=Bounds(deadline=time.monotonic() + _SECONDS, stop=stop),
-    )
-    typed = query.removeprefix("./").casefold()
-    folders = {f"{path[:at]}/" for path in found.paths for at, letter in enumerate(path) if letter == "/"}
-    ranked = [(rank, len(path), path) for path in (*found.paths, *folders) if (rank := _rank(path, typed)) is not None]
-    return [path for _, _, path in sorted(ranked)[:MOST_PATHS]]
-
-
-def _rank(path: str, typed: str) -> int | None:
-    """Return how well a path fits: the lower the better; None if it does not."""
-    folded = path.casefold()
-    name = folded.rstrip("/").rsplit("/", 1)[-1]
-    if folded.startswith(typed):
-        return 0 if "/" not in folded[len(typed) :].rstrip("/") else 2
-    if name.startswith(typed):
-        return 1
-    if typed in name:
-        return 3
-    if typed in folded:
-        return 4
-    letters = iter(folded)
-    return 5 if all(letter in letters for letter in typed) else None
 
 
 def _shown(workspace: Workspace, path: str) -> str:

@@ -11,6 +11,7 @@ from toolgate.gateway.commands import command_list
 from toolgate.gateway.refused import RequestRefused
 from toolgate.protocol import project_requests as requests
 from toolgate.protocol.modes import ToolMode
+from toolgate.search.path_completion import complete_path
 from toolgate.text.redaction import mask
 from toolgate.workspace.changes import changed_files
 from toolgate.workspace.threads import in_thread
@@ -62,7 +63,7 @@ class ProjectMethods:
     async def _complete(self, _request: Request, params: requests.FilesComplete) -> dict[str, Any]:
         workspace = await self._workspace(params.session_id)
         service = self._service
-        paths = await in_thread(files.complete, workspace, params.query, service.output_dir, service.ripgrep)
+        paths = await in_thread(complete_path, workspace, params.query, service.output_dir, service.ripgrep)
         return self._masked({"paths": paths})
 
     async def _changes(self, _request: Request, params: requests.ChangesList) -> dict[str, Any]:

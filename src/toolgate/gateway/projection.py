@@ -153,7 +153,7 @@ _FRAMES: dict[str, Callable[[Mapping[str, Any], str], tuple[str, dict[str, Any]]
 """Event kind → the frame that every client gets."""
 
 _DETAIL_FRAMES: dict[str, tuple[str, Callable[[Mapping[str, Any], str], dict[str, Any]]]] = {
-    "turn_started": ("turn_started", _copy()),
+    "turn_started": ("turn_started", _copy()),  # its time is added in `detail_frame`
     "call_started": ("tool_started", _copy("call_id")),
     "todos": ("todos", _copy("items")),
     "approval_mode": ("approval_mode", _copy("approval_mode")),
@@ -178,6 +178,8 @@ _DETAIL_FRAMES: dict[str, tuple[str, Callable[[Mapping[str, Any], str], dict[str
             cause="",
             advice="",
             retryable=False,
+            seconds=None,
+            waited_seconds=None,
         ),
     ),
 }
@@ -203,6 +205,8 @@ def detail_frame(event: LoggedEvent, session_id: str, id_json: str) -> Frame | N
     elif event.kind in _DETAIL_FRAMES:
         kind, make = _DETAIL_FRAMES[event.kind]
         data = make(event.payload, "")
+        if kind == "turn_started":
+            data["at"] = getattr(event, "created_at", None)
     else:
         return None
     return Frame(kind, id_json, as_json(data), event.seq, session_id, event.turn_id, event.created_at)

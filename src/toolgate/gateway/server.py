@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
 import threading
@@ -22,6 +23,7 @@ from toolgate.gateway.protocols import DeadlineProtocol, SocketProtocol
 from toolgate.gateway.tokens import tokens_of
 from toolgate.log import logger
 from toolgate.text.redaction import add_secrets, secrets_of
+from toolgate.userfiles import replace_file, users_data
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from toolgate.settings import GatewaySettings, Settings
 
 _BACKLOG = 2048
+ADDRESS_FILE = "gateway-address"
+"""Beside the user's database: where the last gateway listens."""
 
 
 def serve(settings: Settings, *, say: Callable[[str], None], browser: bool = False) -> int:
@@ -43,6 +47,7 @@ def serve(settings: Settings, *, say: Callable[[str], None], browser: bool = Fal
             server = GatewayServer(app)
             address = _address(app, port)
             server.when_started = lambda: _announce(app, address, say, browser=browser)
+            _note_address(address)
             server.run(sockets=[listening])
     return 0 if server.started else 1
 
@@ -90,11 +95,19 @@ def _announce(app: Starlette, address: str, say: Callable[[str], None], *, brows
     access = app.state.access
     for user in access.users:
         say(f"Toolgate{f' for {user}' if user else ''}: {address}#{access.code_for(user)}")
-    say("The URL works once, within an hour. Press Ctrl-C to stop the gateway.")
+    say("The URL works once, within an hour; toolgate link prints another. Press Ctrl-C to stop the gateway.")
     if browser:
         from webbrowser import open_new_tab
 
         open_new_tab(f"{address}#{access.code_for(next(iter(access.users)))}")
+
+
+def _note_address(address: str) -> None:
+    """Write down where the last gateway of this user listens, for `toolgate link`."""
+    path = users_data(os.environ, ADDRESS_FILE)
+    if path is not None:
+        with contextlib.suppress(OSError):  # then `toolgate link` has to be told the port
+            replace_file(path, address)
 
 
 def _raise_descriptor_limit() -> None:

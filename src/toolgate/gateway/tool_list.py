@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.modes import ToolMode
+from toolgate.tools.declaration import asks_when
 
 if TYPE_CHECKING:
     from toolgate.runtime.registry import ToolRegistry
+    from toolgate.tools.declaration import Declaration
+
+
+def _asks(registry: ToolRegistry, name: str, declared: Declaration) -> str:
+    tool = registry.get(name)
+    return "always" if tool is None else asks_when(tool, declared)
 
 
 def tool_list(registry: ToolRegistry, model: str, *, coding_enabled: bool) -> dict[str, Any]:
@@ -24,10 +31,11 @@ def tool_list(registry: ToolRegistry, model: str, *, coding_enabled: bool) -> di
                     {mode.value for how in tool.approval_modes for mode in registry.get_effective_modes(name, how)}
                 ),
                 "approval_modes": sorted(how.value for how in tool.approval_modes),
-                "asks": tool.requires_permission,
+                "asks": when != "never",
+                "asks_when": when,
             }
             for name, tool in found
-            if tool is not None
+            if tool is not None and (when := _asks(registry, name, tool))
         ],
         "model": model,
         "modes": [mode.value for mode in ToolMode],

@@ -64,10 +64,10 @@ def typed_call(text: str, schemas: dict[str, dict[str, Any]]) -> ToolCall | None
     known = name in schemas or name == "Bash"
     if not _NAME.fullmatch(name) or not (known or _PAIR.match(rest) or rest.startswith("{")):
         return None
-    return ToolCall(id=f"typed_{uuid7()}", name=name, arguments=_arguments(rest, schemas.get(name, {})))
+    return ToolCall(id=f"typed_{uuid7()}", name=name, arguments=typed_arguments(rest, schemas.get(name, {})))
 
 
-def _arguments(rest: str, schema: dict[str, Any]) -> str:
+def typed_arguments(rest: str, schema: dict[str, Any]) -> str:
     """Return the arguments as JSON.
 
     JSON stays as typed, pairs become an object, and other text becomes the tool's first required parameter.

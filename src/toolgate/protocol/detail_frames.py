@@ -13,11 +13,18 @@ class Nothing(Data):
     """Nothing more to say."""
 
 
+class TurnStart(Data):
+    """When a turn began."""
+
+    at: float | None = None
+    """Seconds since the epoch, by the gateway's clock."""
+
+
 class TurnStartedFrame(Durable):
     """A turn begins."""
 
     type: Literal["turn_started"]
-    data: Nothing
+    data: TurnStart
 
 
 class Said(Data):
@@ -275,6 +282,10 @@ class Ending(Data):
     """What to do about it, in one sentence."""
     retryable: bool = False
     """Whether the same message may succeed a little later."""
+    seconds: float | None = None
+    """How long the turn took, without the time in which it waited for a person; null in logs of earlier versions."""
+    waited_seconds: float | None = None
+    """How long it waited for a person."""
 
 
 class TurnFinishedFrame(Durable):

@@ -32,7 +32,7 @@ def plain_result(invocation: Invocation, said: str, value: Any, most: int) -> To
             "data": {"result": value},
             "text": said,
             "error": None,
-            "stats": {"time_ms": int((perf_counter() - invocation.started) * 1_000_000) / 1000},
+            "stats": {"time_ms": int((perf_counter() - (invocation.inner or invocation).started) * 1_000_000) / 1000},
             "context": {"cwd": ".", "params_input": invocation.arguments},
         }
     )
@@ -59,7 +59,7 @@ def rendered(invocation: Invocation, response: ToolResponse) -> tuple[ToolRespon
 
 
 def _completed(invocation: Invocation, response: ToolResponse) -> tuple[ToolResponse, str]:
-    milliseconds = int((perf_counter() - invocation.started) * 1_000_000) / 1000
+    milliseconds = int((perf_counter() - (invocation.inner or invocation).started) * 1_000_000) / 1000
     shown = invocation.resolved is None or invocation.resolved.plain_render or response.error is not None
     return complete(response, arguments=invocation.arguments, milliseconds=milliseconds, data_is_shown=shown)
 

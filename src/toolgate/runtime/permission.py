@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from toolgate.errors import PolicyError
@@ -74,7 +75,11 @@ async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...])
     from toolgate.runtime.question import question_of
 
     request = question_of(invocation, policy, reason, secrets)
-    approval = checked(await _answer(invocation, request), request)
+    asked = perf_counter()
+    try:
+        approval = checked(await _answer(invocation, request), request)
+    finally:
+        invocation.started += perf_counter() - asked  # the time that a person takes is not the call's
     if approval.allowed and policy.fingerprint(name, invocation.arguments, invocation.plan) != request.fingerprint:
         approval = Approval(allowed=False, message="the call changed after it was shown")
     refresh = invocation.context.refresh_permissions

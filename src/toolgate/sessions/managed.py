@@ -35,6 +35,12 @@ class ManagedSessions(TurnStore):
             for row, status, snippet in found
         ]
 
+    async def latest(self, user: str, project: str, mode: ToolMode | None, *, interactive: bool) -> Session | None:
+        """The session of a user in a project that was used last."""
+        options: dict[str, Any] = {"mode": None if mode is None else mode.value, "interactive": interactive}
+        row = await self._db.read(lambda tx: session_list.latest(tx, user, project, **options))
+        return None if row is None else self._session(row)
+
     async def archive(self, session_id: str, *, archived: bool) -> None:
         """Take a session out of the list, or put it back."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any, Protocol
 
+from toolgate.protocol.modes import ToolMode
 from toolgate.sessions.types import Lease, ListedSession, Session
 
 
@@ -17,6 +18,13 @@ class SessionManagement(Protocol):
         """A user's sessions that have a message, the latest first; all words of `search` are in the title or a message.
 
         `archived` chooses those that are archived or those that are not; None means both.
+        """
+        ...
+
+    async def latest(self, user: str, project: str, mode: ToolMode | None, *, interactive: bool) -> Session | None:
+        """The session that has a message, is not archived, and was used last; begun in this mode, if it is given.
+
+        `interactive` leaves out those whose turns all came from a script: their request ids begin with `print:`.
         """
         ...
 

@@ -51,9 +51,7 @@ def conversation(events: Iterable[Event]) -> list[Event]:
 async def read_record(sessions: SessionStore, session: Session) -> SessionRecord:
     """Read everything about a session."""
     turns = await repaired_turns(sessions, session)
-    events: list[Event] = []
-    while batch := await sessions.events(session.id, events[-1].seq if events else 0, limit=_BATCH):
-        events += batch
+    events = await read_events(sessions, session.id)
     return SessionRecord(
         session=session,
         turns=turns,
@@ -61,6 +59,14 @@ async def read_record(sessions: SessionStore, session: Session) -> SessionRecord
         approvals=await sessions.approvals(session.id),
         events=events,
     )
+
+
+async def read_events(sessions: SessionStore, session_id: str) -> list[Event]:
+    """Read the whole log of a session."""
+    events: list[Event] = []
+    while batch := await sessions.events(session_id, events[-1].seq if events else 0, limit=_BATCH):
+        events += batch
+    return events
 
 
 async def repaired_turns(sessions: SessionStore, session: Session) -> list[Turn]:

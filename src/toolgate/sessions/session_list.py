@@ -47,6 +47,18 @@ def rows(
     return found[:limit]
 
 
+def latest(transaction: Transaction, user: str, project: str, *, mode: str | None, interactive: bool) -> Row | None:
+    """The session of a user and project that was used last; `interactive` wants a turn of a person."""
+    person = " AND (t.request_id IS NULL OR t.request_id NOT LIKE 'print:%')" if interactive else ""
+    sql = (
+        f"SELECT {COLUMNS} FROM sessions s WHERE user_name = ?1 AND project = ?2 AND parent_id IS NULL "
+        "AND COALESCE(?3, mode) = mode "
+        f"AND archived_at IS NULL AND EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id{person}) "
+        "ORDER BY updated_at DESC, id DESC LIMIT 1"
+    )
+    return transaction.row(sql, clean(user), clean(project), mode)
+
+
 def _contents(transaction: Transaction, user: str, words: Sequence[str]) -> dict[str, str]:
     """Sessions with a message that contains all words, and the piece of the latest one around the first word."""
     sql = (

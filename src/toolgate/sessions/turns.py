@@ -145,7 +145,7 @@ def finish(
 
 
 def _end(writer: EventWriter, turn_id: str, result: dict[str, Any]) -> None:
-    """Write the end of a turn; questions that nobody has answered are withdrawn before."""
+    """Write the end of a turn and how long it took; questions that nobody has answered are withdrawn before."""
     writer.transaction.run(
         "UPDATE turns SET status = ?2, error = ?3, finished_at = ?4 WHERE id = ?1",
         turn_id,
@@ -154,7 +154,23 @@ def _end(writer: EventWriter, turn_id: str, result: dict[str, Any]) -> None:
         writer.now,
     )
     approvals.withdraw(writer, turn_id)
-    writer.event("turn_finished", as_json(result))
+    writer.event("turn_finished", as_json({**result, **_times(writer, turn_id)}))
+
+
+def _times(writer: EventWriter, turn_id: str) -> dict[str, float]:
+    """The seconds that a turn took without those in which it waited for a person, and the latter."""
+    rows = writer.transaction.rows(
+        "SELECT t.started_at, a.asked_at, COALESCE(a.decided_at, ?2) FROM turns t LEFT JOIN approvals a "
+        "ON a.turn_id = t.id AND a.session_id = t.session_id WHERE t.id = ?1 ORDER BY a.asked_at",
+        *(turn_id, writer.now),
+    )
+    waited, until = 0.0, 0.0
+    for _, asked, decided in rows:
+        if asked is not None and decided > max(asked, until):  # questions at the same time count once
+            waited += decided - max(asked, until)
+            until = decided
+    took = max(0.0, writer.now - rows[0][0]) if rows else 0.0
+    return {"seconds": round(max(0.0, took - waited), 3), "waited_seconds": round(waited, 3)}
 
 
 def count(transaction: Transaction, turn_id: str, usage: Usage, *, add: bool = True) -> None:

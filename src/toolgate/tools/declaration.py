@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -71,6 +71,14 @@ class Declaration:
         if self.requires_permission and tool.requires_permission is not True:
             return True
         return self.own_permission(params, context) is not False
+
+
+def asks_when(tool: Tool[Any], declared: Declaration) -> Literal["always", "risky", "never"]:
+    """When calls of a tool ask a person: always, if what they plan is risky, or never. A policy may say otherwise."""
+    if declared.requires_permission or declared.own_permission is not None:
+        return "always"
+    plans = type(tool).prepare is not Tool.prepare
+    return "risky" if plans and not declared.read_only else "never"
 
 
 def declaration_of(tool: Tool[Any], *, ungated: bool = False) -> Declaration:

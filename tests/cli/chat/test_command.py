@@ -95,8 +95,9 @@ def test_a_call_is_a_card_that_can_be_expanded(chat: Chat, model: Model) -> None
     terminal.type("go\r")
     shown = terminal.until("tokens in")
     assert re.search(r"✓ Bash seq 1 30  exit 0 · [\d.]+ m?s · #1", shown)
-    assert "… 25 more lines · /show 1" in shown
-    assert "│ 29" not in shown.partition("✓")[2]
+    assert "… 25 earlier lines · /show 1" in shown
+    assert "│ 30" in shown.partition("✓")[2]
+    assert "│ 25" not in shown.partition("✓")[2]
     terminal.until("❯ ")
     terminal.type("/show 1\r")
     terminal.until("  29\n  30\n")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_model, add_root
-from toolgate.cli.stdin import read_stdin
+from toolgate.cli.stdin import piped_text, read_stdin
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     which.add_argument("--continue", dest="latest", action="store_true", help="continue this project's last session")
     parser.add_argument(
-        "-p", "--print", nargs="?", const="-", metavar="MESSAGE", help="answer this and exit; without it, read stdin"
+        "-p", "--print", nargs="?", const="-", metavar="MESSAGE", help="answer this, and what is piped to it, and exit"
     )
     parser.add_argument("--json", action="store_true", help="with --print: print every event as JSON, one per line")
     parser.add_argument(
@@ -95,8 +95,14 @@ def settings_for(args: argparse.Namespace) -> Settings:
     return settings_with_model(settings.model_copy(update=changes), args.model)
 
 
+def _with_piped(message: str) -> str:
+    """Return the message, followed by what was piped to it: `cat log | toolgate chat --print explain`."""
+    piped = piped_text()
+    return f"{message}\n\n{piped}" if piped.strip() else message
+
+
 def _message(given: str) -> str:
-    text = read_stdin() if given == "-" else given
+    text = read_stdin() if given == "-" else _with_piped(given)
     if not text.strip():
         raise UsageError("the message is empty")
     return text

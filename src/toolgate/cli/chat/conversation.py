@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolgate.cli.chat.approval_words import APPROVAL_WORDS
+from toolgate.errors import ToolgateError
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from toolgate.agent.events import TurnDone
     from toolgate.compose import Stack
     from toolgate.sessions import Session
+
+
+_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 class Conversation:
@@ -35,6 +39,15 @@ class Conversation:
     def mode(self) -> ToolMode:
         """The mode of the session, or of the one that the next message creates."""
         return self.session.mode if self.session is not None else self._wanted
+
+    @property
+    def advice_on_mode(self) -> str:
+        """What the person can do if the mode denies a call; empty if another mode would not help."""
+        if self.mode is ToolMode.coding:
+            return ""
+        if self.stack.settings.session.coding_enabled:
+            return "/new coding starts a session that may use files and commands."
+        return "You can start one that may use files and commands: toolgate chat --coding"
 
     @property
     def model_name(self) -> str:
@@ -110,8 +123,28 @@ class Conversation:
         return self.session
 
     async def send(self, text: str) -> TurnStream:
-        """Return a turn, which starts when it is iterated."""
-        return self.stack.loop.handle_message((await self.ensure_session()).id, text)
+        """Return a turn, which starts when it is iterated. `!COMMAND` runs a command, and no model is asked."""
+        session_id = (await self.ensure_session()).id
+        if text.startswith("!") and (command := text[1:].strip()):
+            return self.stack.loop.run_command(session_id, command)
+        return self.stack.loop.handle_message(session_id, text)
+
+    def complete_path(self, typed: str) -> list[str]:
+        """Return the paths of the project that fit what was typed; none where they cannot be read."""
+        from toolgate.search.path_completion import complete_path
+        from toolgate.workspace import Stop
+
+        settings = self.stack.settings
+        try:
+            return complete_path(Stop(), self.stack.workspace, typed, settings.tool_output.dir, settings.shell.ripgrep)
+        except (ToolgateError, OSError):  # the project is gone: the next call says so
+            return []
+
+    def images_in(self, text: str) -> list[str]:
+        """Return the paths in a message that lead to an image of the project."""
+        words = [word.strip("'\"").removeprefix("@") for word in text.split()]
+        named = [word for word in words if word.casefold().endswith(_IMAGES)]
+        return [word for word in named if self.stack.workspace.is_file(word)]
 
     def count(self, done: TurnDone) -> None:
         """Add the tokens of a turn."""
@@ -129,9 +162,11 @@ async def conversation_for(stack: Stack, args: argparse.Namespace) -> Conversati
     mode = ToolMode.coding if args.coding else ToolMode.chat_safe
     conversation = Conversation(stack, mode, wanted or ApprovalMode.ask)
     if args.latest:
-        session = await latest(stack)
+        asked_for = ToolMode.coding if args.coding else None
+        session = await latest(stack, asked_for, interactive=args.print is None)
         if session is None:
-            raise UsageError("this project has no session to continue; start without --continue")
+            kind = "session in coding mode" if args.coding else "session"
+            raise UsageError(f"this project has no {kind} to continue; start without --continue")
         await conversation.resume(session)
     elif args.resume:
         await conversation.resume(await find(stack.sessions, args.resume))

@@ -24,16 +24,29 @@ if TYPE_CHECKING:
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse ansibrightblack", "prompt": "ansicyan bold"})
 
 
-class SlashCompleter(Completer):
-    """Completes the chat's commands."""
+Complete = Callable[[str], list[str]]
+"""Returns the paths that fit what was typed."""
+
+
+class ChatCompleter(Completer):
+    """Completes the chat's commands, and the paths of files: after `@`, and of any word with Tab."""
+
+    def __init__(self, paths: Complete) -> None:
+        self._paths = paths
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Yield the commands that start like the line."""
+        """Yield the commands that start like the line, or the paths that fit the word."""
         text = document.text
         if text.startswith("/") and not any(blank in text for blank in " \n"):
             for name, (_, summary) in COMMANDS.items():
                 if name.startswith(text):
                     yield Completion(name, start_position=-len(text), display_meta=summary)
+            return
+        word = document.get_word_before_cursor(WORD=True)
+        typed = word.removeprefix("!").removeprefix("@")
+        if word.startswith("@") or (complete_event.completion_requested and typed):
+            for path in self._paths(typed):
+                yield Completion(path, start_position=-len(typed))
 
 
 class Editor:
@@ -45,15 +58,19 @@ class Editor:
         expand: Callable[[], None],
         past: Iterable[str],
         switch: Callable[[], Awaitable[None]],
+        paths: Complete = lambda _: [],
     ) -> None:
-        """`expand` shows the last call completely (Ctrl-O), `switch` is for Shift-Tab; `past` are earlier messages."""
+        """`expand` shows the last call completely (Ctrl-O), `switch` is for Shift-Tab; `past` are earlier messages,
+        and `paths` completes paths.
+        """
         self._history = history = InMemoryHistory(list(past))
         self._again = False
         self._session: PromptSession[str] = PromptSession(
             history=history,
             multiline=True,
-            completer=SlashCompleter(),
+            completer=ChatCompleter(paths),
             complete_while_typing=True,
+            complete_in_thread=True,
             key_bindings=_bindings(expand, switch),
             prompt_continuation=[("class:prompt", "· ")],
             bottom_toolbar=toolbar,

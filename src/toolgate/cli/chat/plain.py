@@ -116,7 +116,7 @@ class PlainChat:
         if name == "ToolCallInfo":
             self.say(f"[{visible(event.tool_name, keep='')} {describe_call(event.arguments)}]")
         elif name == "ToolDenied":
-            self.say(f"[denied: {event.message} {event.next_action}]")
+            self.say(f"[denied: {event.message} {self._conversation.advice_on_mode or event.next_action}]")
         elif name == "ToolResultInfo":
             self._results.append(event.result)
             if event.result.is_error:
@@ -143,6 +143,10 @@ class PlainChat:
             self.say("There is no such call.")
             return
         self.say(visible(self._results[wanted - 1].output))
+
+    def show_diff(self, diff: str) -> None:
+        """Print a difference of a file."""
+        self.say(visible(diff))
 
     async def recall(self) -> None:
         """Print which session is continued."""

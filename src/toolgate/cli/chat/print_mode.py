@@ -12,6 +12,7 @@ from toolgate.cli.chat.command import settings_for
 from toolgate.cli.chat.conversation import Conversation, conversation_for
 from toolgate.cli.chat.headless import HeadlessApprover, print_error
 from toolgate.cli.errors import UsageError, run_until_signalled
+from toolgate.protocol.ids import uuid7
 
 if TYPE_CHECKING:
     import argparse
@@ -45,7 +46,7 @@ async def _answer(args: argparse.Namespace, message: str) -> int:
             _JsonOutput(sys.stdout.write, sys.stdout.flush) if args.json else _TextOutput(sys.stdout.write)
         )
         writer.begin(conversation)
-        async for event in stack.loop.handle_message(session.id, message):
+        async for event in stack.loop.handle_message(session.id, message, request_id=f"print:{uuid7()}"):
             if not gc.isenabled():
                 gc.freeze()
                 gc.enable()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from toolgate.cli.chat.approval_words import APPROVAL_HELP, APPROVAL_WORDS
 from toolgate.cli.chat.model_command import ModelCommand
 from toolgate.cli.chat.permissions import permissions_command
+from toolgate.cli.chat.session_commands import SessionCommands
 from toolgate.cli.errors import UsageError
 from toolgate.cli.sessions.find import find, short
 from toolgate.cli.sessions.listing import age
@@ -15,6 +16,7 @@ from toolgate.cli.sh.line_source import EndOfInput
 from toolgate.cli.visible import visible
 from toolgate.errors import ToolError, ToolgateError, UndoRefused
 from toolgate.protocol.modes import ApprovalMode, ToolMode
+from toolgate.tools.declaration import asks_when
 
 if TYPE_CHECKING:
     from toolgate.agent import TurnStream
@@ -33,13 +35,19 @@ COMMANDS = {
     "/mode": ("", "show the mode, and what it allows"),
     "/approvals": ("[ask | accept_edits | plan]", "show or switch what you are asked about (Shift-Tab)"),
     "/permissions": ("[remove N]", "list what you have allowed for good, or take it back"),
-    "/undo": ("[call | turn | session]", "undo what the last turn changed in files"),
+    "/diff": ("[PATH]", "show what this session changed in files"),
+    "/undo": ("[call | turn | session | PATH]", "undo what the last turn changed in files, or all changes of one file"),
+    "/rewind": ("[N [files]]", "go back to before message N; with files, also take back what was written since"),
+    "/fork": ("[N]", "continue in a new session from before message N, or from here"),
+    "/export": ("[markdown | json] [FILE]", "save this session to a file"),
+    "/status": ("", "show the project, the model, the session and what was used"),
     "/quit": ("", "leave (Ctrl-D)"),
 }
 """Command → its arguments, and what it does."""
 _KEYS = (
     "Enter sends · Alt-Enter starts a new line · Ctrl-C cancels a turn · Ctrl-O shows the last call · "
-    "Shift-Tab switches what you are asked about · Ctrl-D leaves"
+    "Shift-Tab switches what you are asked about · Ctrl-D leaves\n"
+    "@ completes the path of a file · !COMMAND runs a command yourself, in the agent's shell"
 )
 _LISTED = 10
 
@@ -55,6 +63,10 @@ class CommandHost(Protocol):
         """Print a call with its complete output; the last one without a number."""
         ...
 
+    def show_diff(self, diff: str) -> None:
+        """Print a difference of a file."""
+        ...
+
     async def recall(self) -> None:
         """Show the end of a continued session."""
         ...
@@ -68,7 +80,7 @@ class CommandHost(Protocol):
         ...
 
 
-class SlashCommands:
+class SlashCommands(SessionCommands):
     """Runs the chat's commands."""
 
     def __init__(self, conversation: Conversation, host: CommandHost) -> None:
@@ -156,7 +168,9 @@ class SlashCommands:
         width = max((len(tool.name) for tool in tools), default=0)
         for tool in tools:
             first = " ".join(tool.definition.description.split()).partition(". ")[0].rstrip(".")
-            asks = " (asks)" if tool.requires_permission else ""
+            found = self._conversation.stack.registry.get(tool.name)
+            when = "never" if found is None else asks_when(found, tool)
+            asks = {"always": " (asks)", "risky": " (asks if it is risky)", "never": ""}[when]
             self._host.say(f"  {tool.name:<{width}}  {first}{asks}")
 
     async def _model(self, rest: str) -> None:
@@ -201,7 +215,8 @@ class SlashCommands:
 
         last = rest or "turn"
         if last not in ("call", "turn", "session"):
-            raise UsageError("/undo takes call, turn or session")
+            await self.undo_file(rest)
+            return
         if self._conversation.session is None:
             raise UsageError("nothing has been changed in this session")
         try:

@@ -23,6 +23,7 @@ from toolgate.cli.chat.turn_view import TurnView
 from toolgate.cli.chat.welcome import draw_prompt, message_history, session_recap, welcome
 from toolgate.cli.errors import UsageError, run_until_signalled
 from toolgate.cli.sh.line_source import EndOfInput
+from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import visible
 from toolgate.errors import ToolgateError
 from toolgate.protocol.modes import ApprovalMode
@@ -91,14 +92,15 @@ class Chat:
     async def talk(self) -> None:
         """Handle one message after the other."""
         past = await message_history(self._conversation.stack)
-        editor = Editor(self._toolbar, lambda: self.show_call(None), past, self.switch_approval_mode)
+        paths = self._conversation.complete_path
+        editor = Editor(self._toolbar, lambda: self.show_call(None), past, self.switch_approval_mode, paths)
         while True:
             self._region.print([""])
             try:
                 text = await self._next(editor)
                 if self._commands.knows(text):
                     await self._commands.run(text)
-                elif not await self._turn(text):
+                elif not await self._turn(self._checked(text)):
                     self._typed_ahead.hold()
             except Interrupted as interrupted:
                 if interrupted.last:
@@ -122,6 +124,14 @@ class Chat:
         task = asyncio.get_running_loop().create_task(self.switch_approval_mode())
         self._switching.add(task)
         task.add_done_callback(self._switching.discard)
+
+    def _checked(self, text: str) -> str:
+        """Say what cannot be sent: there are only words in a message so far."""
+        for path in self._conversation.images_in(text):
+            self.say(
+                f"{visible(path, keep='')} is an image. Only its path is sent: images cannot be sent yet.", "yellow"
+            )
+        return text
 
     async def _next(self, editor: Editor) -> str:
         """Return the next queued message, or read one."""
@@ -201,6 +211,11 @@ class Chat:
         from rich.text import Text
 
         self._region.print(self._canvas.lines(Text(text, style=style), wide=True))
+
+    def show_diff(self, diff: str) -> None:
+        """Print a difference of a file."""
+        rows = visible(diff).split("\n") if diff else []
+        self._region.print([self._canvas.line("  ", (row.expandtabs(8), diff_colour(row))) for row in rows])
 
     def show_call(self, number: int | None) -> None:
         """Print a call with its complete output."""

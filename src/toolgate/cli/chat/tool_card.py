@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import prose, visible, without_escapes
+from toolgate.protocol.jsontext import encode
 
 if TYPE_CHECKING:
     from toolgate.cli.chat.canvas import Canvas, Piece
@@ -33,9 +33,30 @@ def describe_call(arguments: dict[str, Any] | str) -> str:
         return f"{len(arguments['items'])} items"
     first = next((key for key in _MAIN_ARGUMENTS if isinstance(arguments.get(key), str)), None)
     if first is None:
-        return _one_line(json.dumps(arguments, ensure_ascii=False)) if arguments else ""
+        return _one_line(" ".join(f"{key}={_plain(value)}" for key, value in arguments.items()))
     where = f" in {arguments['path']}" if first == "pattern" and arguments.get("path") else ""
     return _one_line(f"{arguments[first]}{where}")
+
+
+def readable(result: ToolResult) -> str:
+    """Return what the model reads, with the data of a tool that is written as JSON as one line per field."""
+    response = result.response
+    if not response.data or result.output != f"{response.text}\n{encode(response.data)}":
+        return result.output
+    return "\n".join([response.text, *(f"{key}: {_plain(value)}" for key, value in response.data.items())])
+
+
+def _plain(value: Any) -> str:
+    """Return a value in words: nested ones in short."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(_plain(item) for item in value)
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {_plain(item)}" for key, item in value.items())
+    return "none" if value is None else str(value)
 
 
 def _one_line(text: str) -> str:
@@ -68,6 +89,8 @@ class ToolCard:
     """Whether a person was asked about it."""
     paused: float = 0.0
     """Seconds that the person took to answer."""
+    advice: str = ""
+    """What the person can do about a denial; empty if only the model is told."""
     body: int = field(default=_BODY_LINES)
     """Lines of output that are shown."""
 
@@ -107,7 +130,7 @@ class ToolCard:
         """Return the glyph, the colour, and how the call ended."""
         assert self.result is not None
         response = self.result.response
-        took = duration(max(0.0, float(response.stats.get("time_ms", 0)) / 1000 - self.paused))
+        took = duration(float(response.stats.get("time_ms", 0)) / 1000)
         data, error = response.data, response.error
         if error is not None:
             if error.code.value == "CANCELLED":
@@ -136,7 +159,7 @@ class ToolCard:
         diff = self.result.response.data.get("diff")
         if isinstance(diff, str) and diff.strip():
             return self._cut(canvas, visible(diff).rstrip("\n").split("\n"), _DIFF_LINES, diff=True)
-        return self._cut(canvas, self._output(), self.body)
+        return self._cut(canvas, self._output(), self.body, last="exit_code" in self.result.response.data)
 
     def _output(self) -> list[str]:
         """Return everything that the model reads, made safe to show."""
@@ -146,15 +169,17 @@ class ToolCard:
             return []  # the head already says everything
         if self.result.is_error and self.printed:
             return [*self._latest(), *apply_overwrites(self.result.output).rstrip("\n").split("\n")]
-        text = apply_overwrites(self.result.output).rstrip("\n")
+        text = apply_overwrites(readable(self.result)).rstrip("\n")
         return text.split("\n") if text.strip() else []
 
-    def _cut(self, canvas: Canvas, lines: list[str], most: int, *, diff: bool = False) -> list[str]:
+    def _cut(self, canvas: Canvas, lines: list[str], most: int, *, diff: bool = False, last: bool = False) -> list[str]:
+        """Draw the first lines, or the last ones: those of a command say how it ended."""
         more = len(lines) - most
-        kept = lines if more <= 1 else lines[:most]  # a note instead of one line would save nothing
+        kept = lines if more <= 1 else lines[-most:] if last else lines[:most]  # a note for one line saves nothing
         shown = [canvas.line("  │ ", (line.expandtabs(8), diff_colour(line) if diff else "dim")) for line in kept]
         if more > 1:
-            shown.append(canvas.line((f"  │ … {more} more lines · /show {self.number}", "dim italic")))
+            words = f"  │ … {more} {'earlier' if last else 'more'} lines · /show {self.number}"
+            shown.insert(0 if last else len(shown), canvas.line((words, "dim italic")))
         return shown
 
     def _denied(self, canvas: Canvas) -> list[str]:
@@ -162,13 +187,13 @@ class ToolCard:
         head = canvas.line(
             ("⊘", "yellow"), " ", (visible(self.name, keep=""), "bold"), " ", describe_call(self.arguments)
         )
-        words = f"{self.denied.message} {self.denied.next_action}"
+        words = f"{self.denied.message} {self.advice or self.denied.next_action}"
         return [head, *canvas.lines(_indented(prose(words), "yellow"))]
 
     def whole(self, canvas: Canvas) -> list[str]:
         """Draw the call with its arguments and its complete output."""
         given = self.arguments
-        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, indent=2)
+        text = given if isinstance(given, str) else "\n".join(f"{key}: {_plain(value)}" for key, value in given.items())
         command = given.get("command") if isinstance(given, dict) and len(given) == 1 else None
         shown = command if isinstance(command, str) else text
         head = canvas.line((f"#{self.number} ", "dim"), (visible(self.name, keep=""), "bold"))

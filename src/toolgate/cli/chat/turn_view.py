@@ -123,7 +123,7 @@ class TurnView:
         elif isinstance(event, ToolResultInfo):
             self._end_call(event.call_id, result=event.result)
         elif isinstance(event, ToolDenied):
-            self._end_call(event.call_id, denied=event)
+            self._end_call(event.call_id, denied=event, advice=self._conversation.advice_on_mode)
         elif isinstance(event, ApprovalRequested):
             self._asked[event.request.id] = (self._open.get(event.request.call_id), time.monotonic())
             self._region.bell()

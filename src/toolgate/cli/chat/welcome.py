@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolgate.cli.chat.markdown import draw_markdown
+from toolgate.cli.chat.tool_card import describe_call
 from toolgate.cli.visible import prose, visible
 from toolgate.errors import ToolError
 from toolgate.protocol.choices import PROVIDERS
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from toolgate.cli.chat.canvas import Canvas
     from toolgate.cli.chat.conversation import Conversation
     from toolgate.compose import Stack
+    from toolgate.sessions import Event
 
 _RECAP_MESSAGES = 6
 """Number of messages that are shown of a continued session."""
@@ -99,7 +101,8 @@ async def session_recap(canvas: Canvas, conversation: Conversation) -> list[str]
     """Return the end of the continued session."""
     session = conversation.session
     assert session is not None
-    history = await conversation.stack.sessions.history(session.id)
+    shown = await _shown_events(conversation, session.id)
+    history = [event for event in shown if event.kind == "message"]
     turns = await conversation.stack.sessions.turns(session.id)
     title = visible(session.title, keep="") or "a session without a title"
     lines = [
@@ -112,17 +115,55 @@ async def session_recap(canvas: Canvas, conversation: Conversation) -> list[str]
                 (f"… {len(history) - _RECAP_MESSAGES} earlier messages: toolgate sessions show {session.id}", "dim")
             )
         )
-    for message in history[-_RECAP_MESSAGES:]:
-        if message.role == "user":
-            lines += ["", *draw_prompt(canvas, message.content)]
+    since = history[-_RECAP_MESSAGES].seq if len(history) > _RECAP_MESSAGES else 0
+    for event in shown:
+        if event.seq < since:
+            continue
+        if event.kind == "call_finished":
+            lines.append(_earlier_card(canvas, event.payload))
+        elif event.payload["role"] == "user":
+            lines += ["", *draw_prompt(canvas, event.payload["content"])]
         else:
-            lines += ["", *draw_markdown(canvas, message.content)]
+            lines += ["", *draw_markdown(canvas, event.payload["content"])]
     if await _created_mode(conversation) is not session.mode:
         words = "It was started in coding; without --coding it continues in chat_safe."
         lines += ["", canvas.line((words, "yellow"))]
     if turns and turns[-1].status not in ("done", "running"):
         lines += ["", canvas.line((f"The last turn is {turns[-1].status}.", "yellow"))]
     return lines
+
+
+async def _shown_events(conversation: Conversation, session_id: str) -> list[Event]:
+    """Return what was said in a session and the calls that ended, each with the arguments that it was asked with."""
+    from toolgate.sessions.record import conversation as without_rewound
+    from toolgate.sessions.record import read_events
+
+    asked: dict[str, Any] = {}
+    shown: list[Event] = []
+    for event in without_rewound(await read_events(conversation.stack.sessions, session_id)):
+        payload = event.payload
+        if event.kind == "call_proposed":
+            asked[payload["call_id"]] = payload["arguments"]
+        elif event.kind == "call_finished":
+            about = {**payload, "arguments": asked.get(payload["call_id"], "")}
+            shown.append(event.model_copy(update={"payload": about}))
+        elif event.kind == "message" and payload["role"] in ("user", "assistant") and payload["content"].strip():
+            shown.append(event)
+    return shown
+
+
+def _earlier_card(canvas: Canvas, payload: dict[str, Any]) -> str:
+    """Draw a call of an earlier turn in one line."""
+    good, code = payload.get("status") != "error", (payload.get("data") or {}).get("exit_code")
+    good = good and code in (0, None)
+    how = f"exit {code}" if code is not None else payload.get("code") or ""
+    return canvas.line(
+        ("✓" if good else "✗", "green" if good else "yellow"),
+        " ",
+        (visible(payload["tool_name"], keep=""), "bold"),
+        f" {describe_call(payload['arguments'])}",
+        (f"  {how}" if how else "", "dim"),
+    )
 
 
 def draw_prompt(canvas: Canvas, text: str) -> list[str]:

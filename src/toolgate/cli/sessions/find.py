@@ -8,6 +8,7 @@ from toolgate.cli.errors import UsageError
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack
+    from toolgate.protocol.modes import ToolMode
     from toolgate.sessions import Session, SessionManager
 
 SHORT = 13
@@ -34,10 +35,9 @@ async def find(sessions: SessionManager, typed: str) -> Session:
     return found[0]
 
 
-async def latest(stack: Stack) -> Session | None:
-    """Return the session of this user and project that was used last."""
-    found = await stack.sessions.list(user=stack.user, project=stack.project, limit=1)
-    return found[0] if found else None
+async def latest(stack: Stack, mode: ToolMode | None, *, interactive: bool) -> Session | None:
+    """Return the project's session used last, of a mode if given; `interactive` leaves out those of --print."""
+    return await stack.sessions.latest(stack.user, stack.project, mode, interactive=interactive)
 
 
 def short(session_id: str) -> str:

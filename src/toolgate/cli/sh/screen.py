@@ -101,7 +101,8 @@ class Screen:
         self._show_rest(result)
         self._out.flush()
         response = result.response
-        said = response.text.partition("\n")[0]
+        denied = response.error is not None and response.error.code.value == "APPROVAL_DENIED"
+        said = response.text if denied else response.text.partition("\n")[0]  # a denial ends with the rule to add
         if response.status.value != "success" and said not in response.data.get("stderr", ""):
             self.say(self._paint(visible(said), "dim") + "\n")
         if self.live:

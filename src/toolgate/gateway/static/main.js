@@ -82,7 +82,6 @@ async function show(id) {
   current = null;
   workplace.expect(id, sessions.get(id)?.mode);
   if (id === null) {
-    parts.composer.attach(null, wire, workplace.project?.name);
     parts.mode.show(null);
     parts.chat.show(parts.empty);
     return update();
@@ -91,7 +90,6 @@ async function show(id) {
   const session = new Session(wire, id, view);
   current = session;
   listen(session, view);
-  parts.composer.attach(session, wire, workplace.project?.name);
   parts.mode.show(sessions.get(id)?.mode ?? null);
   parts.chat.show(view);
   update();
@@ -147,7 +145,7 @@ async function begin() {
   beginning = true;
   update();
   const { mode } = parts.empty;
-  const wanted = { ...(mode && { mode }), ...(models.next && { model: models.next }), ...parts.composer.wanted };
+  const wanted = { ...(mode && { mode }), ...(models.next && { model: models.next }) };
   const answer = await wire.ask("session.create", wanted);
   history.pushState(null, "", `#/s/${answer.session_id}`);
   await show(answer.session_id);
@@ -161,7 +159,7 @@ async function send(content) {
     if (current.send(content)) {
       parts.composer.clear();
       parts.chat.toEnd();
-    } else parts.composer.fill(content);
+    }
   } catch (error) {
     failed(error);
   } finally {

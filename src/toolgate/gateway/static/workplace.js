@@ -16,8 +16,6 @@ export class Workplace extends EventTarget {
   #session = null;
   #project = null;
   #coding = false;
-  /** Whether the gateway lists remembered permissions. */
-  #permitted = false;
   #timer = 0;
 
   constructor({ wire, parts, models, sessions, notifier }) {
@@ -34,10 +32,6 @@ export class Workplace extends EventTarget {
     empty.addEventListener("setup", () => this.setUp());
     models.addEventListener("change", () => this.#drawModel());
     document.addEventListener("changemodel", ({ detail }) => this.#pickModel(detail ?? header.querySelector(".model")));
-  }
-
-  get project() {
-    return this.#project;
   }
 
   /** Load what the gateway says about its project and its models. */
@@ -69,13 +63,11 @@ export class Workplace extends EventTarget {
     const session = this.#session;
     if (!session) return;
     try {
-      const [about, project, permissions] = await Promise.all([
+      const [about, project] = await Promise.all([
         this.#wire.ask("session.get", { session_id: session.id }),
         this.#wire.optional("project.info").catch(() => this.#project),
-        this.#wire.optional("permissions.list", { session_id: session.id }).catch(() => null), // then there is no item
       ]);
       if (this.#session !== session) return;
-      this.#permitted = permissions !== null;
       this.#drawProject(project);
       this.#models.of(about.model || null);
       this.#parts.header.context(about.context ?? null, about.usage);
@@ -154,9 +146,10 @@ export class Workplace extends EventTarget {
     const id = this.#session?.id;
     const known = this.#sessions.get(id);
     const about = (act) => () => act().catch(this.failed);
-    const permissions = { label: "Remembered permissions…", icon: "key", act: about(() => this.#permissions(id)) };
-    const rename = { label: "Rename", icon: "pencil", act: () => this.#parts.title.edit() };
-    const own = this.#permitted ? [rename, permissions] : [rename];
+    const own = [
+      { label: "Rename", icon: "pencil", act: () => this.#parts.title.edit() },
+      { label: "Remembered permissions…", icon: "key", act: about(() => this.#permissions(id)) },
+    ];
     const more = [
       { label: "Export as Markdown", icon: "download", act: about(() => this.#sessions.save(id, "markdown")) },
       { label: "Export as JSON", icon: "download", act: about(() => this.#sessions.save(id, "json")) },
