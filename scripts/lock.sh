@@ -19,7 +19,7 @@ lock() {
 }
 
 # shellcheck disable=SC2086 # the extras are words
-lock requirements/dev.txt dev $image --extra cli --extra postgres --extra otel ${LOCK_ARGS---upgrade}
+lock requirements/dev.txt dev $image --extra acp --extra cli --extra postgres --extra otel ${LOCK_ARGS---upgrade}
 # The image gets the versions that were tested; its hashes come with them.
 # shellcheck disable=SC2086
 lock requirements/image.txt build $image --constraint requirements/dev.txt

@@ -20,6 +20,7 @@ COMMANDS = {
     "sessions": "list, show and export conversations",
     "servers": "show the MCP servers, their tools, and why a tool is not visible",
     "mcp": "serve the tools to an agent that speaks MCP",
+    "acp": "run the agent for an editor that speaks ACP (Zed, JetBrains, Neovim)",
     "call": "call a tool, the way a model does",
     "sh": "use the agent's shell: type what a model would type",
     "schema": "print the JSON Schema of the envelope",

@@ -81,7 +81,8 @@ async def _serve(args: argparse.Namespace) -> None:
                 clients, settings, host=args.host or "127.0.0.1", port=PORT if args.port is None else args.port
             )
         return
-    from toolgate.adapters.mcp_server.stdio import private_stdio, serve_stdio
+    from toolgate.adapters.mcp_server.stdio import serve_stdio
+    from toolgate.adapters.private_stdio import private_stdio
 
     async with _open_clients(args, settings) as clients:
         if sys.stdin.isatty():

@@ -6,10 +6,7 @@ At the end of the input, after SIGTERM, or when nobody reads the output, running
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib
-import os
-from collections.abc import Iterator
 
 from toolgate.adapters.mcp_server.clients import Clients
 from toolgate.adapters.mcp_server.descriptors import LineReader, LineWriter
@@ -36,21 +33,3 @@ async def _serve(clients: Clients, reader: LineReader, writer: LineWriter, begun
     outgoing = Outgoing(writer, begun.answered)
     incoming = Incoming(reader, outgoing, begun.lines)
     await server.run(incoming, outgoing, server.create_initialization_options())
-
-
-@contextlib.contextmanager
-def private_stdio() -> Iterator[tuple[int, int]]:
-    """Yield private descriptors for the protocol. For all other code stdin is empty and stdout goes to stderr."""
-    stdin, stdout = os.dup(0), os.dup(1)
-    empty, writer = os.pipe()
-    os.close(writer)
-    os.dup2(empty, 0)
-    os.close(empty)
-    os.dup2(2, 1)
-    try:
-        yield stdin, stdout
-    finally:
-        os.dup2(stdin, 0)
-        os.dup2(stdout, 1)
-        os.close(stdin)
-        os.close(stdout)

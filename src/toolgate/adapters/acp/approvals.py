@@ -1,0 +1,72 @@
+"""Approvals through the editor: a permission request with exactly what will happen."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acp.exceptions import RequestError
+from acp.schema import AllowedOutcome, PermissionOption, ToolCallUpdate
+
+from toolgate.adapters.acp.content import diff_content, shown
+from toolgate.adapters.acp.updates import KINDS
+from toolgate.log import logger
+from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.text.visible import collapse_runs, visible
+
+if TYPE_CHECKING:
+    from acp.interfaces import Client
+
+ALLOW_ONCE, ALLOW_SESSION, REJECT = "allow_once", "allow_session", "reject"
+
+
+class EditorApprover:
+    """Asks the person at the editor. `top_session` finds the session that the editor knows, not a sub-agent's own."""
+
+    def __init__(self, client: Callable[[], Client], root: Path, top_session: Callable[[str], Awaitable[str]]) -> None:
+        self._client = client
+        self._root = root
+        self._top_session = top_session
+
+    async def decide(self, request: ApprovalRequest) -> Approval:
+        """Show the request and wait. Anything but an option that allows is a no."""
+        session_id = await self._top_session(request.session_id or "")
+        try:
+            answer = await self._client().request_permission(
+                session_id=session_id, tool_call=question(self._root, request), options=options(request)
+            )
+        except (RequestError, ConnectionError) as error:
+            logger("acp").warning("permission_not_asked", error=type(error).__name__)
+            return Approval(allowed=False, message="the editor could not ask")
+        chosen = answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else None
+        if chosen == ALLOW_ONCE or (chosen == ALLOW_SESSION and request.rule):
+            return Approval(allowed=True, remember=chosen == ALLOW_SESSION)
+        return Approval(allowed=False, message="the user denied it" if chosen == REJECT else "the question was closed")
+
+
+def options(request: ApprovalRequest) -> list[PermissionOption]:
+    """Return the answers that the editor offers."""
+    found = [PermissionOption(option_id=ALLOW_ONCE, name="Allow once", kind="allow_once")]
+    if request.rule:
+        name = "Allow exactly this call for this session"
+        found.append(PermissionOption(option_id=ALLOW_SESSION, name=name, kind="allow_always"))
+    return [*found, PermissionOption(option_id=REJECT, name="Deny", kind="reject_once")]
+
+
+def question(root: Path, request: ApprovalRequest) -> ToolCallUpdate:
+    """Return the call as the person sees it before it runs: rendered from the plan, with nothing hidden."""
+    who = f"{visible(request.agent, keep='')}: " if request.agent else ""
+    detail = request.detail.rstrip("\n")
+    content: list[Any] = []
+    if request.reason:
+        content.append(shown(visible(request.reason, keep="")))
+    is_diff = KINDS.get(request.tool_name) == "edit" and detail.startswith(("--- ", "diff "))
+    content += diff_content(root, request.detail) if is_diff else [shown(collapse_runs(visible(detail)))]
+    return ToolCallUpdate(
+        tool_call_id=request.call_id,
+        title=who + visible(request.summary, keep=""),
+        kind=KINDS.get(request.tool_name, "other"),
+        status="pending",
+        content=content,
+    )

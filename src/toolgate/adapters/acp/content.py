@@ -1,0 +1,93 @@
+"""Content that an editor sends and shows: prompts as text, and diffs as pairs of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from acp.helpers import ContentBlock, text_block, tool_content, tool_diff_content
+from acp.schema import (
+    ContentToolCallContent,
+    EmbeddedResourceContentBlock,
+    FileEditToolCallContent,
+    ResourceContentBlock,
+    TextContentBlock,
+    TextResourceContents,
+)
+
+_MAX_SHOWN = 64 * 1024
+"""Characters of one text that the editor is shown; the transcript has all of it."""
+
+ToolContent = ContentToolCallContent | FileEditToolCallContent
+
+
+def prompt_text(blocks: Sequence[ContentBlock]) -> str:
+    """Return a prompt as the text that the model reads. Content that cannot be used is named in it."""
+    return "\n\n".join(part for part in map(_text, blocks) if part.strip())
+
+
+def _text(block: ContentBlock) -> str:
+    if isinstance(block, TextContentBlock):
+        return block.text
+    if isinstance(block, ResourceContentBlock):
+        return f"@{_path(block.uri)}"
+    if isinstance(block, EmbeddedResourceContentBlock):
+        resource = block.resource
+        if isinstance(resource, TextResourceContents):
+            fence = "````" if "```" in resource.text else "```"
+            return f"@{_path(resource.uri)}\n{fence}\n{resource.text}\n{fence}"
+        return f"[{_path(resource.uri)} was left out: it is not text]"
+    return f"[{block.type} was left out: this agent reads text]"
+
+
+def _path(uri: str) -> str:
+    return uri.removeprefix("file://")
+
+
+def shown(text: str) -> ContentToolCallContent:
+    """Return text as content of a tool call; of a long one, the end."""
+    if len(text) > _MAX_SHOWN:
+        text = f"[… {len(text) - _MAX_SHOWN} characters before this]\n{text[-_MAX_SHOWN:]}"
+    return tool_content(text_block(text))
+
+
+def diff_content(root: Path, diff: str) -> list[ToolContent]:
+    """Return a unified diff as editors want it: the old and the new text of every changed part."""
+    found: list[ToolContent] = []
+    path, is_new = "", False
+    for line, body in _sections(diff):
+        if line.startswith("--- "):
+            is_new = line == "--- /dev/null"
+            path = line[6:] if line.startswith("--- a/") else path
+        elif line.startswith("+++ b/"):
+            path = line[6:]
+        elif line.startswith("@@"):
+            old = "".join(text[1:] for text in body if text[0] in " -")
+            new = "".join(text[1:] for text in body if text[0] in " +")
+            found.append(tool_diff_content(str(root / path), new, None if is_new else old))
+    return found or ([shown(diff)] if diff.strip() else [])
+
+
+def _sections(diff: str) -> Iterable[tuple[str, list[str]]]:
+    """Yield the header lines, and every `@@` line with the lines that follow it."""
+    hunk: tuple[str, list[str]] | None = None
+    for line in diff.splitlines(keepends=True):
+        if hunk is not None and line[0] in " +-" and not line.startswith(("--- ", "+++ ")):
+            hunk[1].append(line)
+            continue
+        if hunk is not None:
+            yield hunk
+        hunk = (line.rstrip("\n"), []) if line.startswith("@@") else None
+        if hunk is None:
+            yield line.rstrip("\n"), []
+    if hunk is not None:
+        yield hunk
+
+
+def as_content(root: Path, data: dict[str, Any], text: str) -> list[ToolContent]:
+    """Return what a finished call shows: its diff, or else the text that the model read."""
+    diff = data.get("diff")
+    if isinstance(diff, str) and diff:
+        return diff_content(root, diff)
+    return [shown(text)] if text else []

@@ -1,0 +1,43 @@
+"""ACP over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, cast
+
+from acp import run_agent
+
+from toolgate.adapters.acp.agent import EditorAgent
+
+if TYPE_CHECKING:
+    from acp.interfaces import Agent
+
+_MAX_LINE = 16 << 20
+"""Maximum bytes of one message."""
+
+
+async def serve_stdio(agent: EditorAgent, *, stdin: int = 0, stdout: int = 1) -> None:
+    """Serve one editor on two descriptors until it disconnects."""
+    reader, writer = await stream_reader(stdin), await stream_writer(stdout)
+    try:
+        await run_agent(cast("Agent", agent), writer, reader, use_unstable_protocol=True)
+    finally:
+        writer.close()
+
+
+async def stream_reader(fd: int) -> asyncio.StreamReader:
+    """Read a pipe."""
+    reader = asyncio.StreamReader(limit=_MAX_LINE)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(os.dup(fd), "rb", 0))
+    return reader
+
+
+async def stream_writer(fd: int) -> asyncio.StreamWriter:
+    """Write to a pipe."""
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.connect_write_pipe(
+        asyncio.streams.FlowControlMixin, os.fdopen(os.dup(fd), "wb", 0)
+    )
+    return asyncio.StreamWriter(transport, protocol, None, loop)

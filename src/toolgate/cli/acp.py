@@ -1,0 +1,72 @@
+"""Run the agent for an editor that speaks ACP, the Agent Client Protocol (Zed, JetBrains, Neovim), on stdin and stdout.
+
+The editor names the project and shows messages, tool calls, diffs and approvals. --coding on this command line is the
+operator's switch for files and commands; no editor can change it.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolgate.cli.errors import UsageError
+from toolgate.cli.parser import add_model
+
+if TYPE_CHECKING:
+    from toolgate.compose import Stack
+    from toolgate.protocol.ports import Approver
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("--coding", action="store_true", help="sessions may use files and commands (coding mode)")
+    add_model(parser)
+    parser.add_argument("--root", type=Path, metavar="DIR", help="allow only this project and directories below it")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until the editor disconnects or a signal arrives."""
+    try:
+        asyncio.run(_serve(args))
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "acp":
+            raise
+        raise UsageError("agent-client-protocol is not installed: pip install 'toolgate[acp]'") from None
+    except asyncio.CancelledError:
+        return 0  # SIGTERM: running turns have ended
+    return 0
+
+
+async def _serve(args: argparse.Namespace) -> None:
+    from toolgate.adapters.acp.agent import EditorAgent
+    from toolgate.adapters.acp.stdio import serve_stdio
+    from toolgate.adapters.private_stdio import private_stdio
+    from toolgate.protocol.modes import ToolMode
+
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    if sys.stdin.isatty():
+        sys.stderr.write("Waiting for an editor on stdin. Editors start this command; Ctrl-D ends it.\n")
+    mode = ToolMode.coding if args.coding else ToolMode.chat_safe
+    limit = args.root.resolve() if args.root is not None else None
+
+    @contextlib.asynccontextmanager
+    async def open_project(root: Path, approver: "Approver") -> AsyncIterator["Stack"]:
+        from toolgate.cli.chat.command import settings_for
+        from toolgate.compose import assemble
+        from toolgate.errors import ToolgateError
+
+        if limit is not None and not root.is_relative_to(limit):
+            raise ToolgateError(f"{root} is not inside {limit}, which this agent was started for (--root)")
+        given = argparse.Namespace(root=root, coding=args.coding, model=args.model)
+        async with assemble(settings_for(given), approver=approver, live_output=True) as stack:
+            yield stack
+
+    with private_stdio() as (stdin, stdout):
+        async with EditorAgent(open_project, mode) as agent:
+            await serve_stdio(agent, stdin=stdin, stdout=stdout)
