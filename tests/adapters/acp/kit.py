@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from acp import connect_to_agent
 from acp.client.connection import ClientSideConnection
 from acp.schema import AllowedOutcome, ClientCapabilities, DeniedOutcome, RequestPermissionResponse
 
+from toolgate import ToolCall
 from toolgate.adapters.acp import EditorAgent
 from toolgate.adapters.acp.stdio import serve_stdio, stream_reader, stream_writer
 from toolgate.compose import Stack, assemble
@@ -20,6 +22,11 @@ from toolgate.models.base import ModelClient
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Approver
 from toolgate.settings import Settings
+
+
+def call(name: str, **arguments: object) -> ToolCall:
+    """A call of a scripted model."""
+    return ToolCall(id=f"{name}-1", name=name, arguments=json.dumps(arguments))
 
 
 class Editor:

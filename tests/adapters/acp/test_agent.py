@@ -1,9 +1,6 @@
 """An editor drives the agent: sessions, prompts, permissions, cancelling, earlier conversations."""
 
 import asyncio
-import json
-import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,9 +8,8 @@ from acp import text_block
 from acp.exceptions import RequestError
 from acp.helpers import embedded_text_resource, image_block, resource_block, resource_link_block
 
-from tests.adapters.acp.kit import Editor, connected, opener
-from tests.adapters.mcp_server.kit import Sleeper, environment
-from toolgate import ToolCall
+from tests.adapters.acp.kit import Editor, call, connected, opener
+from tests.adapters.mcp_server.kit import Sleeper
 from toolgate.testing import ScriptedModel
 
 
@@ -26,13 +22,9 @@ def root(tmp_path: Path) -> Path:
     return project
 
 
-def _call(name: str, **arguments: object) -> ToolCall:
-    return ToolCall(id=f"{name}-1", name=name, arguments=json.dumps(arguments))
-
-
 async def test_a_turn_is_shown_while_it_runs_and_an_edit_is_a_diff(root: Path) -> None:
     model = ScriptedModel(
-        [["Reading.", _call("read_file", path="a.txt")], [_call("write_file", path="b.txt", content="x\n")], "Done."]
+        [["Reading.", call("read_file", path="a.txt")], [call("write_file", path="b.txt", content="x\n")], "Done."]
     )
     editor = Editor()
     async with connected(editor, opener(lambda: model, root.parent)) as agent:
@@ -55,52 +47,9 @@ async def test_a_turn_is_shown_while_it_runs_and_an_edit_is_a_diff(root: Path) -
     assert editor.calls("usage_update")[-1].size > 0
 
 
-@pytest.mark.parametrize("choose", ["reject", None, "allow_always", "something else"])
-async def test_a11_only_an_option_that_allows_is_a_yes(root: Path, choose: str | None) -> None:
-    model = ScriptedModel([[_call("Bash", command="rm a.txt")], "Then not."])
-    editor = Editor(choose)
-    async with connected(editor, opener(lambda: model, root.parent)) as agent:
-        session = await agent.new_session(cwd=str(root))
-        await agent.prompt(session_id=session.session_id, prompt=[text_block("Go")])
-    assert editor.options == [["allow_once", "allow_session", "reject"]]
-    assert [update.status for update in editor.calls("tool_call_update")] == ["failed"]
-    assert (root / "a.txt").exists()
-
-
-async def test_a_call_that_was_allowed_for_the_session_is_not_asked_about_again(root: Path) -> None:
-    command = _call("Bash", command="rm -f c.txt")
-    model = ScriptedModel([[command], [command], "Done."])
-    editor = Editor("allow_session")
-    async with connected(editor, opener(lambda: model, root.parent)) as agent:
-        session = await agent.new_session(cwd=str(root))
-        await agent.prompt(session_id=session.session_id, prompt=[text_block("Go")])
-    assert len(editor.asked) == 1
-
-
-async def test_output_is_shown_as_text_or_in_the_terminal_of_an_editor_that_has_one(root: Path) -> None:
-    model = [[_call("Bash", command="echo out; exit 3")], "Done."]
-    for terminals in (False, True):
-        editor = Editor()
-        project = opener(lambda: ScriptedModel(model), root.parent)
-        async with connected(editor, project, meta={"terminal_output": terminals}) as agent:
-            session = await agent.new_session(cwd=str(root))
-            await agent.prompt(session_id=session.session_id, prompt=[text_block("Go")])
-        [start] = editor.calls("tool_call")
-        assert start.title == "`echo out; exit 3`"
-        last = editor.calls("tool_call_update")[-1]
-        assert last.status == "completed"
-        if terminals:
-            assert start.content[0].terminal_id == start.field_meta["terminal_info"]["terminal_id"]
-            printed = [update.field_meta["terminal_output"]["data"] for update in editor.calls("tool_call_update")[:-1]]
-            assert "".join(printed) == "out\r\n"
-            assert last.field_meta["terminal_exit"]["exit_code"] == 3
-        else:
-            assert "out" in last.content[0].content.text
-
-
 async def test_s14_cancelling_ends_the_turn_and_its_processes(root: Path) -> None:
     sleeper = Sleeper()
-    model = ScriptedModel([[_call("Bash", command=sleeper.command)], "Never."])
+    model = ScriptedModel([[call("Bash", command=sleeper.command)], "Never."])
     editor = Editor()
     async with connected(editor, opener(lambda: model, root.parent)) as agent:
         session = await agent.new_session(cwd=str(root))
@@ -112,7 +61,7 @@ async def test_s14_cancelling_ends_the_turn_and_its_processes(root: Path) -> Non
 
 
 async def test_a_session_is_listed_and_continued_with_what_was_said_in_it(root: Path) -> None:
-    first = ScriptedModel([["Reading.", _call("read_file", path="a.txt")], "It says one."])
+    first = ScriptedModel([["Reading.", call("read_file", path="a.txt")], "It says one."])
     async with connected(Editor(), opener(lambda: first, root.parent)) as agent:
         session = await agent.new_session(cwd=str(root))
         await agent.prompt(session_id=session.session_id, prompt=[text_block("What is in it?")])
@@ -132,17 +81,6 @@ async def test_a_session_is_listed_and_continued_with_what_was_said_in_it(root: 
         "assistant",
         "user",
     ]
-
-
-async def test_the_list_of_work_is_the_editor_s_plan(root: Path) -> None:
-    items = [{"content": "look", "status": "completed"}, {"content": "mend", "status": "in_progress"}]
-    model = ScriptedModel([[_call("todo", items=items)], "Done."])
-    editor = Editor()
-    async with connected(editor, opener(lambda: model, root.parent)) as agent:
-        session = await agent.new_session(cwd=str(root))
-        await agent.prompt(session_id=session.session_id, prompt=[text_block("Go")])
-    [plan] = editor.calls("plan")
-    assert [(entry.content, entry.status) for entry in plan.entries] == [("look", "completed"), ("mend", "in_progress")]
 
 
 async def test_files_in_a_prompt_reach_the_model_and_what_is_not_text_is_named(root: Path) -> None:
@@ -185,23 +123,3 @@ async def test_a_session_of_another_project_does_not_exist_here(root: Path) -> N
         await agent.prompt(session_id=session.session_id, prompt=[text_block("Go")])
         with pytest.raises(RequestError, match="there is no session"):
             await agent.load_session(cwd=str(root), session_id=session.session_id)
-
-
-async def test_the_command_serves_an_editor_and_ends_with_it(root: Path) -> None:
-    from acp import spawn_agent_process
-
-    editor = Editor()
-    words = ["-m", "toolgate", "acp", "--coding", "--model", "offline", "--root", str(root)]
-    home = root.parent / "home"
-    async with spawn_agent_process(editor, sys.executable, *words, env=environment(home)) as (agent, process):  # type: ignore[arg-type]
-        started = await agent.initialize(protocol_version=1)
-        assert started.agent_info is not None
-        assert started.agent_info.name == "toolgate"
-        session = await agent.new_session(cwd=str(root))
-        answer = await agent.prompt(session_id=session.session_id, prompt=[text_block("read_file path=a.txt")])
-        assert answer.stop_reason == "end_turn"
-        with pytest.raises(RequestError, match="not inside"):
-            await agent.new_session(cwd=str(root.parent))
-    assert [call.title for call in editor.calls("tool_call")] == ["read_file a.txt"]
-    assert process.returncode == 0
-    assert os.listdir(root) != []

@@ -1,0 +1,37 @@
+"""The command that an editor starts."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from acp import spawn_agent_process, text_block
+from acp.exceptions import RequestError
+
+from tests.adapters.acp.kit import Editor
+from tests.adapters.mcp_server.kit import environment
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A small project."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "a.txt").write_text("one\ntwo\n")
+    return project
+
+
+async def test_the_command_serves_an_editor_and_ends_with_it(root: Path) -> None:
+    editor = Editor()
+    words = ["-m", "toolgate", "acp", "--coding", "--model", "offline", "--root", str(root)]
+    home = root.parent / "home"
+    async with spawn_agent_process(editor, sys.executable, *words, env=environment(home)) as (agent, process):  # type: ignore[arg-type]
+        started = await agent.initialize(protocol_version=1)
+        assert started.agent_info is not None
+        assert started.agent_info.name == "toolgate"
+        session = await agent.new_session(cwd=str(root))
+        answer = await agent.prompt(session_id=session.session_id, prompt=[text_block("read_file path=a.txt")])
+        assert answer.stop_reason == "end_turn"
+        with pytest.raises(RequestError, match="not inside"):
+            await agent.new_session(cwd=str(root.parent))
+    assert [call.title for call in editor.calls("tool_call")] == ["read_file a.txt"]
+    assert process.returncode == 0
