@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import importlib.metadata
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
@@ -32,7 +33,6 @@ from acp.schema import (
     UsageUpdate,
 )
 
-import toolgate
 from toolgate.adapters.acp.approvals import EditorApprover
 from toolgate.adapters.acp.content import prompt_text
 from toolgate.adapters.acp.updates import Updates, replay
@@ -121,7 +121,9 @@ class EditorAgent:
                     list=SessionListCapabilities(), resume=SessionResumeCapabilities()
                 ),
             ),
-            agent_info=Implementation(name="toolgate", title="Toolgate", version=toolgate.__version__),
+            agent_info=Implementation(
+                name="toolgate", title="Toolgate", version=importlib.metadata.version("toolgate")
+            ),
             auth_methods=[],
         )
 
