@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from acp import text_block
 from acp.exceptions import RequestError
-from acp.helpers import embedded_text_resource, image_block, resource_block, resource_link_block
+from acp.helpers import ContentBlock, embedded_text_resource, image_block, resource_block, resource_link_block
 
 from tests.adapters.acp.kit import Editor, call, connected, opener
 from tests.adapters.mcp_server.kit import Sleeper
@@ -87,7 +87,7 @@ async def test_files_in_a_prompt_reach_the_model_and_what_is_not_text_is_named(r
     model = ScriptedModel(["Seen."])
     async with connected(Editor(), opener(lambda: model, root.parent)) as agent:
         session = await agent.new_session(cwd=str(root))
-        prompt = [
+        prompt: list[ContentBlock] = [
             text_block("Compare"),
             resource_link_block("a.txt", f"file://{root}/a.txt"),
             resource_block(embedded_text_resource(f"file://{root}/b.txt", "inside")),

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from tests.adapters.mcp_server.kit import until
 from toolgate.adapters.mcp_server.descriptors import LineReader, LineWriter
 
 
@@ -36,11 +37,10 @@ async def test_a_slow_client_gets_every_line_whole() -> None:
     with LineWriter(write) as writer:
         for _ in range(4):
             writer.put(line)
-        assert not writer.is_empty
         received = bytearray()
         while len(received) < 4 * len(line) + 4:
             received += await asyncio.to_thread(os.read, read, 1 << 16)
-        assert writer.is_empty
+        await until(lambda: writer.is_empty)
     assert received.decode() == f"{line}\n" * 4
     os.close(read)
     os.close(write)
