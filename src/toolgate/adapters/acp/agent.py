@@ -7,6 +7,7 @@ import datetime
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -120,9 +121,7 @@ class EditorAgent:
                     list=SessionListCapabilities(), resume=SessionResumeCapabilities()
                 ),
             ),
-            agent_info=Implementation(
-                name="toolgate", title="Toolgate", version=importlib.metadata.version("toolgate")
-            ),
+            agent_info=Implementation(name="toolgate", title="Toolgate", version=version("toolgate")),
             auth_methods=[],
         )
 
