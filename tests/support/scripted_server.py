@@ -57,6 +57,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 
+    def do_GET(self) -> None:
+        """List the one model."""
+        body = json.dumps({"object": "list", "data": [{"id": "scripted", "object": "model"}]}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
     def do_POST(self) -> None:
         """Answer with the next turn."""
         self.server.requests.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
