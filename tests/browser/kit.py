@@ -180,7 +180,7 @@ class Person:
 
     async def asked(self) -> Any:
         """The question, once keys count."""
-        dialog = self.page.locator("dialog.approval[open]")
+        dialog = self.page.locator("section.approval")
         await expect(dialog).to_have_attribute("data-armed", "true", timeout=PATIENCE)
         return dialog
 

@@ -140,7 +140,7 @@ async def test_the_deadline_denies(context: BrowserContext, gateway_with: Callab
     await expect(person.page.get_by_role("timer").first).to_be_visible(timeout=PATIENCE)
     card = await person.ended("Bash", "denied")
     await expect(card).to_contain_text("in time")
-    await expect(person.page.locator("dialog[open]")).to_have_count(0)
+    await expect(person.page.locator("section.approval")).to_have_count(0)
 
 
 async def test_whoever_is_typing_is_not_interrupted(
@@ -159,8 +159,13 @@ async def test_whoever_is_typing_is_not_interrupted(
             break
     await person.page.keyboard.type("ad")
     await expect(person.card("Bash")).to_have_attribute("data-state", "waiting", timeout=PATIENCE)
-    await person.asked()
+    question = await person.asked()
     assert (await field.input_value()).endswith("ad")
+    await person.page.keyboard.type("a")  # the field keeps its keys for as long as there is text in it
+    assert (await field.input_value()).endswith("ada")
+    await expect(person.card("Bash")).to_have_attribute("data-state", "waiting")
+    await person.page.keyboard.press("Escape")  # leads to the question, and stops nothing
+    await expect(question.get_by_role("heading")).to_be_focused()
     await person.page.keyboard.press("a")
     await person.ended("Bash", "success")
 
@@ -195,10 +200,10 @@ async def test_a_key_that_comes_with_the_question_answers_nothing(context: Brows
             new KeyboardEvent("keydown", {key: "a", bubbles: true, cancelable: true}));
           window.pressed = 0;
           new MutationObserver(() => {
-            if (!document.querySelector("dialog[open]") || window.pressed) return;
+            if (!document.querySelector("section.approval") || window.pressed) return;
             window.pressed = 1;
             press();
-          }).observe(document.querySelector("tg-approval"), {attributes: true, subtree: true, childList: true});
+          }).observe(document.querySelector("tg-chat"), {attributes: true, subtree: true, childList: true});
         }"""
     )
     await person.say("Bash rm -f x.tmp")

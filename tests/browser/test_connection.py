@@ -43,7 +43,7 @@ async def test_a_restart_of_the_gateway(context: BrowserContext, gateway: Gatewa
     await expect(person.page.locator(".banner")).to_be_hidden()
     await person.say("Bash echo after")
     await expect(person.page.locator("tg-card[data-state=success]")).to_have_count(2, timeout=PATIENCE)
-    await expect(person.page.locator(".user")).to_have_text(["Bash echo before", "Bash echo after"])
+    await expect(person.page.locator(".user p")).to_have_text(["Bash echo before", "Bash echo after"])
 
 
 async def test_a_turn_that_a_restart_interrupts_says_so(
@@ -77,7 +77,7 @@ async def test_two_tabs_show_the_same(context: BrowserContext, gateway: Gateway)
     await expect(one.page.locator("tg-card[data-state=success]")).to_have_count(2, timeout=PATIENCE)
     await one.idle()
     await two.idle()
-    texts = [await tab.page.locator("tg-transcript .user").all_text_contents() for tab in (one, two)]
+    texts = [await tab.page.locator("tg-transcript .user p").all_text_contents() for tab in (one, two)]
     assert texts == [["Bash echo from one", "Bash echo from two"]] * 2
     assert (one.problems, two.problems) == ([], [])
 
@@ -118,7 +118,7 @@ async def test_a_message_that_the_break_swallowed_is_sent_once(context: BrowserC
     gateway.drop_connections()
     await expect(page.locator("tg-card[data-state=success]")).to_have_count(3, timeout=PATIENCE)
     await person.idle()
-    await expect(page.locator(".user")).to_have_text(["Bash echo zero", "Bash echo one", "Bash echo two"])
+    await expect(page.locator(".user p")).to_have_text(["Bash echo zero", "Bash echo one", "Bash echo two"])
     assert await page.get_by_role("textbox", name="Message").input_value() == ""
     assert person.problems == []
 
@@ -151,6 +151,6 @@ async def test_a_database_that_is_away_when_the_page_comes_back(context: Browser
     await expect(person.page.locator(".banner")).to_be_hidden(timeout=PATIENCE)
     await person.say("Bash echo after")
     await expect(person.page.locator("tg-card[data-state=success]")).to_have_count(2, timeout=PATIENCE)
-    await expect(person.page.locator(".user")).to_have_text(["Bash echo before", "Bash echo after"])
+    await expect(person.page.locator(".user p")).to_have_text(["Bash echo before", "Bash echo after"])
     assert person.page.url == address
     assert person.problems == []

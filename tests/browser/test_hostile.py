@@ -64,12 +64,19 @@ async def test_g14_hostile_output_of_a_command_is_text(context: BrowserContext, 
     await person.say("Bash cat bad.txt; cat bad.txt >&2")
     card = await person.ended("Bash", "success")
     await person.idle()
+    await expect(card).to_contain_text(PAYLOADS[-1])
+    await card.get_by_role("button", name="Whole output").click()
+    whole = person.page.get_by_role("dialog").get_by_label("Text", exact=True)
     for payload in PAYLOADS:
-        await expect(card).to_contain_text(payload)
+        await expect(whole).to_contain_text(payload)
+    assert (
+        await person.page.locator("dialog :is(img, script, iframe, style, link, form, object, base, meta)").count() == 0
+    )
+    await person.page.keyboard.press("Escape")
     await card.get_by_role("button").first.click()
     await person.page.reload()
     card = await person.ended("Bash", "success")
-    await expect(card).to_contain_text(PAYLOADS[0])
+    await expect(card).to_contain_text(PAYLOADS[-1])
     await person.picture("hostile-output")
     await _unharmed(person, gateway)
 

@@ -58,7 +58,8 @@ async def test_every_text_has_contrast(browser: Browser, gateway_with: Callable[
         assert await person.page.evaluate(CONTRAST) == []
         await _full_page(person)
         await person.page.locator("tg-todos summary").click()
-        await person.page.locator("tg-card .head").first.click()
+        await person.page.locator("tg-group summary").first.click()
+        await person.page.locator("tg-card[data-kind=command] .head").click()
         background = await person.page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(250, 249, 246)", "dark": "rgb(21, 21, 20)"}[theme]
         await person.picture(f"{theme}-conversation")
@@ -147,10 +148,13 @@ async def test_the_keyboard_alone_is_enough(context: BrowserContext, gateway: Ga
     await person.idle()
     for _ in range(30):
         await page.keyboard.press("Shift+Tab")
-        if await page.evaluate("document.activeElement.matches('tg-card .head')"):
+        if await page.evaluate("document.activeElement.matches('tg-group summary')"):
             break
     await page.keyboard.press("Enter")
-    await expect(person.card("current_time").get_by_label("Envelope")).to_be_visible()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    await expect(person.card("current_time").get_by_label("Output")).to_contain_text("in UTC")
+    await expect(person.card("current_time").get_by_label("Output")).to_be_visible()
 
 
 async def test_a_screen_reader_is_told_what_there_is_and_what_happens(
@@ -187,19 +191,20 @@ async def test_a_screen_reader_is_told_what_there_is_and_what_happens(
     await person.asked()
     log = page.get_by_role("log")
     await expect(log).to_contain_text("Permission needed: Run: rm -f x.tmp")
-    await expect(page.get_by_role("dialog")).to_match_aria_snapshot("""
-        - 'dialog "Run: rm -f x.tmp"':
+    await expect(page.locator("section.approval")).to_match_aria_snapshot("""
+        - group "Run this command":
           - paragraph: Permission needed
           - timer
-          - 'heading "Run: rm -f x.tmp" [level=2]'
-          - group "What would run"
+          - heading "Run this command" [level=3]
+          - paragraph: "/it removes files/"
+          - group "What would run": "/rm -f x.tmp/"
           - group "Answer":
             - button "Allow once"
             - button "Deny"
             - button "Always…"
             - button "Later"
     """)
-    assert await page.evaluate("document.activeElement.closest('dialog') !== null")
+    assert await page.evaluate("document.activeElement.closest('section.approval') !== null")
     await page.keyboard.press("a")
     await person.ended("Bash", "success")
     await expect(log).to_contain_text("Bash: Done")

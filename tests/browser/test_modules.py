@@ -65,19 +65,47 @@ async def test_text_shows_what_it_is_as_on_the_server(page: Page) -> None:
 
 
 async def test_a_difference_is_coloured_by_its_hunks_not_by_its_text(page: Page) -> None:
-    text = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n same\n--- looks like a header\n+++ so does this\n same\n"
+    text = (
+        "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n same\n--- looks like a header\n+++ so does this\n same\nafter the hunk\n"
+    )
     got = await run(
-        page, "diff", f"[...m.diff({json.dumps(text)}).children].map(row => [row.className, row.textContent])"
+        page,
+        "diff",
+        f"[...m.diff({json.dumps(text)}).children].map(row => [row.className, row.dataset.n ?? null, row.textContent])",
     )
     assert got == [
-        ["file", "--- a/x\n"],
-        ["file", "+++ b/x\n"],
-        ["hunk", "@@ -1,3 +1,3 @@\n"],
-        ["", " same\n"],
-        ["removed", "--- looks like a header\n"],
-        ["added", "+++ so does this\n"],
-        ["", " same\n"],
+        ["same", "1", " same\n"],
+        ["removed", "2", "--- looks like a header\n"],
+        ["added", "2", "+++ so does this\n"],
+        ["same", "3", " same\n"],
+        ["hunk", None, "after the hunk\n"],
     ]
+
+
+async def test_a_long_difference_says_how_much_more_there_is(page: Page) -> None:
+    lines = "".join(f"+line {number}\n" for number in range(1, 101))
+    text = f"--- /dev/null\n+++ b/x\n@@ -0,0 +1,100 @@\n{lines}"
+    got = await run(
+        page,
+        "diff",
+        f"""(() => {{
+          const place = m.diff({json.dumps(text)}, 20);
+          const before = [place.querySelectorAll(".added").length, place.querySelector("button").textContent];
+          place.querySelector("button").click();
+          return [...before, place.querySelectorAll(".added").length, place.querySelectorAll("button").length];
+        }})()""",
+    )
+    assert got == [17, "Show all 103 lines", 100, 0]
+
+
+async def test_values_are_outlined_for_people(page: Page) -> None:
+    cases = {
+        "m.outline({a: 1, b: 'x'})": "a: 1\nb: x",
+        "m.outline({a: {b: true}, c: [1, {d: null}]})": "a:\n  b: yes\nc:\n  - 1\n  - d: none",
+        "m.outline({})": "none",
+        "m.tail('a\\nb\\nc\\n', 2)": {"shown": "b\nc", "left": 1},
+    }
+    assert {code: await run(page, "text", code) for code in cases} == cases
 
 
 async def test_output_keeps_the_last_lines_and_counts_the_others(page: Page) -> None:
@@ -97,9 +125,12 @@ async def test_output_keeps_the_last_lines_and_counts_the_others(page: Page) -> 
     text = await pane.text_content() or ""
     lines = text.splitlines()
     assert lines[-3:] == ["line 5000", "… 7 characters were left out", "no end"]
-    assert len(lines) <= 1_200
+    assert len(lines) == 12
     note = await page.locator("tg-output .note").text_content() or ""
     assert int(note.split()[0].replace(",", "")) + len(lines) == 5_002
+    kept = await page.locator("tg-output").evaluate("output => output.text.split('\\n')")
+    assert 1_000 <= len(kept) <= 1_001
+    assert kept[-3:] == lines[-3:]
 
 
 async def test_html_goes_in_by_one_way_only(page: Page) -> None:

@@ -1,13 +1,14 @@
-// A tool call as a card: its arguments, live output, result, and the complete envelope.
+// A tool call: quiet for reading, a diff for edits, `$ command` with its last lines, a sub-agent's answer.
 import { announce, h, icon, pane } from "./dom.js";
-import { diff, isDiff } from "./diff.js";
+import { counted, diff, isDiff } from "./diff.js";
 import { Output } from "./output.js";
+import { highlight, markdown } from "./render.js";
 import { get } from "./signin.js";
-import { brief, clipped, clock, duration, visible } from "./text.js";
+import { brief, clipped, clock, duration, number, outline, tail, visible } from "./text.js";
 
 const MAX_TEXT = 20_000;
-/** Milliseconds for which the copy of a complete output is kept for the tab that shows it. */
-const KEEP_MS = 600_000;
+const SHOWN_LINES = 12;
+const SHOWN_DIFF = 40;
 const WORDS = {
   proposed: "Checking",
   waiting: "Waiting for your permission",
@@ -20,14 +21,26 @@ const WORDS = {
 };
 const ICONS = { proposed: "running", waiting: "waiting", running: "running" };
 const REFUSALS = new Set(["APPROVAL_DENIED", "ACCESS_DENIED", "MODE_DENIED"]);
+/** Tools that only look: consecutive calls are one quiet row. */
+const QUIET = {
+  read_file: (args) => ["Read", args.path],
+  ls: (args) => ["Listed", args.path ?? "."],
+  glob: (args) => ["Looked for", args.pattern],
+  grep: (args) => ["Searched for", args.pattern],
+  memory_search: (args) => ["Searched the notes for", args.query],
+  current_time: (args) => ["Looked at the clock", args.timezone ?? ""],
+};
+const EDITS = { edit_file: "Edit", write_file: "Write" };
+
+export const isQuiet = ({ tool_name, arguments: args }) => Object.hasOwn(QUIET, tool_name) && typeof args === "object";
+export const isHidden = ({ tool_name }) => tool_name === "todo";
+
+/** What a quiet call does: a verb and its object. */
+export const doing = ({ tool_name, arguments: args }) => QUIET[tool_name](args).map((word) => clipped(visible(word ?? ""), 80));
 
 /** Format a match as grep prints it, or a note as it was stored. */
 function match(one) {
-  return one.file === undefined ? String(one.content ?? JSON.stringify(one)) : `${one.file}:${one.line}: ${one.text}`;
-}
-
-function section(name, text) {
-  return h("section", {}, h("h4", {}, name), pane(name, {}, clipped(visible(text), MAX_TEXT)));
+  return one.file === undefined ? String(one.content ?? outline(one)) : `${one.file}:${one.line}: ${one.text}`;
 }
 
 export class Card extends HTMLElement {
@@ -37,6 +50,8 @@ export class Card extends HTMLElement {
   #ticker = 0;
   #nested = new Map();
   #parts;
+  /** When the call started, by the gateway's clock. */
+  #startedAt = 0;
 
   /** Build the card of a call. */
   show(call) {
@@ -45,6 +60,7 @@ export class Card extends HTMLElement {
     this.#parts = {
       state: h("span", { class: "state" }),
       time: h("span", { class: "time" }),
+      mark: h("span", { class: "mark" }),
       toggle: null,
       body: h("div", { class: "body", id, hidden: true }),
       live: h("div", { class: "live" }),
@@ -54,28 +70,64 @@ export class Card extends HTMLElement {
     };
     const parts = this.#parts;
     const open = () => this.#open(parts.body.hidden);
-    parts.toggle = h(
-      "button",
-      { class: "head", type: "button", "aria-expanded": "false", "aria-controls": id, onclick: open },
-      parts.state,
-      h("span", { class: "tool" }, visible(call.tool_name)),
-      h("span", { class: "brief" }, brief(call.arguments)),
-      parts.time,
-      icon("chevron"),
-    );
-    parts.body.append(this.#arguments());
+    const about = { class: "head", type: "button", "aria-expanded": "false", "aria-controls": id, onclick: open };
+    parts.toggle = h("button", about, parts.state, ...this.#words(), parts.mark, parts.time, icon("chevron"));
     this.setAttribute("role", "article");
     this.setAttribute("aria-label", `Tool call ${call.tool_name}`);
-    this.append(parts.toggle, parts.verdict, parts.nested, parts.live, parts.body, parts.more);
+    this.dataset.kind = this.kind;
+    this.append(parts.toggle, parts.verdict, parts.live, parts.nested, parts.body, parts.more);
     this.#become("proposed");
     return this;
+  }
+
+  get call() {
+    return this.#call;
+  }
+
+  get kind() {
+    const { tool_name, arguments: args } = this.#call;
+    if (typeof args !== "object") return "other";
+    if (tool_name === "Bash") return "command";
+    if (Object.hasOwn(EDITS, tool_name)) return "edit";
+    if (tool_name === "task") return "agent";
+    return isQuiet(this.#call) ? "quiet" : "other";
+  }
+
+  /** What the working line says while this call runs. */
+  get activity() {
+    const { tool_name, arguments: args } = this.#call;
+    if (this.kind === "command") return `Running ${clipped(visible(args.command ?? "").split("\n")[0], 60)}`;
+    if (this.kind === "edit") return `Writing ${clipped(visible(args.path ?? ""), 60)}`;
+    if (this.kind === "agent") return `Sub-agent ${visible(args.agent ?? "")} is working`;
+    if (this.kind === "quiet") return doing(this.#call).join(" ").replace("Read ", "Reading ").replace("Searched", "Searching");
+    return `Running ${visible(tool_name)}`;
+  }
+
+  /** The head's words: the tool's name is there for screen readers where other words say it better. */
+  #words() {
+    const { tool_name, arguments: args } = this.#call;
+    const name = (hidden) => h("span", { class: hidden ? "tool hidden" : "tool" }, visible(tool_name));
+    if (this.kind === "command") {
+      return [name(true), h("span", { class: "dollar", "aria-hidden": "true" }, "$"), h("code", { class: "brief" }, brief(args))];
+    }
+    if (this.kind === "edit") {
+      return [name(true), h("span", { class: "verb" }, EDITS[tool_name]), h("code", { class: "brief" }, visible(args.path ?? ""))];
+    }
+    if (this.kind === "quiet") {
+      const [verb, what] = doing(this.#call);
+      return [name(true), h("span", { class: "verb" }, verb), h("code", { class: "brief" }, what)];
+    }
+    if (this.kind === "agent") {
+      const words = visible(args.description ?? "");
+      return [name(true), h("span", { class: "verb" }, `Sub-agent ${visible(args.agent ?? "")}`), h("span", { class: "brief" }, words)];
+    }
+    return [name(false), h("code", { class: "brief" }, brief(args))];
   }
 
   asked(question) {
     this.#become("waiting");
     const onclick = () => this.dispatchEvent(new CustomEvent("review", { bubbles: true, detail: question.id }));
-    const review = h("button", { class: "review", type: "button", onclick }, icon("waiting"), "Review");
-    this.#parts.verdict.replaceChildren(h("p", {}, visible(question.summary)), review);
+    this.#parts.verdict.replaceChildren(h("button", { class: "review", type: "button", onclick }, icon("waiting"), "Review"));
   }
 
   answered(answer) {
@@ -83,9 +135,12 @@ export class Card extends HTMLElement {
     if (answer.allowed) this.#become("proposed");
   }
 
-  started() {
-    this.#since = performance.now();
+  /** `at`: when, in seconds by the gateway's clock; `quiet` if that is in the past. */
+  started(at, quiet) {
+    this.#startedAt = at ?? 0;
     this.#become("running");
+    if (quiet) return;
+    this.#since = performance.now();
     const tick = () => (this.#parts.time.textContent = clock(performance.now() - this.#since));
     this.#ticker = setInterval(tick, 1000);
   }
@@ -98,37 +153,44 @@ export class Card extends HTMLElement {
     this.#output.add(piece);
   }
 
-  result(result, quiet) {
+  result(result, quiet, at) {
     const cancelled = result.code === "CANCELLED";
     const refused = REFUSALS.has(result.code);
-    this.#finish(cancelled ? "cancelled" : refused ? "denied" : result.status, result.time_ms);
+    // From its start on: the time that a person took to answer is not the call's.
+    const ms = at && this.#startedAt ? Math.max(0, at - this.#startedAt) * 1000 : result.time_ms;
+    this.#finish(cancelled ? "cancelled" : refused ? "denied" : result.status, ms);
     if (result.status === "error") this.#explain(result.message, "");
     this.#produce(result);
-    if (quiet) for (const agent of this.#parts.nested.children) agent.open = false;
-    this.#envelope(result);
+    for (const steps of this.#parts.nested.children) steps.open = false; // its answer is what counts now
     if (!quiet) announce(`${this.#call.tool_name}: ${WORDS[this.dataset.state]}`);
   }
 
   denied(denial, quiet) {
     this.#finish("denied");
     this.#explain(denial.message, denial.next_action);
-    this.#envelope(denial);
+    this.#details();
     if (!quiet) announce(`${this.#call.tool_name}: denied. ${denial.message}`);
   }
 
   /** The turn ended before the call did. */
   abandoned() {
-    if (["proposed", "waiting", "running"].includes(this.dataset.state)) this.#finish("cancelled");
+    if (this.busy) this.#finish("cancelled");
   }
 
-  /** Return the view of the sub-agent that this call started. */
-  nest({ session_id, agent, description }) {
+  get busy() {
+    return ["proposed", "waiting", "running"].includes(this.dataset.state);
+  }
+
+  /** Return the view of the sub-agent that this call started; `onOpen` runs when its steps are opened. */
+  nest({ session_id, agent, description }, onOpen, open = false) {
     let view = this.#nested.get(session_id);
     if (!view) {
       view = Card.transcript();
       this.#nested.set(session_id, view);
-      const summary = h("summary", {}, `Sub-agent ${visible(agent)}`, h("span", {}, visible(description)));
-      this.#parts.nested.append(h("details", { class: "agent", open: true }, summary, view));
+      const summary = h("summary", {}, "Steps", h("span", { class: "hidden" }, ` of sub-agent ${visible(agent)}: ${visible(description)}`));
+      const steps = h("details", { class: "agent", open }, summary, view);
+      steps.addEventListener("toggle", () => steps.open && onOpen?.());
+      this.#parts.nested.append(steps);
     }
     return view;
   }
@@ -136,11 +198,14 @@ export class Card extends HTMLElement {
   #become(state) {
     this.dataset.state = state;
     this.#parts.state.replaceChildren(icon(ICONS[state] ?? state), h("span", { class: "hidden" }, `${WORDS[state]}: `));
+    this.dispatchEvent(new CustomEvent("state", { bubbles: true }));
   }
 
   #open(open) {
-    this.#parts.body.hidden = !open;
-    this.#parts.toggle.setAttribute("aria-expanded", String(open));
+    const { body, toggle } = this.#parts;
+    if (open && !body.childElementCount) this.#details();
+    body.hidden = !open;
+    toggle.setAttribute("aria-expanded", String(open));
   }
 
   #finish(state, ms = this.#since ? performance.now() - this.#since : 0) {
@@ -148,65 +213,131 @@ export class Card extends HTMLElement {
     this.#parts.verdict.replaceChildren();
     this.#output?.close();
     this.#become(state);
-    if (ms) this.#parts.time.textContent = duration(ms);
+    if (ms >= 1000 || (ms && this.kind === "command")) this.#parts.time.textContent = duration(ms);
+    else this.#parts.time.textContent = "";
   }
 
   #explain(message, next) {
     this.#parts.verdict.replaceChildren(
       h("p", {}, h("strong", {}, `${WORDS[this.dataset.state]}. `), clipped(visible(message), 2_000)),
-      next && h("p", { class: "next" }, visible(next)),
+      ...(next ? [h("p", { class: "next" }, visible(next))] : []),
     );
   }
 
-  /** Show the result in the format that suits it. */
+  /** Show the result in the form that suits it. */
   #produce(result) {
     const data = result.data ?? {};
-    if (typeof data.diff === "string" && isDiff(data.diff)) this.#parts.live.replaceChildren(diff(data.diff));
-    else if (!this.#output) {
-      const shown = this.#shown(data, result).filter(([, text]) => text);
-      const spans = shown.map(([kind, text]) => h("span", { class: kind }, clipped(visible(text), MAX_TEXT)));
-      if (spans.length) this.#parts.live.replaceChildren(pane("Output", {}, ...spans));
+    if (typeof data.diff === "string" && isDiff(data.diff)) this.#changed(data.diff);
+    else if (this.kind === "command") this.#ran(data, result);
+    else if (this.kind === "agent" && typeof data.result === "string") {
+      this.#parts.live.replaceChildren(markdown(data.result, clipped(visible(data.result), MAX_TEXT)));
+    } else this.#looked(data, result);
+  }
+
+  #changed(text) {
+    const { added, removed } = counted(text);
+    const word = (count, name) => h("span", { class: "hidden" }, ` lines ${name}`);
+    this.#parts.mark.replaceChildren(h("ins", {}, `+${added}`, word(added, "added")), " ", h("del", {}, `−${removed}`, word(removed, "removed")));
+    if (text.startsWith("--- /dev/null")) this.querySelector(".verb")?.replaceChildren("Create");
+    this.#parts.live.replaceChildren(diff(text, SHOWN_DIFF));
+  }
+
+  /** The last lines of a command, its exit code, and a way to all of it. */
+  #ran(data, result) {
+    const { mark, live } = this.#parts;
+    if (data.exit_code !== undefined && data.exit_code !== null) {
+      mark.replaceChildren(h("span", { class: data.exit_code ? "exit bad" : "exit" }, `exit ${data.exit_code}`));
     }
-    if (result.full_output) {
-      const address = new URL(result.full_output, location.href);
-      if (address.origin === location.origin) {
-        const open = (event) => this.#openOutput(event, address);
-        const about = { href: address.href, target: "_blank", onclick: open, onauxclick: open };
-        this.#parts.more.append(h("a", about, "Whole output"));
-      }
+    // A shortened output ends with the sentence for the model; the exit code is in the head.
+    const preview = data.preview?.replace(/\n?\[Exit code \d+\.[^\n]*\]\s*$/, "");
+    const whole = [preview ?? data.stdout ?? "", data.stderr ?? ""].map((text) => visible(text));
+    if (whole.some(Boolean)) {
+      // What was live may have gaps; the result is what a reload shows too.
+      const shown = whole.map((text) => tail(text, SHOWN_LINES));
+      const spans = ["stdout", "stderr"].map((kind, at) => shown[at].shown && h("span", { class: kind }, `${clipped(shown[at].shown, MAX_TEXT)}\n`));
+      const left = shown[0].left + shown[1].left;
+      live.replaceChildren(...(left ? [h("p", { class: "note" }, `${number(left)} earlier lines`)] : []), pane("Output", {}, ...spans));
+    }
+    const lines = whole.join("\n").split("\n").length;
+    if (result.full_output || lines > SHOWN_LINES + 1) {
+      this.#viewer("Output", result.full_output, whole.filter(Boolean).join("\n"));
     }
   }
 
-  /** Show the complete output in a new tab. It is fetched here, because a tab cannot send the page's key. */
-  async #openOutput(event, address) {
-    event.preventDefault();
-    const tab = open("", "_blank");
-    const answer = await get(address).catch(() => null);
-    const said = answer?.ok ? await answer.blob() : ((await answer?.json())?.error ?? "The gateway does not answer.");
-    const copy = URL.createObjectURL(new Blob([said], { type: "text/plain;charset=utf-8" }));
-    if (tab) tab.location.replace(copy);
-    setTimeout(() => URL.revokeObjectURL(copy), KEEP_MS);
+  #looked(data, result) {
+    if (result.status === "error") return;
+    const text = this.#shown(data, result);
+    if (!text) return;
+    const place = this.kind === "quiet" ? this.#parts.body : this.#parts.live;
+    const shown = clipped(visible(text), MAX_TEXT);
+    if (typeof data.content === "string" && this.#call.tool_name === "read_file") place.replaceChildren(this.#code(shown));
+    else place.replaceChildren(pane("Output", {}, ...this.#folded(shown)));
+    if (result.full_output) this.#viewer("Output", result.full_output, text);
   }
 
-  /** Return pairs of a class and a text. */
+  #folded(text) {
+    const lines = text.split("\n");
+    return lines.length > 400 ? [lines.slice(0, 400).join("\n"), `\n… ${number(lines.length - 400)} more lines`] : [text];
+  }
+
+  /** A file's lines, numbered and highlighted. */
+  #code(text) {
+    const rows = [];
+    const place = pane("Output", { class: "code-lines" });
+    const code = text.split("\n").map((line) => {
+      const [, n, rest] = line.match(/^ *(\d+)\t(.*)$/) ?? [null, "", line];
+      const row = h("span", { class: "line" }, rest);
+      rows.push(row);
+      place.append(h("span", { "data-n": n }, row, "\n"));
+      return rest;
+    });
+    highlight(place, rows, "code", code.join("\n"), String(this.#call.arguments.path ?? ""));
+    return place;
+  }
+
   #shown(data, result) {
-    if (result.status === "error" || Array.isArray(data.items) || this.#nested.size) return [];
-    if (typeof data.preview === "string") return [["", data.preview]];
-    if (typeof data.stdout === "string") return [["stdout", data.stdout], ["stderr", data.stderr]];
-    if (Array.isArray(data.matches)) return [["", data.matches.map(match).join("\n") || result.text]];
+    if (typeof data.preview === "string") return data.preview;
+    if (Array.isArray(data.matches)) return data.matches.map(match).join("\n") || result.text;
     if (Array.isArray(data.entries ?? data.paths)) {
-      return [["", (data.paths ?? data.entries.map((entry) => entry.path)).join("\n") || result.text]];
+      return (data.paths ?? data.entries.map((entry) => entry.path)).join("\n") || result.text;
     }
-    return [["", typeof data.content === "string" ? data.content : result.text]];
+    return typeof data.content === "string" ? data.content : result.text;
   }
 
-  #arguments() {
+  /** Offer the whole text in a viewer: from the gateway if it was cut, else what is here. */
+  #viewer(title, link, text) {
+    const address = link ? new URL(link, location.href) : null;
+    if (address && address.origin !== location.origin) return;
+    const open = async () => {
+      const { openViewer } = await import("./viewer.js");
+      const load = async () => (address ? this.#whole(address) : text || this.#output?.text || "");
+      openViewer({ title: brief(this.#call.arguments) || title, name: "output.txt", load });
+    };
+    this.#parts.more.replaceChildren(h("button", { type: "button", class: "quiet", onclick: open }, "Whole output"));
+  }
+
+  async #whole(address) {
+    const answer = await get(address).catch(() => null);
+    if (!answer) throw new Error("The gateway does not answer. Try again when it is connected.");
+    if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).error ?? "This output cannot be loaded.");
+    const text = await answer.text();
+    if (!answer.headers.get("content-type")?.includes("json")) return text;
+    try {
+      const found = JSON.parse(text);
+      const data = found.data ?? found;
+      if (typeof data.stdout === "string") return [data.stdout, data.stderr].filter(Boolean).join("\n");
+      return this.#shown(data, { text: outline(data) });
+    } catch {
+      return text; // not what its type says
+    }
+  }
+
+  /** The call's arguments by name. */
+  #details() {
     const args = this.#call.arguments;
-    return section("Arguments", typeof args === "string" ? args : JSON.stringify(args, null, 2));
-  }
-
-  #envelope(envelope) {
-    this.#parts.body.append(section("Envelope", JSON.stringify(envelope, null, 2)));
+    if (this.kind === "quiet" && this.#parts.body.childElementCount) return;
+    const text = typeof args === "string" ? args : outline(args);
+    this.#parts.body.replaceChildren(h("h4", {}, "Called with"), pane("Arguments", {}, clipped(visible(text), MAX_TEXT)));
   }
 }
 

@@ -1,15 +1,14 @@
-// The conversation: messages and cards in order, and a scroller that follows them.
-import { h, icon } from "./dom.js";
+// The conversation: messages and calls in order, and a scroller that follows them.
 import { failureNotice } from "./banner.js";
-import { Card } from "./card.js";
-import { Message, userMessage } from "./message.js";
+import { h } from "./dom.js";
+import { Card, isHidden, isQuiet } from "./card.js";
+import { Group } from "./group.js";
+import { Message, answerActions, userMessage } from "./message.js";
 import { visible } from "./text.js";
+import { Working } from "./working.js";
 
-const ENDINGS = {
-  failed: ["error", "The turn failed."],
-  cancelled: ["info", "Stopped."],
-  interrupted: ["error", "The turn was interrupted. Everything that happened before is kept."],
-};
+const INTERRUPTED = "The turn was interrupted. Everything that happened before is kept.";
+const UNSTORED = "This text was on the screen when the turn was interrupted. It is not stored, and the model does not see it.";
 
 function folded(message) {
   return h("details", { class: "echo" }, h("summary", {}, "What a model would read"), message);
@@ -20,9 +19,33 @@ export class Transcript extends HTMLElement {
   /** Whether the offline model answers. It repeats what a call returned, so its messages are folded. */
   static offline = false;
   #open = null;
+  /** An incomplete message from before the connection was lost. */
+  #stale = null;
+  #working = new Working();
+  /** The place in the log of what is added now. */
+  seq = 0;
+  /** What people can do with their messages: {copy, rewind, fork, retry, edit}; chat actions of the session. */
+  actions = null;
+
+  connectedCallback() {
+    if (!this.#working.isConnected) super.append(this.#working);
+  }
+
+  append(...elements) {
+    for (const element of elements) {
+      element.seq = this.seq;
+      this.insertBefore(element, this.#working.parentElement === this ? this.#working : null);
+    }
+  }
+
+  get #last() {
+    const last = this.lastElementChild;
+    return last === this.#working ? last.previousElementSibling : last;
+  }
 
   user(text, unsent) {
-    this.append(userMessage(text, unsent));
+    this.querySelector(":scope > .user[data-last]")?.removeAttribute("data-last");
+    this.append(userMessage(text, unsent, this.seq, this.actions));
   }
 
   dropUnsent() {
@@ -31,9 +54,10 @@ export class Transcript extends HTMLElement {
 
   patch(patches) {
     if (!this.#open) {
+      this.#dropStale();
       this.#open = new Message();
       this.#open.dataset.open = "";
-      const repeats = Transcript.offline && this.lastElementChild instanceof Card;
+      const repeats = Transcript.offline && (this.#last instanceof Card || this.#last instanceof Group);
       this.append(repeats ? folded(this.#open) : this.#open);
     }
     this.#open.patch(patches);
@@ -44,27 +68,77 @@ export class Transcript extends HTMLElement {
     this.#open = null;
   }
 
-  /** Remove the incomplete message: it is sent again from its start. */
+  /** The connection was lost: the incomplete message is sent again from its start, or it is lost. */
   dropOpen() {
-    (this.#open?.closest(".echo") ?? this.#open)?.remove();
+    this.#dropStale();
+    this.#stale = this.#open?.closest(".echo") ?? this.#open;
     this.#open = null;
+  }
+
+  #dropStale() {
+    this.#stale?.remove();
+    this.#stale = null;
   }
 
   call(call) {
     this.endText(true);
     const card = new Card().show(call);
-    this.append(card);
+    if (isHidden(call)) {
+      card.addEventListener("state", () => (card.hidden = !["error", "denied"].includes(card.dataset.state)));
+      card.hidden = true;
+    }
+    if (!isQuiet(call)) this.append(card);
+    else {
+      const last = this.#lastVisible();
+      const group = last instanceof Group ? last : new Group();
+      if (group !== last) this.append(group);
+      group.add(card);
+    }
     return card;
   }
 
-  notice(kind, text) {
-    this.append(h("p", { class: `notice ${kind}`, role: kind === "error" ? "alert" : "note" }, visible(text)));
+  #lastVisible() {
+    let last = this.#last;
+    while (last?.hidden) last = last.previousElementSibling;
+    return last;
   }
 
-  ending({ status, message, ...failure }) {
-    if (status === "failed") return this.append(failureNotice({ message: message || ENDINGS.failed[1], ...failure }));
-    const [kind, words] = ENDINGS[status] ?? ENDINGS.failed;
-    this.notice(kind, kind === "error" && message ? `${words} ${message}` : words);
+  /** Remove a message and everything after it. */
+  rewind(seq) {
+    this.#open = this.#stale = null;
+    for (const child of [...this.children]) if (child !== this.#working && child.seq >= seq) child.remove();
+    [...this.querySelectorAll(":scope > .user")].at(-1)?.setAttribute("data-last", "");
+  }
+
+  /** Show what is going on; null if nothing is. */
+  working(state) {
+    this.#working.show(state);
+  }
+
+  notice(kind, text, more = null) {
+    const words = h("p", { class: `notice ${kind}`, role: kind === "error" ? "alert" : "note" }, visible(text));
+    this.append(more ? h("details", { class: "summary" }, h("summary", {}, words), more) : words);
+  }
+
+  ending(end) {
+    if (this.#stale && end.status !== "done") {
+      this.#stale.removeAttribute("data-open");
+      this.#stale.after(h("p", { class: "notice unstored", role: "note" }, UNSTORED));
+      this.#stale = null;
+    }
+    if (end.status === "cancelled") this.notice("info", "Stopped.");
+    else if (end.status === "interrupted") this.notice("error", INTERRUPTED);
+    else {
+      const notice = failureNotice({ ...end, message: end.message || "The turn failed." });
+      this.append(notice);
+    }
+  }
+
+  /** The turn is over: how long it took, and what can be done with its answer. */
+  took(ms) {
+    this.#dropStale();
+    const last = this.#last;
+    if (last instanceof Message) last.after(Object.assign(answerActions(last, ms), { seq: this.seq }));
   }
 }
 customElements.define("tg-transcript", Transcript);
@@ -76,6 +150,7 @@ export class Chat extends HTMLElement {
   #top = 0;
   #watcher = new ResizeObserver(() => this.#follow());
   #latest = document.querySelector(".latest");
+  #asking = h("div", { class: "asking" });
 
   connectedCallback() {
     this.#watcher.observe(this.querySelector(".column"));
@@ -87,8 +162,13 @@ export class Chat extends HTMLElement {
     });
   }
 
+  /** Where approval requests are shown. */
+  get asking() {
+    return this.#asking;
+  }
+
   show(content) {
-    this.firstElementChild.replaceChildren(content);
+    this.firstElementChild.replaceChildren(content, this.#asking);
     this.toEnd();
   }
 
@@ -115,35 +195,3 @@ export class Chat extends HTMLElement {
   }
 }
 customElements.define("tg-chat", Chat);
-
-const OFFLINE =
-  "No language model is set up, so you act as the model: type a tool call. It passes the same gates as a model's call.";
-const ONLINE =
-  "Ask for something. The model uses the tools that the mode allows, and you are asked before anything risky happens.";
-const code = (text) => h("code", {}, text);
-
-/** Content of an empty session: what it can do, with examples. */
-export function welcome({ offline, mode, onExample }) {
-  const examples = [
-    ["current_time timezone=Asia/Shanghai", "ask for the time"],
-    ['memory_append content="We deploy on Fridays."', "keep a note"],
-    ["Bash ls -la", mode === "coding" ? "run a command in the sandbox" : "see what a denial looks like"],
-    mode === "coding" ? ["read_file path=README.md", "read a file"] : ["memory_search query=Fridays", "find it again"],
-  ];
-  return h(
-    "section",
-    { class: "welcome" },
-    icon("gate"),
-    h("h2", {}, "What are we working on?"),
-    h("p", {}, offline ? OFFLINE : ONLINE),
-    h(
-      "ul",
-      { class: "examples", "aria-label": "Examples" },
-      ...examples.map(([text, why]) =>
-        h("li", {}, h("button", { type: "button", onclick: () => onExample(text) }, code(text), h("span", {}, why))),
-      ),
-    ),
-    offline &&
-      h("p", { class: "setup" }, "For a model, set ", code("OPENAI_API_KEY"), " or ", code("ANTHROPIC_API_KEY"), "."),
-  );
-}

@@ -1,25 +1,102 @@
-// The message field: sends, stops, and keeps text that could not be sent.
+// The message field: sends, queues, completes, takes files, keeps drafts, and says how the session asks.
+import { read } from "./attach.js";
+import { Completion } from "./complete.js";
+import { toast } from "./confirm.js";
+import { announce, h, icon } from "./dom.js";
+import { showMenu } from "./menu.js";
+import { clipped, visible } from "./text.js";
+
+const MODES = {
+  ask: ["Ask first", "You are asked before files change and commands run"],
+  accept_edits: ["Accept edits", "Edits that can be taken back run without asking; everything else asks"],
+  plan: ["Plan first", "Nothing changes; the model proposes a plan"],
+};
+const PLACEHOLDER = "@ for files, / for commands";
+
+/** Storage that may be missing: without it, texts last until the page is closed. */
+function stored(key, value) {
+  try {
+    if (value === undefined) return localStorage.getItem(key);
+    if (value) localStorage.setItem(key, value);
+    else localStorage.removeItem(key);
+  } catch {
+    return null;
+  }
+  return null;
+}
+
 export class Composer extends HTMLElement {
   #form = this.querySelector("form");
   #field = this.querySelector("textarea");
   #send = this.querySelector(".send");
   #stop = this.querySelector(".stop");
+  #chips = h("ul", { class: "chips", "aria-label": "Messages that wait for the end of this turn", hidden: true });
+  #picker = h("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-label": "Files to add" });
+  #approval = h("button", { type: "button", class: "quiet pick approval-mode", "aria-haspopup": "menu", hidden: true }, h("span", {}), icon("chevron"));
   #running = false;
   #ready = false;
+  #session = null;
+  #wire = null;
+  #completion = null;
+  #commands = null;
+  #mode = null;
 
   connectedCallback() {
+    this.#build();
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit();
     });
-    this.#field.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-      event.preventDefault();
-      this.#submit();
+    this.#field.addEventListener("keydown", (event) => this.#key(event));
+    this.#field.addEventListener("input", () => {
+      stored(this.#draft, this.#field.value);
+      this.#update();
     });
-    this.#field.addEventListener("input", () => this.#update());
     this.#stop.addEventListener("click", () => this.dispatchEvent(new CustomEvent("stop")));
     this.#form.addEventListener("click", (event) => event.target === this.#form && this.#field.focus());
+    this.#takeFiles();
+  }
+
+  #build() {
+    const add = h("button", { type: "button", class: "quiet square add", "aria-label": "Add files", title: "Add text files" }, icon("plus"));
+    add.addEventListener("click", () => this.#picker.click());
+    this.#approval.addEventListener("click", () => this.#pickMode());
+    const model = mirror(".bar .model", "pick model-pick", "Change the model", (button) => document.dispatchEvent(new CustomEvent("changemodel", { detail: button })));
+    const mode = mirror("tg-mode button", "pick mode-pick", "What this session may do", () => document.querySelector("tg-mode button").click());
+    const foot = h("div", { class: "foot" }, add, this.#approval, mode, model, h("span", { class: "gap" }), this.#stop, this.#send, this.#picker);
+    this.#form.append(foot);
+    this.#form.before(this.#chips);
+    this.#completion = new Completion(this.#field, this.#form, (kind, words) => this.#complete(kind, words));
+    this.#field.placeholder = `Ask, ${PLACEHOLDER}`;
+  }
+
+  /** Show the field of a session, or of the session that the next message creates (null). */
+  attach(session, wire, project = null) {
+    this.#session = session;
+    this.#wire = wire;
+    this.#commands = null;
+    this.#field.placeholder = `Ask${project ? ` about ${visible(project)}` : ""}, ${PLACEHOLDER}`;
+    this.#field.value = stored(this.#draft) ?? "";
+    this.#update();
+    this.#drawChips();
+    this.#learnMode();
+    if (!session) return;
+    const mine = (act) => (event) => this.#session === session && act(event.detail);
+    session.addEventListener("queue", mine(() => this.#drawChips()));
+    session.addEventListener("returned", mine((text) => this.fill([this.#field.value, text].filter((one) => one.trim()).join("\n\n"))));
+    session.addEventListener("approval_mode", mine((mode) => this.#showMode(mode)));
+    session.addEventListener("failed", mine((error) => toast(error.message)));
+    session.addEventListener("rewound", mine(({ text, files }) => this.#rewound(text, files)));
+    session.addEventListener("forked", mine((id) => (location.hash = `#/s/${id}`)));
+  }
+
+  /** What the person chose for a new session. */
+  get wanted() {
+    return this.#mode && this.#mode !== "ask" ? { approval_mode: this.#mode } : {};
+  }
+
+  get #draft() {
+    return `toolgate.draft.${this.#session?.id ?? "new"}`;
   }
 
   get value() {
@@ -29,12 +106,15 @@ export class Composer extends HTMLElement {
   /** Put text into the field. */
   fill(text) {
     this.#field.value = text;
+    stored(this.#draft, text);
     this.#update();
     this.#field.focus();
     this.#field.setSelectionRange(text.length, text.length);
   }
 
   clear() {
+    stored(this.#draft, "");
+    stored("toolgate.draft.new", "");
     this.#field.value = "";
     this.#update();
   }
@@ -49,21 +129,211 @@ export class Composer extends HTMLElement {
     this.#ready = ready;
     this.#running = running;
     this.#stop.hidden = !running;
-    this.#send.hidden = running;
     this.#update();
-    if (had === this.#stop || had === this.#send) this.#field.focus();
+    this.#session?.connection();
+    if (had === this.#stop && !running) this.#field.focus();
   }
 
   #update() {
-    this.#send.disabled = !this.#ready || this.#running || !this.#field.value.trim();
+    const empty = !this.#field.value.trim();
+    this.#send.disabled = !this.#ready || empty || (this.#running && !this.#session);
+    this.#send.hidden = this.#running && empty;
+    this.#send.setAttribute("aria-label", this.#running ? "Send after this turn" : "Send");
     if (!CSS.supports("field-sizing", "content")) {
       this.#field.rows = Math.min(10, this.#field.value.split("\n").length);
     }
   }
 
+  #key(event) {
+    if (event.isComposing) return;
+    if (event.key === "Escape") return this.#escape(event);
+    if (event.key === "ArrowUp" && !this.#field.value && this.#session?.queue.length) {
+      event.preventDefault();
+      return this.fill(this.#session.unqueue(this.#session.queue.length - 1));
+    }
+    if (event.key !== "Enter" || event.shiftKey) return;
+    event.preventDefault();
+    this.#submit();
+  }
+
+  /** Escape leads to a question that waits; else it stops the turn. */
+  #escape(event) {
+    const question = document.querySelector(".approval h3");
+    if (question) {
+      event.stopPropagation();
+      question.focus();
+    } else if (this.#running) this.dispatchEvent(new CustomEvent("stop"));
+  }
+
   #submit() {
     if (this.#send.disabled) return;
-    this.dispatchEvent(new CustomEvent("send", { detail: this.#field.value }));
+    const text = this.#field.value;
+    const command = text.match(/^\/([a-z-]+)\s*$/)?.[1];
+    if (command && this.#session && this.#act(command)) return this.clear();
+    this.dispatchEvent(new CustomEvent("send", { detail: text }));
   }
+
+  /** Run a command that the page has a control for. */
+  #act(name) {
+    const press = (selector) => () => document.querySelector(selector)?.click();
+    const last = (words) => () => [...document.querySelectorAll("tg-transcript > .user[data-last] .acts button")].find((one) => one.textContent === words)?.click();
+    const acts = {
+      rewind: last("Rewind"),
+      fork: last("Fork"),
+      retry: last("Retry"),
+      diff: press(".bar .changes"),
+      undo: press(".bar .changes"),
+      model: press(".bar .model"),
+      rename: press(".bar .rename"),
+      compact: () => this.#wire.ask("session.compact", { session_id: this.#session.id }).catch((error) => toast(error.message)),
+    };
+    const act = acts[name] ?? (this.#commands?.some((one) => one.name === name) ? press(".bar .session-menu") : null);
+    act?.();
+    return Boolean(act);
+  }
+
+  async #complete(kind, words) {
+    if (!this.#session || !this.#wire) return [];
+    const session_id = this.#session.id;
+    try {
+      if (kind === "file") {
+        const found = await this.#wire.optional("files.complete", { session_id, query: words });
+        return (found?.paths ?? []).map((path) => ({ value: path.endsWith("/") ? path : `${path} `, label: path }));
+      }
+      this.#commands ??= (await this.#wire.optional("commands.list", { session_id }))?.commands ?? [];
+      const fits = this.#commands.filter(({ name }) => name.startsWith(words));
+      return fits.map(({ name, description }) => ({ value: name, label: `/${name}`, hint: description }));
+    } catch {
+      return []; // nothing to offer without an answer
+    }
+  }
+
+  #drawChips() {
+    const queue = this.#session?.queue ?? [];
+    this.#chips.hidden = !queue.length;
+    const chip = (text, at) => {
+      const words = clipped(visible(text).replace(/\s+/g, " "), 60);
+      const back = h("button", { type: "button", class: "quiet", "aria-label": `Take back: ${words}`, title: "Take back" }, icon("close"));
+      back.addEventListener("click", () => {
+        const content = this.#session.unqueue(at);
+        if (!this.#field.value.trim()) this.fill(content);
+        else this.#field.focus();
+      });
+      return h("li", {}, h("span", {}, words), back);
+    };
+    this.#chips.replaceChildren(...queue.map(chip));
+    if (queue.length) announce(`${queue.length} waiting for the end of this turn`);
+  }
+
+  #rewound(text, files) {
+    if (!this.#field.value.trim()) this.fill(text);
+    const refused = files?.refused ?? [];
+    const restored = files?.restored?.length ?? 0;
+    const parts = restored ? [`${restored} file${restored === 1 ? " was" : "s were"} taken back.`] : [];
+    for (const { path, reason } of refused) parts.push(`${visible(path)} was not: ${visible(reason)}`);
+    toast(["The conversation is as before this message.", ...parts].join(" "));
+  }
+
+  #takeFiles() {
+    this.#picker.addEventListener("change", () => {
+      this.#add(this.#picker.files);
+      this.#picker.value = "";
+    });
+    this.#field.addEventListener("paste", (event) => {
+      if (!event.clipboardData.files.length) return;
+      event.preventDefault();
+      this.#add(event.clipboardData.files);
+    });
+    const main = document.getElementById("main");
+    main.addEventListener("dragover", (event) => {
+      if (!event.dataTransfer.types.includes("Files")) return;
+      event.preventDefault();
+      this.#form.dataset.dropping = "";
+    });
+    main.addEventListener("dragleave", () => delete this.#form.dataset.dropping);
+    main.addEventListener("drop", (event) => {
+      delete this.#form.dataset.dropping;
+      if (!event.dataTransfer.types.includes("Files")) return;
+      event.preventDefault();
+      this.#add(event.dataTransfer.files);
+    });
+  }
+
+  async #add(files) {
+    const { texts, problems } = await read([...files]);
+    if (texts.length) this.fill([this.#field.value.trimEnd(), ...texts].filter(Boolean).join("\n\n"));
+    if (problems.length) toast(problems.join(" "));
+    else if (!files.length) toast("That is not a file.");
+  }
+
+  async #learnMode() {
+    const session = this.#session;
+    let mode = this.#mode ?? "ask";
+    try {
+      if (session) mode = (await this.#wire.ask("session.get", { session_id: session.id })).approval_mode ?? null;
+      else mode = (await this.#hasModes()) ? mode : null;
+    } catch {
+      mode = null; // it is asked again with the next session
+    }
+    if (this.#session === session) this.#showMode(mode);
+  }
+
+  /** Whether the gateway has approval modes: it then refuses a session that does not exist. */
+  async #hasModes() {
+    if (this.#wire?.state !== "open") return false;
+    const probe = { session_id: "none", approval_mode: "ask" };
+    return (await this.#wire.optional("session.approval_mode", probe).catch((error) => error.code === "INVALID_PARAMS")) !== null;
+  }
+
+  #showMode(mode) {
+    if (!this.#session) this.#mode = mode;
+    this.#approval.hidden = !mode;
+    if (!mode) return;
+    this.#approval.dataset.mode = mode;
+    this.#approval.firstElementChild.textContent = MODES[mode][0];
+    this.#approval.setAttribute("aria-label", `Approval: ${MODES[mode][0]}`);
+    this.#approval.title = MODES[mode][1];
+  }
+
+  #pickMode() {
+    const now = this.#approval.dataset.mode;
+    const items = Object.entries(MODES).map(([mode, [label, title]]) => ({
+      label,
+      title,
+      hint: null,
+      checked: mode === now,
+      act: () => this.#chooseMode(mode),
+    }));
+    showMenu(this.#approval, "When you are asked", items);
+  }
+
+  async #chooseMode(mode) {
+    const session = this.#session;
+    if (!session) return this.#showMode(mode);
+    try {
+      const answer = await this.#wire.ask("session.approval_mode", { session_id: session.id, approval_mode: mode });
+      if (this.#session === session) this.#showMode(answer.approval_mode);
+      announce(`Approval: ${MODES[answer.approval_mode][0]}`);
+    } catch (error) {
+      toast(error.message);
+    }
+  }
+}
+
+/** A button beside the send button that says what a control of the header says, and does the same. */
+function mirror(selector, classes, label, act) {
+  const button = h("button", { type: "button", class: `quiet ${classes}`, hidden: true });
+  const original = document.querySelector(selector);
+  if (!original) return button;
+  const update = () => {
+    button.hidden = original.hidden || original.disabled;
+    button.textContent = original.textContent;
+    button.title = original.title;
+    button.setAttribute("aria-label", `${label}: ${original.textContent}`);
+  };
+  new MutationObserver(update).observe(original, { attributes: true, childList: true, characterData: true, subtree: true });
+  button.addEventListener("click", () => act(button));
+  update();
+  return button;
 }
 customElements.define("tg-composer", Composer);

@@ -82,6 +82,7 @@ async function show(id) {
   current = null;
   workplace.expect(id, sessions.get(id)?.mode);
   if (id === null) {
+    parts.composer.attach(null, wire, workplace.project?.name);
     parts.mode.show(null);
     parts.chat.show(parts.empty);
     return update();
@@ -90,6 +91,7 @@ async function show(id) {
   const session = new Session(wire, id, view);
   current = session;
   listen(session, view);
+  parts.composer.attach(session, wire, workplace.project?.name);
   parts.mode.show(sessions.get(id)?.mode ?? null);
   parts.chat.show(view);
   update();
@@ -145,7 +147,7 @@ async function begin() {
   beginning = true;
   update();
   const { mode } = parts.empty;
-  const wanted = { ...(mode && { mode }), ...(models.next && { model: models.next }) };
+  const wanted = { ...(mode && { mode }), ...(models.next && { model: models.next }), ...parts.composer.wanted };
   const answer = await wire.ask("session.create", wanted);
   history.pushState(null, "", `#/s/${answer.session_id}`);
   await show(answer.session_id);
@@ -159,7 +161,7 @@ async function send(content) {
     if (current.send(content)) {
       parts.composer.clear();
       parts.chat.toEnd();
-    }
+    } else parts.composer.fill(content);
   } catch (error) {
     failed(error);
   } finally {

@@ -1,17 +1,91 @@
 // Messages. A model's message arrives as patches of HTML that the server has rendered and sanitised.
 import { announce, eachFrame, h, trusted } from "./dom.js";
-import { visible } from "./text.js";
+import { showMenu } from "./menu.js";
+import { duration, visible } from "./text.js";
 
 /** Maximum characters of code per element. */
 const MAX_PIECE = 4_000;
 
-/** A person's message, as plain text. */
-export function userMessage(text, unsent) {
-  return h(
+const COPIED_MS = 1500;
+
+/** Copy a text, and say so on the button. */
+async function copy(button, text) {
+  await navigator.clipboard.writeText(text);
+  const before = button.textContent;
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = before), COPIED_MS);
+}
+
+function action(label, act, title = label) {
+  const button = h("button", { type: "button", class: "quiet", title }, label);
+  button.addEventListener("click", () => act(button));
+  return button;
+}
+
+/** A person's message, as plain text. `actions` is what can be done with it: {rewind, fork, retry, edit}. */
+export function userMessage(text, unsent, seq, actions) {
+  const article = h(
     "article",
-    { class: "user", "aria-label": "You", "data-unsent": unsent },
+    { class: "user", "aria-label": "You", "data-unsent": unsent, "data-last": !unsent },
     h("p", { dir: "auto" }, visible(text)),
   );
+  if (unsent || !actions) return article;
+  const row = h("div", { class: "acts", role: "group", "aria-label": "What to do with this message" });
+  row.append(
+    action("Copy", (button) => copy(button, text)),
+    Object.assign(action("Edit", () => edit(article, text, actions), "Edit and send again"), { className: "quiet of-last" }),
+    Object.assign(action("Retry", () => actions.retry(), "Take this turn again"), { className: "quiet of-last" }),
+    action("Rewind", (button) => rewind(button, seq, text, actions), "Go back to before this message"),
+    action("Fork", () => actions.fork(seq), "Continue from before this message in a new session"),
+  );
+  article.append(row);
+  return article;
+}
+
+function rewind(button, seq, text, actions) {
+  showMenu(button, "Go back to before this message", [
+    { heading: "This message and everything after it leave the conversation." },
+    { label: "Go back, keep the files", icon: "undo", act: () => actions.rewind(seq, false, text) },
+    { label: "Go back and take back the files", icon: "undo", act: () => actions.rewind(seq, true, text) },
+  ]);
+}
+
+/** Edit the last message where it stands. */
+function edit(article, text, actions) {
+  const field = h("textarea", { rows: Math.min(10, text.split("\n").length), "aria-label": "Edit the message" });
+  field.value = text;
+  const send = h("button", { type: "submit", class: "primary" }, "Send");
+  const form = h("form", { class: "edit" }, field, h("div", { class: "row" }, action("Cancel", () => close()), send));
+  const close = () => {
+    form.remove();
+    delete article.dataset.editing;
+    article.querySelector(".acts button")?.focus();
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!field.value.trim()) return;
+    close();
+    actions.resend(field.value);
+  });
+  field.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      close();
+    } else if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      form.requestSubmit();
+    }
+  });
+  article.dataset.editing = "";
+  article.append(form);
+  field.focus();
+}
+
+/** The line below an answer: how long its turn took, and copying. */
+export function answerActions(message, ms) {
+  const took = ms >= 100 ? h("span", { class: "took", title: "Time of this turn" }, duration(ms)) : null;
+  return h("div", { class: "acts answer" }, took, action("Copy", (button) => copy(button, message.innerText)));
 }
 
 /** A model's message as it grows. */
@@ -84,12 +158,8 @@ export class Message extends HTMLElement {
 function addCopy(code) {
   if (code.parentElement.classList.contains("code")) return;
   const frame = h("div", { class: "code" });
-  const button = h("button", { class: "quiet copy", type: "button" }, "Copy");
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(code.textContent);
-    button.textContent = "Copied";
-    setTimeout(() => (button.textContent = "Copy"), 1500);
-  });
+  const button = action("Copy", () => copy(button, code.textContent));
+  button.classList.add("copy");
   code.replaceWith(frame);
   frame.append(code, button);
 }

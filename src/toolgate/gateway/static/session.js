@@ -1,4 +1,6 @@
 // A watched session: handles each durable frame once, and updates a view.
+import { markdown, connect } from "./render.js";
+import { number, visible } from "./text.js";
 
 /** Return when an id was created, in milliseconds: a UUIDv7 starts with its timestamp. */
 function madeAt(id) {
@@ -27,6 +29,12 @@ export class Session extends EventTarget {
   usage = { input_tokens: 0, output_tokens: 0 };
   /** The message that was sent and is not in the log yet: {content, request_id, id, lost}. */
   unsent = null;
+  /** Messages that wait for the end of the turn. */
+  queue = [];
+  #retry = null;
+  #writing = false;
+  /** Sub-agents whose steps are not loaded yet. */
+  #unloaded = new Map();
 
   constructor(wire, id, view, parent = null) {
     super();
@@ -34,6 +42,18 @@ export class Session extends EventTarget {
     this.#view = view;
     this.id = id;
     this.parent = parent;
+    if (parent) return;
+    connect(wire);
+    view.actions = {
+      retry: () => this.#again("chat.retry", {}),
+      resend: (content) => this.#again("chat.resend", { content }),
+      rewind: (seq, files, text) => this.#rewind(seq, files, text),
+      fork: (seq) => this.#fork(seq),
+    };
+  }
+
+  get busy() {
+    return Boolean(this.turn || this.unsent);
   }
 
   get root() {
@@ -58,7 +78,7 @@ export class Session extends EventTarget {
     this.mode = answer.mode ?? this.mode;
     this.#replayUntil = answer.seq ?? answer.last_seq ?? 0;
     this.#tell("ready");
-    for (const child of this.#children.values()) await child.watch();
+    for (const child of this.#children.values()) if (child.#watching) await child.watch();
     if (this.unsent) this.unsent.lost = true;
     this.#sendAgain();
   }
@@ -69,38 +89,139 @@ export class Session extends EventTarget {
     for (const child of this.#children.values()) child.leave();
   }
 
-  /** Send a message; return false without a connection. */
+  /** Send a message, or queue it while a turn runs; return false without a connection. */
   send(content) {
+    if (this.busy) {
+      this.queue.push(content);
+      this.#tell("queue");
+      return true;
+    }
     const request_id = crypto.randomUUID();
     const id = this.#wire.send("chat.send", { session_id: this.id, content, request_id });
     if (id === null) return false;
     this.unsent = { content, request_id, id, lost: false };
     this.#view.user(content, true);
+    this.#sentAt = Date.now();
     this.#tell("turn");
+    this.#work();
     return true;
+  }
+
+  #sentAt = 0;
+
+  /** Take a queued message back. */
+  unqueue(at) {
+    const [content] = this.queue.splice(at, 1);
+    this.#tell("queue");
+    return content;
+  }
+
+  /** Send the next queued message after a turn; after one that did not end well, the person decides. */
+  #next(status) {
+    if (!this.queue.length) return;
+    if (status === "done") this.send(this.queue.shift());
+    else this.#tell("returned", this.queue.splice(0).join("\n\n"));
+    this.#tell("queue");
+  }
+
+  /** Take the last turn again, with the same words or others. */
+  #again(method, params) {
+    const id = this.#wire.send(method, { session_id: this.id, ...params });
+    if (id !== null) this.#asked.set(id, params.content ?? "");
+  }
+
+  /** Requests whose answer is a turn, and the text that would be lost if they are refused. */
+  #asked = new Map();
+
+  async #rewind(seq, files, text) {
+    try {
+      const answer = await this.#wire.ask("session.rewind", { session_id: this.id, seq, files });
+      this.#tell("rewound", { text, files: answer.files });
+    } catch (error) {
+      this.#tell("failed", error);
+    }
+  }
+
+  async #fork(seq) {
+    try {
+      const answer = await this.#wire.ask("session.fork", { session_id: this.id, seq });
+      this.#tell("forked", answer.session_id);
+    } catch (error) {
+      this.#tell("failed", error);
+    }
+  }
+
+  /** Say what is going on. */
+  #work() {
+    if (this.parent) return;
+    if (!this.busy) return this.#view.working(null);
+    const since = this.turn?.since ?? this.#sentAt;
+    const running = [...this.#calls.values()].filter((card) => card.dataset.state === "running").at(-1);
+    const state = { since, text: "Thinking" };
+    if (this.#wire.state !== "open") Object.assign(state, { text: "Reconnecting", kind: "waiting" });
+    else if (this.questions.size) Object.assign(state, { text: "Waiting for your approval", kind: "waiting" });
+    else if (this.#retry) Object.assign(state, this.#retry);
+    else if (!this.turn) state.text = "Sending";
+    else if (running) state.text = running.activity;
+    else if (this.#writing) state.text = "Writing";
+    this.#view.working(state);
+  }
+
+  /** The connection changed. */
+  connection() {
+    this.#work();
   }
 
   cancel() {
     return this.#wire.ask("chat.cancel", { session_id: this.id });
   }
 
-  answer(id, allowed, message = "", remember = false) {
-    return this.#wire.ask("approval.respond", { id, allowed, message, remember });
+  /** Answer an approval request; `more` is what else the gateway takes: {remember, choice, scope, approval_mode, text}. */
+  answer(id, allowed, message = "", more = {}) {
+    return this.#wire.ask("approval.respond", { id, allowed, message, ...more });
   }
 
   /** Handle a frame; return true if it belongs to this session or a sub-agent's. */
   take(frame) {
     if (frame.session_id !== this.id) {
       if (frame.type === "error" && this.unsent && frame.id === this.unsent.id) return this.#refused(frame.data);
+      if (frame.type === "error" && this.#asked.has(frame.id)) return this.#notAgain(frame);
       return [...this.#children.values()].some((child) => child.take(frame));
     }
     if (frame.seq !== undefined) {
       if (frame.seq <= this.seq) return true;
       this.seq = frame.seq;
     }
+    this.#view.seq = frame.seq ?? this.seq;
     this[`_${frame.type}`]?.(frame.data, frame);
+    if (frame.type !== "tool_output" && !this.replaying) this.#work();
+    if (!this.replaying && this.#unloaded.size) this.#load();
     this.#sendAgain();
     return true;
+  }
+
+  #notAgain(frame) {
+    const content = this.#asked.get(frame.id);
+    this.#asked.delete(frame.id);
+    if (content) this.#tell("refused", { content, error: frame.data });
+    else this.#tell("failed", frame.data);
+    return true;
+  }
+
+  /** Load the steps of sub-agents that still run; others when they are opened. */
+  #load() {
+    for (const [id, { child, card }] of this.#unloaded) {
+      this.#unloaded.delete(id);
+      if (card.busy) card.querySelector(".agent").open = true; // which loads them
+    }
+  }
+
+  #loadChild(child, card) {
+    if (child.#watching) return;
+    child.watch().catch(() => {
+      child.#watching = false;
+      child.#view.notice("error", "This sub-agent's steps could not be loaded.");
+    });
   }
 
   /** Return the card of a call, here or in a sub-agent. */
@@ -131,7 +252,9 @@ export class Session extends EventTarget {
   }
 
   _turn_started(_data, frame) {
-    this.turn = { id: frame.turn_id, since: Math.min(Date.now(), madeAt(frame.turn_id)) };
+    const at = frame.at ? frame.at * 1000 : madeAt(frame.turn_id);
+    this.turn = { id: frame.turn_id, at, since: this.replaying ? Math.min(Date.now(), at) : Date.now() };
+    this.#writing = false;
     this.#tell("turn");
   }
 
@@ -145,10 +268,13 @@ export class Session extends EventTarget {
   }
 
   _markdown(data) {
+    this.#writing = true;
+    this.#retry = null;
     this.#view.patch(data.patches);
   }
 
   _text_end() {
+    this.#writing = false;
     this.#view.endText(this.replaying);
   }
 
@@ -161,7 +287,7 @@ export class Session extends EventTarget {
     if (!this.turn || frame.turn_id !== this.turn.id) return;
     this.#failed = this.turn.id;
     this.#view.endText(this.replaying);
-    this.#view.ending({ status: "failed", message: data.message });
+    this.#view.ending({ ...data, status: "failed" });
   }
 
   _tool_call(data, frame) {
@@ -173,16 +299,35 @@ export class Session extends EventTarget {
     if (!this.turn && frame.turn_id) this._turn_started({}, frame);
   }
 
-  _tool_started(data) {
-    this.#calls.get(data.call_id)?.started();
+  _tool_started(data, frame) {
+    this.#calls.get(data.call_id)?.started(frame.at, this.replaying);
+  }
+
+  _model_retry({ attempt, of, seconds, code, message }) {
+    const why = /rate|429|limit/i.test(`${code} ${message}`) ? "Rate-limited" : "The model did not answer";
+    this.#retry = { text: `${why}, retrying in {s} (${attempt} of ${of})`, until: Date.now() + seconds * 1000, kind: "waiting" };
+  }
+
+  _activity({ text }) {
+    this.#retry = text ? { text: visible(text) } : null;
+  }
+
+  _rewound({ to_seq }) {
+    this.#view.rewind(to_seq);
+    this.#calls.clear();
+    this.questions.clear();
+  }
+
+  _approval_mode(data) {
+    this.#tell("approval_mode", data.approval_mode);
   }
 
   _tool_output(data) {
     this.#calls.get(data.call_id)?.output(data);
   }
 
-  _tool_result(data) {
-    this.#calls.get(data.call_id)?.result(data, this.replaying);
+  _tool_result(data, frame) {
+    this.#calls.get(data.call_id)?.result(data, this.replaying, frame.at);
   }
 
   _tool_denied(data) {
@@ -208,16 +353,20 @@ export class Session extends EventTarget {
   }
 
   _compacted(data) {
-    const saved = data.before_tokens - data.after_tokens;
-    this.#view.notice("info", `Older steps were removed from the model's context (about ${saved} tokens).`);
+    const saved = number(data.before_tokens - data.after_tokens);
+    const words = data.by === "model" ? "Older steps were summarised" : "Older steps were removed from the model's context";
+    const more = data.summary ? markdown(data.summary, visible(data.summary)) : null;
+    this.#view.notice("info", `${words} (about ${saved} tokens).`, more);
   }
 
   _agent_started(data) {
     const card = this.#calls.get(data.call_id);
     if (!card || this.#children.has(data.session_id)) return;
-    const child = new Session(this.#wire, data.session_id, card.nest(data), this);
+    const view = card.nest(data, () => this.#loadChild(child, card), !this.replaying);
+    const child = new Session(this.#wire, data.session_id, view, this);
     this.#children.set(data.session_id, child);
-    child.watch().catch(() => card.nest(data).notice("error", "This sub-agent's steps could not be loaded."));
+    if (this.replaying) this.#unloaded.set(data.session_id, { child, card });
+    else this.#loadChild(child, card);
   }
 
   _turn_finished(data, frame) {
@@ -225,13 +374,17 @@ export class Session extends EventTarget {
     this.usage.output_tokens += data.usage.output_tokens;
     this.#view.endText(this.replaying);
     if (data.status !== "done" && this.#failed !== frame.turn_id) this.#view.ending(data);
+    else if (this.turn && frame.at) this.#view.took(frame.at * 1000 - this.turn.at);
+    const over = this.turn !== null;
     this.#ended();
     this.#tell("usage");
+    if (over && !this.replaying) this.#next(data.status);
   }
 
   #ended() {
     if (!this.turn) return;
-    this.turn = null;
+    this.turn = this.#retry = null;
+    this.#writing = false;
     for (const card of this.#calls.values()) card.abandoned();
     this.#calls.clear();
     this.#tell("turn");

@@ -65,3 +65,25 @@ export function brief(args) {
   const shown = typeof main === "string" ? main : Object.entries(args).map(pair).join(" ");
   return clipped(visible(shown).replace(/\s+/g, " ").trim(), 200);
 }
+
+/** Write a value as people write lists: `name: value`, one per line, deeper ones indented. */
+export function outline(value, indent = "") {
+  if (value === null || typeof value !== "object") {
+    const text = value === null ? "none" : value === true ? "yes" : value === false ? "no" : visible(value);
+    return text.replaceAll("\n", `\n${indent}`);
+  }
+  const list = Array.isArray(value);
+  const entries = Object.entries(value).map(([key, one]) => {
+    const deep = one !== null && typeof one === "object" && Object.keys(one).length;
+    const head = list ? "-" : `${visible(key)}:`;
+    const inner = outline(one, `${indent}  `);
+    return deep && !list ? `${indent}${head}\n${inner}` : `${indent}${head} ${list ? inner.trimStart() : inner}`;
+  });
+  return entries.join("\n") || "none";
+}
+
+/** The last lines of a text. */
+export function tail(text, count) {
+  const lines = text.replace(/\n$/, "").split("\n");
+  return { shown: lines.slice(-count).join("\n"), left: Math.max(0, lines.length - count) };
+}

@@ -1,6 +1,6 @@
 // The session's todo list, and its counters.
 import { h, icon } from "./dom.js";
-import { clock, duration, number, visible } from "./text.js";
+import { clock, number, visible } from "./text.js";
 
 const WORDS = { pending: "to do", in_progress: "in progress", completed: "done" };
 
@@ -36,10 +36,9 @@ customElements.define("tg-todos", Todos);
 
 /** Tokens of the session, and the duration of the running turn. */
 export class Counters extends HTMLElement {
-  #time = h("span", { class: "elapsed", role: "timer", "aria-label": "Time of this turn" });
+  #time = h("span", { class: "elapsed",  "aria-hidden": "true" });
   #tokens = h("span", { class: "tokens" });
   #ticker = 0;
-  #since = 0;
 
   connectedCallback() {
     this.append(this.#time, this.#tokens);
@@ -50,17 +49,15 @@ export class Counters extends HTMLElement {
     this.#tokens.textContent = any ? `${number(input_tokens)} in · ${number(output_tokens)} out` : "";
     this.#tokens.title = any ? "Tokens of this session, as the model's provider counted them" : "";
   }
-/** Show the running turn, or null; `quiet` if it ended before the page was there. */
-  /** The turn that runs, or null; `quiet` if nobody was there when it ended. */
-  turn(turn, quiet = false) {
+
+  /** Show the running turn, or null. How long it took is said below its answer. */
+  turn(turn) {
     clearInterval(this.#ticker);
     if (!turn) {
-      this.#time.textContent = this.#since && !quiet ? duration(Date.now() - this.#since) : "";
-      this.#since = 0;
+      this.#time.textContent = "";
       delete this.#time.dataset.running;
       return;
     }
-    this.#since = turn.since;
     this.#time.dataset.running = "";
     const tick = () => (this.#time.textContent = clock(Date.now() - turn.since));
     tick();
@@ -68,7 +65,6 @@ export class Counters extends HTMLElement {
   }
 
   clear() {
-    this.#since = 0;
     this.turn(null);
     this.#time.textContent = this.#tokens.textContent = "";
   }

@@ -34,6 +34,10 @@ export class Workplace extends EventTarget {
     document.addEventListener("changemodel", ({ detail }) => this.#pickModel(detail ?? header.querySelector(".model")));
   }
 
+  get project() {
+    return this.#project;
+  }
+
   /** Load what the gateway says about its project and its models. */
   async load({ name, coding }) {
     this.#coding = coding;
