@@ -25,7 +25,9 @@ class Stage:
         self.in_the_log: list[str] = []
         """Sessions whose turn has not ended according to the log."""
 
-    def handle_message(self, session_id: str, _content: str, *, request_id: str) -> "Stage":
+    def handle_message(
+        self, session_id: str, _content: str, *, request_id: str, rewind_to: int | None = None
+    ) -> "Stage":
         self.begun.append(session_id)
         return self
 

@@ -13,13 +13,9 @@ from toolgate.log import logger
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.ports import Approver, Unattended
 from toolgate.sessions import ApprovalRow, Lease, SessionStore
-from toolgate.sessions.approvals import PLAN_TOOL as PLAN_TOOL
-from toolgate.sessions.permissions import EVENT, REMOVED
 
 T = TypeVar("T")
 
-SWITCHES = (EVENT, REMOVED)
-"""Events with which a person changes what a session may do without asking."""
 _RETRY_SECONDS = 0.5
 """Pause before an unavailable database is tried again."""
 
@@ -67,8 +63,6 @@ class DurableApprover:
         self._resumable = resumable
         self._park_after = park_after
         self._park = park
-        self.saw_switch = True
-        """Whether the person may have switched the approval mode while the last question was open."""
         self.parked = False
         """Whether the turn was put aside: being cancelled is then not an answer."""
 
@@ -88,7 +82,6 @@ class DurableApprover:
         request_id = asked.request.id
         try:
             if self._approver is not None:
-                self.saw_switch = True  # an approver of this process does not follow the log
                 answer = await self._store(request_id, await self._answer_of(self._approver, asked.request))
             else:
                 answer = await self._stored_answer(asked.row, asked.waited, asked.seq)
@@ -121,7 +114,6 @@ class DurableApprover:
 
     async def _stored_answer(self, row: ApprovalRow, waited: float, after_seq: int) -> Approval:
         """Wait until the request is answered in the store, is overdue, or the turn is put aside."""
-        self.saw_switch = row.state != "pending"
         if row.state == "pending":
             left = None if self._timeout is None else self._timeout - waited
             try:
@@ -148,7 +140,6 @@ class DurableApprover:
                 async for event in events:
                     if event.kind == "approval_resolved" and event.payload.get("id") == request_id:
                         return
-                    self.saw_switch = self.saw_switch or event.kind in SWITCHES
                     after_seq = event.seq
 
         await self._available(follow)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from toolgate.agent import permissions
-from toolgate.agent.approvals import PLAN_TOOL
 from toolgate.agent.calls import announced, ended, groups, shortened
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.dependencies import Tally, TurnDependencies
@@ -22,6 +21,7 @@ from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.sessions import Lease, Message, Usage
+from toolgate.sessions.approvals import PLAN_TOOL
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Turn:
         """What could not be stored: messages, and records of calls."""
         self.live = False
         """Whether what happens meanwhile is emitted, too: retries, and that a summary is written."""
-        toolset.context.refresh_permissions = self._refresh_after_answer
+        toolset.context.refresh_permissions = self._refresh
         self.is_fresh = False
         """Whether the permissions were read since the last request."""
         self.handoff: SessionHandoff | None = None
@@ -204,11 +204,6 @@ class Turn:
             self._toolset.context, dependencies.sessions, self._lease.session_id, dependencies.project
         )
         self.is_fresh = True
-
-    async def _refresh_after_answer(self) -> None:
-        """The same after a person has answered, unless whoever waited for the answer has seen that nothing changed."""
-        if getattr(self._toolset.context.approver, "saw_switch", True):
-            await self._refresh()
 
     async def _said(self, reply: Reply) -> None:
         """Store the model's message and its calls."""

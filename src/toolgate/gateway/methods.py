@@ -116,8 +116,7 @@ class Methods:
             self._service.remember_request(session.id, key, request.id)
         watcher = None
         if session.id not in self._connection.watchers:
-            after = await self._service.sessions.last_seq(session.id)
-            watcher = await self._watch_turn(session.id, after, key, request)
+            watcher = await self._watch_turn(session.id, session.last_seq, key, request)
         try:
             async with self._service.submit_lock(session.id, key):
                 runner = self._service.turns_of(self._user)

@@ -103,7 +103,7 @@ class ManagedSessions(TurnStore):
     def _session(self, row: Row) -> Session:
         """A session from its row."""
         identifier, mode, title, user, project, parent_id, created_at, updated_at, *more = row
-        archived_at, model, used, limit, approval_mode = more
+        archived_at, model, used, limit, approval_mode, last_seq = more
         return Session(
             id=identifier,
             mode=modes.effective(mode, coding_enabled=self.coding_enabled),
@@ -118,4 +118,5 @@ class ManagedSessions(TurnStore):
             model=model,
             context_tokens=used,
             context_limit=limit,
+            last_seq=last_seq,
         )

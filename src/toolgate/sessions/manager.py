@@ -63,7 +63,7 @@ class SessionManager(ManagedSessions):
             return now
 
         now = await self._db.write(unit)
-        return self._session((*values[:-2], now, now, None, values[-2], 0, 0, approvals.value))
+        return self._session((*values[:-2], now, now, None, values[-2], 0, 0, approvals.value, 0))
 
     async def get(self, session_id: str) -> Session:
         """One session."""

@@ -9,7 +9,7 @@ from toolgate.sessions.event_log import clean
 
 COLUMNS = (
     "id, mode, title, user_name, project, parent_id, created_at, updated_at, archived_at, "
-    "model, context_tokens, context_limit, approval_mode"
+    "model, context_tokens, context_limit, approval_mode, next_seq - 1"
 )
 """What a session is made of."""
 

@@ -49,6 +49,8 @@ class Session(BaseModel):
     """The approximate number of tokens that its next request has; 0 before its first turn."""
     context_limit: int = 0
     """The number of tokens above which older steps are left out; 0 before its first turn."""
+    last_seq: int = 0
+    """The number of its last event when it was read."""
 
 
 class ListedSession(BaseModel):

@@ -16,6 +16,8 @@ export class Workplace extends EventTarget {
   #session = null;
   #project = null;
   #coding = false;
+  /** Whether the gateway lists remembered permissions. */
+  #permitted = false;
   #timer = 0;
 
   constructor({ wire, parts, models, sessions, notifier }) {
@@ -67,11 +69,13 @@ export class Workplace extends EventTarget {
     const session = this.#session;
     if (!session) return;
     try {
-      const [about, project] = await Promise.all([
+      const [about, project, permissions] = await Promise.all([
         this.#wire.ask("session.get", { session_id: session.id }),
         this.#wire.optional("project.info").catch(() => this.#project),
+        this.#wire.optional("permissions.list", { session_id: session.id }).catch(() => null), // then there is no item
       ]);
       if (this.#session !== session) return;
+      this.#permitted = permissions !== null;
       this.#drawProject(project);
       this.#models.of(about.model || null);
       this.#parts.header.context(about.context ?? null, about.usage);
@@ -150,10 +154,9 @@ export class Workplace extends EventTarget {
     const id = this.#session?.id;
     const known = this.#sessions.get(id);
     const about = (act) => () => act().catch(this.failed);
-    const own = [
-      { label: "Rename", icon: "pencil", act: () => this.#parts.title.edit() },
-      { label: "Remembered permissions…", icon: "key", act: about(() => this.#permissions(id)) },
-    ];
+    const permissions = { label: "Remembered permissions…", icon: "key", act: about(() => this.#permissions(id)) };
+    const rename = { label: "Rename", icon: "pencil", act: () => this.#parts.title.edit() };
+    const own = this.#permitted ? [rename, permissions] : [rename];
     const more = [
       { label: "Export as Markdown", icon: "download", act: about(() => this.#sessions.save(id, "markdown")) },
       { label: "Export as JSON", icon: "download", act: about(() => this.#sessions.save(id, "json")) },
