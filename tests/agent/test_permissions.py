@@ -1,10 +1,16 @@
 """The approval mode and the remembered rules of a session, as its turns and sub-agents meet them."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.agent.kit import Stage, call
-from toolgate import Approval, ApprovalMode, ApprovalRequest, Workspace
+from tests.agent.test_subagents import Cast, child, task
+from toolgate import Approval, ApprovalMode, ApprovalRequest, ToolDenied, Workspace
+from toolgate.agent import AgentEvent, ToolResultInfo
+from toolgate.agent.approvals import RemoteApprover
 from toolgate.runtime.builtin import agent_registry
 from toolgate.testing import AutoApprover
 
@@ -122,4 +128,92 @@ async def test_a_choice_that_was_not_offered_is_a_no(tmp_path: Path) -> None:
     assert not (tmp_path / "a.txt").exists()
     row = (await stage.sessions.approvals(stage.id))[0]
     assert (row.state, "not offered" in row.message) == ("denied", True)
+    await stage.close()
+
+
+async def asked(stage: Stage, number: int = 1) -> list[str]:
+    """The ids of the open questions, once there are so many."""
+    async with asyncio.timeout(20):
+        while len(found := await stage.sessions.pending_approvals(stage.id)) < number:
+            await asyncio.sleep(0.005)
+    return [row.id for row in found]
+
+
+def codes(events: list[AgentEvent]) -> list[str | None]:
+    """How each call ended: None, or the code of its error."""
+    found: list[str | None] = []
+    for event in events:
+        if isinstance(event, ToolDenied):
+            found.append(event.error_code)
+        elif isinstance(event, ToolResultInfo):
+            error = event.result.response.error
+            found.append(None if error is None else error.code.value)
+    return found
+
+
+CHANGES = {
+    "write_file": {"path": "b.txt", "content": "x\n"},
+    "edit_file": {"path": "a.txt", "old_string": "one", "new_string": "two"},
+    "Bash": {"command": "rm a.txt"},
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("switched", [False, True])
+async def test_what_is_approved_after_a_switch_to_plan_does_not_run(tmp_path: Path, name: str, switched: bool) -> None:
+    (tmp_path / "a.txt").write_text("one\n")
+    stage = await stage_of(tmp_path, [[call(name, CHANGES[name])], "Done."], RemoteApprover())
+    turn = asyncio.create_task(stage.say())
+    (request_id,) = await asked(stage)
+    if switched:
+        await stage.sessions.switch_approval_mode(stage.id, ApprovalMode.plan)
+    assert await stage.sessions.decide(request_id, Approval(allowed=True))
+    denied = "APPROVAL_DENIED" if name == "Bash" else "MODE_DENIED"
+    assert codes(await turn) == [denied if switched else None]
+    files = [(path.name, path.read_text()) for path in tmp_path.glob("*.txt")]
+    assert (files == [("a.txt", "one\n")]) is switched
+    await stage.close()
+
+
+async def test_a_rule_for_good_is_not_used_by_the_call_that_plan_mode_stops(tmp_path: Path) -> None:
+    stage = await stage_of(tmp_path, [[write("src/a.txt")], [write("src/b.txt", "c2")], "Done."], RemoteApprover())
+    turn = asyncio.create_task(stage.say())
+    (request_id,) = await asked(stage)
+    await stage.sessions.switch_approval_mode(stage.id, ApprovalMode.plan)
+    assert await stage.sessions.decide(request_id, Approval(allowed=True, remember=True, choice="folder"))
+    assert codes(await turn) == ["MODE_DENIED", "MODE_DENIED"]
+    assert not (tmp_path / "src").exists()
+    await stage.close()
+
+
+@pytest.mark.parametrize("name", ["write_file", "Bash"])
+async def test_two_sub_agents_that_ask_at_the_same_time_both_meet_the_switch(tmp_path: Path, name: str) -> None:
+    files = {"ann": tmp_path / "ann.txt", "bob": tmp_path / "bob.txt"}
+    scripts: dict[str, Any] = {}
+    for agent, file in files.items():
+        arguments = {"command": f"rm {file.name}"} if name == "Bash" else {"path": file.name, "content": "new\n"}
+        scripts[agent] = [[call(name, arguments, f"{agent}-call")], "It ended."]
+        file.write_text("old\n")
+    parent = [[task(agent, id=agent) for agent in files], "Done."]
+    agents = [child(agent) for agent in files]
+    stage = await stage_of(tmp_path, Cast(parent=parent, **scripts), RemoteApprover(), agents=agents)
+    turn = asyncio.create_task(stage.say())
+    first, second = await asked(stage, 2)
+    await stage.sessions.switch_approval_mode(stage.id, ApprovalMode.plan)
+    for request_id in (first, second):
+        assert await stage.sessions.decide(request_id, Approval(allowed=True))
+    await turn
+    assert [file.exists() and file.read_text() for file in files.values()] == ["old\n", "old\n"]
+    for agent in files:
+        (answer,) = [said for said in stage.model.models[agent].requests[1].messages if said["role"] == "tool"]
+        assert "plan" in answer["content"]
+    await stage.close()
+
+
+async def test_a_plan_that_is_accepted_without_a_mode_goes_on_in_ask(tmp_path: Path) -> None:
+    plan = call("propose_plan", {"plan": "# Plan"}, "p")
+    stage = await stage_of(tmp_path, [[plan], "Done."], AutoApprover())
+    await stage.sessions.switch_approval_mode(stage.id, ApprovalMode.plan)
+    assert codes(await stage.say()) == [None]
+    assert (await stage.sessions.get(stage.id)).approval_mode is ApprovalMode.ask
     await stage.close()

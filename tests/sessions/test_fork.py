@@ -2,10 +2,13 @@
 
 import pytest
 
-from tests.sessions.test_rewind import contents, said
+from tests.sessions.test_permissions import CALL, FOLDER, asked
+from tests.sessions.test_rewind import contents, said, summarised
 from toolgate.errors import NoSuchMessage, SessionNotFound
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.sessions import Database, SessionManager
+from toolgate.sessions.types import SessionPermissions
 from toolgate.settings import SessionSettings
 
 
@@ -60,8 +63,6 @@ async def test_a_turn_that_runs_is_left_out(store: SessionManager) -> None:
 
 
 async def test_what_was_allowed_for_the_rest_of_the_session_is_not_allowed_in_the_fork(store: SessionManager) -> None:
-    from toolgate.protocol.approval import Approval, ApprovalRequest
-
     session = await store.create()
     lease = await store.try_claim(session.id)
     assert lease is not None
@@ -83,6 +84,41 @@ async def test_what_was_allowed_for_the_rest_of_the_session_is_not_allowed_in_th
     made = await store.fork(session.id)
     assert (await store.stored_handoff(made.id)).allowed == ()
     assert await store.pending_approvals(made.id) == []
+
+
+@pytest.mark.parametrize("mode", ["accept_edits", "plan"])
+async def test_a_fork_asks_and_has_no_remembered_rules(store: SessionManager, mode: ApprovalMode) -> None:
+    session = await store.create(approval_mode=mode)
+    lease = await store.try_claim(session.id)
+    assert lease is not None
+    turn = await store.start_turn(lease, "one")
+    for choice in (CALL, FOLDER):
+        request_id = await asked(store, lease, CALL, FOLDER)
+        await store.decide(request_id, Approval(allowed=True, remember=True, choice=choice.id))
+    await store.finish_turn(lease, turn.id, "done", release=True)
+    assert len((await store.permissions(session.id)).permissions) == 2
+    for made in (await store.fork(session.id), await store.fork(session.id, (await store.last_said(session.id))[0])):
+        assert (made.approval_mode, (await store.get(made.id)).approval_mode) == (ApprovalMode.ask, ApprovalMode.ask)
+        assert await store.permissions(made.id) == SessionPermissions(approval_mode=ApprovalMode.ask)
+    kept = await store.permissions(session.id)
+    assert (kept.approval_mode, len(kept.permissions)) == (mode, 2)
+
+
+async def test_a_fork_reads_the_summary_if_it_has_all_that_was_summarised(store: SessionManager) -> None:
+    session = await store.create()
+    await said(store, session.id, "one")
+    second = await said(store, session.id, "two")
+    await summarised(store, session.id, "They said one and two.")
+    await said(store, session.id, "three")
+    whole, earlier = await store.fork(session.id), await store.fork(session.id, second)
+    found = await store.context(whole.id)
+    assert (found.summary, found.quoted) == ("They said one and two.", ("one", "two"))
+    assert [message.content for message in found.messages] == ["three", "re: three"]
+    found = await store.context(earlier.id)
+    assert (found.summary, found.quoted) == ("", ())
+    assert [message.content for message in found.messages] == ["one", "re: one"]
+    assert await store.restore_context(whole.id)
+    assert (await store.context(session.id)).summary, "the summary of the first session is its own"
 
 
 async def test_the_mode_is_never_widened_and_falls_back_when_coding_was_switched_off(db: Database) -> None:

@@ -5,6 +5,7 @@ import pytest
 from toolgate import ToolCall
 from toolgate.errors import NoSuchMessage, SessionBusy
 from toolgate.sessions import SessionManager
+from toolgate.sessions.types import Usage
 
 
 async def said(store: SessionManager, session_id: str, content: str, *, call: bool = False) -> int:
@@ -21,6 +22,14 @@ async def said(store: SessionManager, session_id: str, content: str, *, call: bo
     await store.finish_turn(lease, turn.id, "done", release=True)
     events = await store.events(session_id)
     return next(event.seq for event in events if event.kind == "message" and event.payload["content"] == content)
+
+
+async def summarised(store: SessionManager, session_id: str, summary: str) -> None:
+    """Let a summary stand for everything that was said so far."""
+    started = await store.claim_and_start(session_id, None, ttl=30)
+    lease, turn_id = started.lease, started.turn.id
+    await store.summarise(lease, turn_id, summary, 99, tokens=(100, 10), usage=Usage())
+    await store.finish_turn(lease, turn_id, "done", release=True)
 
 
 async def contents(store: SessionManager, session_id: str) -> list[str]:
@@ -113,3 +122,25 @@ async def test_the_turns_since_a_message_are_known_with_those_of_sub_agents(stor
     turn = await store.start_turn(lease, "work", parent_id=turns[-1].id)
     assert set(await store.turns_from(session.id, second)) == {turns[-1].id, turn.id}
     assert set(await store.family(session.id)) == {session.id, child.id}
+
+
+async def test_a_summary_stays_until_one_goes_back_into_what_it_covers(store: SessionManager) -> None:
+    session = await store.create()
+    await said(store, session.id, "one")
+    second = await said(store, session.id, "two")
+    await summarised(store, session.id, "They said one and two.")
+    third = await said(store, session.id, "three")
+    assert (await store.context(session.id)).summary == "They said one and two."
+
+    await store.rewind(session.id, third)
+    after = await store.context(session.id)
+    assert (after.summary, after.messages) == ("They said one and two.", ())
+
+    await store.rewind(session.id, second)
+    back = await store.context(session.id)
+    assert (back.summary, back.quoted) == ("", ())
+    assert [message.content for message in back.messages] == ["one", "re: one"]
+    await said(store, session.id, "four")
+    assert (await store.context(session.id)).summary == "", "it does not come back"
+    await summarised(store, session.id, "They said one and four.")
+    assert (await store.context((await store.fork(session.id)).id)).summary == "They said one and four."

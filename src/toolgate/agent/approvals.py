@@ -8,9 +8,11 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from toolgate.agent.events import AgentEvent, ApprovalRequested, ApprovalResolved
+from toolgate.agent.prompt import PLAN_TOOL
 from toolgate.errors import ChoiceNotOffered, SessionBusy, StoreError, ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.modes import ApprovalMode
 from toolgate.protocol.ports import Approver, Unattended
 from toolgate.sessions import ApprovalRow, Lease, SessionStore
 
@@ -110,6 +112,8 @@ class DurableApprover:
         if not isinstance(answer, Approval):
             logger("agent").error("approver_failed", error=f"answered with {type(answer).__name__}")
             return Approval(allowed=False, message="the question was not answered")
+        if request.tool_name == PLAN_TOOL and answer.allowed and answer.approval_mode is None:
+            return answer.model_copy(update={"approval_mode": ApprovalMode.ask})  # as the store switches it
         return answer
 
     async def _stored_answer(self, row: ApprovalRow, waited: float, after_seq: int) -> Approval:

@@ -11,6 +11,7 @@ from toolgate.log import logger
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
+from toolgate.protocol.modes import ApprovalMode
 from toolgate.protocol.ports import Unattended
 from toolgate.protocol.record import Decision, Verdict
 from toolgate.runtime import approval_modes
@@ -60,9 +61,7 @@ async def authorise(invocation: Invocation, policy: Policy, secrets: tuple[str, 
         _note_approval(invocation, policy.remembers(invocation.tool.name, invocation.arguments, invocation.plan))
         return None
     if invocation.decision.decision == "deny" and invocation.decision.gate == "permission":
-        return ToolResponse.failure(
-            ErrorCode.APPROVAL_DENIED, f"{_sentence(invocation.decision.reason)}", next_step=PLAN_NEXT
-        )
+        return _not_in_plan_mode(invocation.decision)
     if invocation.decision.decision == "deny":
         rule = f" (rule: {invocation.decision.rule})" if invocation.decision.rule else ""
         return _refused(f"The policy denies this call: {invocation.decision.reason.rstrip('.')}{rule}.")
@@ -85,6 +84,10 @@ async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...])
     refresh = invocation.context.refresh_permissions
     if approval.allowed and approval.approval_mode is None and refresh is not None:
         await refresh()  # the person may have switched the approval mode while the question was open
+        stopped = approval_modes.refuses(invocation)
+        if stopped is not None and ApprovalMode.plan in invocation.declaration.approval_modes:
+            invocation.decision = stopped  # a tool that plan mode does not have is stopped by its mode gate
+            return _not_in_plan_mode(stopped)
     verdict: Verdict = "allow" if approval.allowed else "deny"
     invocation.decision = Decision(
         decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict
@@ -182,6 +185,10 @@ def _advice(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) ->
         return " No policy rule can allow it: it has to be asked about."
     place = "their policy file (TOOLGATE_POLICY_FILE, else toolgate/policy.toml in their config directory)"
     return f" The user can allow it with this rule in {place}:\n{rules}"
+
+
+def _not_in_plan_mode(decision: Decision) -> ToolResponse:
+    return ToolResponse.failure(ErrorCode.APPROVAL_DENIED, _sentence(decision.reason), next_step=PLAN_NEXT)
 
 
 def _sentence(text: str) -> str:
