@@ -122,7 +122,13 @@ export class Approval extends HTMLElement {
     this.#answering = false;
     this.#block = h(
       "section",
-      { class: "approval", role: "group", "aria-labelledby": "approval-sentence", "data-risk": question.risk ?? "medium", "data-armed": "false" },
+      {
+        class: "approval",
+        role: "group",
+        "aria-labelledby": "approval-sentence",
+        "data-risk": question.risk ?? "medium",
+        "data-armed": "false",
+      },
       ...this.#content(question),
     );
     document.querySelector("tg-chat").asking.replaceChildren(this.#block);

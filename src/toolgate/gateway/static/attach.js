@@ -11,13 +11,15 @@ async function framed(file) {
   if (file.type.startsWith("image/")) throw new Error(PICTURES);
   if (file.size > MAX_BYTES) {
     const size = Math.ceil(file.size / 1024);
-    throw new Error(`${name} has ${size} kB; at most ${MAX_BYTES / 1024} kB fit into a message. Put it in the project and name its path.`);
+    const most = `at most ${MAX_BYTES / 1024} kB fit into a message`;
+    throw new Error(`${name} has ${size} kB; ${most}. Put it in the project and name its path.`);
   }
   let text;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
   } catch (error) {
-    throw new Error(error instanceof TypeError ? `${name} is not a text file, so it cannot be sent.` : `${name} cannot be read.`);
+    const isBinary = error instanceof TypeError;
+    throw new Error(isBinary ? `${name} is not a text file, so it cannot be sent.` : `${name} cannot be read.`);
   }
   if (text.includes("\u0000")) throw new Error(`${name} is not a text file, so it cannot be sent.`);
   const ticks = "`".repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));

@@ -36,7 +36,8 @@ export const isQuiet = ({ tool_name, arguments: args }) => Object.hasOwn(QUIET, 
 export const isHidden = ({ tool_name }) => tool_name === "todo";
 
 /** What a quiet call does: a verb and its object. */
-export const doing = ({ tool_name, arguments: args }) => QUIET[tool_name](args).map((word) => clipped(visible(word ?? ""), 80));
+export const doing = ({ tool_name, arguments: args }) =>
+  QUIET[tool_name](args).map((word) => clipped(visible(word ?? ""), 80));
 
 /** Format a match as grep prints it, or a note as it was stored. */
 function match(one) {
@@ -99,7 +100,9 @@ export class Card extends HTMLElement {
     if (this.kind === "command") return `Running ${clipped(visible(args.command ?? "").split("\n")[0], 60)}`;
     if (this.kind === "edit") return `Writing ${clipped(visible(args.path ?? ""), 60)}`;
     if (this.kind === "agent") return `Sub-agent ${visible(args.agent ?? "")} is working`;
-    if (this.kind === "quiet") return doing(this.#call).join(" ").replace("Read ", "Reading ").replace("Searched", "Searching");
+    if (this.kind === "quiet") {
+      return doing(this.#call).join(" ").replace("Read ", "Reading ").replace("Searched", "Searching");
+    }
     return `Running ${visible(tool_name)}`;
   }
 
@@ -108,18 +111,20 @@ export class Card extends HTMLElement {
     const { tool_name, arguments: args } = this.#call;
     const name = (hidden) => h("span", { class: hidden ? "tool hidden" : "tool" }, visible(tool_name));
     if (this.kind === "command") {
-      return [name(true), h("span", { class: "dollar", "aria-hidden": "true" }, "$"), h("code", { class: "brief" }, brief(args))];
+      const dollar = h("span", { class: "dollar", "aria-hidden": "true" }, "$");
+      return [name(true), dollar, h("code", { class: "brief" }, brief(args))];
     }
     if (this.kind === "edit") {
-      return [name(true), h("span", { class: "verb" }, EDITS[tool_name]), h("code", { class: "brief" }, visible(args.path ?? ""))];
+      const verb = h("span", { class: "verb" }, EDITS[tool_name]);
+      return [name(true), verb, h("code", { class: "brief" }, visible(args.path ?? ""))];
     }
     if (this.kind === "quiet") {
       const [verb, what] = doing(this.#call);
       return [name(true), h("span", { class: "verb" }, verb), h("code", { class: "brief" }, what)];
     }
     if (this.kind === "agent") {
-      const words = visible(args.description ?? "");
-      return [name(true), h("span", { class: "verb" }, `Sub-agent ${visible(args.agent ?? "")}`), h("span", { class: "brief" }, words)];
+      const verb = h("span", { class: "verb" }, `Sub-agent ${visible(args.agent ?? "")}`);
+      return [name(true), verb, h("span", { class: "brief" }, visible(args.description ?? ""))];
     }
     return [name(false), h("code", { class: "brief" }, brief(args))];
   }
@@ -127,7 +132,8 @@ export class Card extends HTMLElement {
   asked(question) {
     this.#become("waiting");
     const onclick = () => this.dispatchEvent(new CustomEvent("review", { bubbles: true, detail: question.id }));
-    this.#parts.verdict.replaceChildren(h("button", { class: "review", type: "button", onclick }, icon("waiting"), "Review"));
+    const button = h("button", { class: "review", type: "button", onclick }, icon("waiting"), "Review");
+    this.#parts.verdict.replaceChildren(button);
   }
 
   answered(answer) {
@@ -187,7 +193,8 @@ export class Card extends HTMLElement {
     if (!view) {
       view = Card.transcript();
       this.#nested.set(session_id, view);
-      const summary = h("summary", {}, "Steps", h("span", { class: "hidden" }, ` of sub-agent ${visible(agent)}: ${visible(description)}`));
+      const whose = ` of sub-agent ${visible(agent)}: ${visible(description)}`;
+      const summary = h("summary", {}, "Steps", h("span", { class: "hidden" }, whose));
       const steps = h("details", { class: "agent", open }, summary, view);
       steps.addEventListener("toggle", () => steps.open && onOpen?.());
       this.#parts.nested.append(steps);
@@ -236,8 +243,12 @@ export class Card extends HTMLElement {
 
   #changed(text) {
     const { added, removed } = counted(text);
-    const word = (count, name) => h("span", { class: "hidden" }, ` lines ${name}`);
-    this.#parts.mark.replaceChildren(h("ins", {}, `+${added}`, word(added, "added")), " ", h("del", {}, `−${removed}`, word(removed, "removed")));
+    const word = (name) => h("span", { class: "hidden" }, ` lines ${name}`);
+    this.#parts.mark.replaceChildren(
+      h("ins", {}, `+${added}`, word("added")),
+      " ",
+      h("del", {}, `−${removed}`, word("removed")),
+    );
     if (text.startsWith("--- /dev/null")) this.querySelector(".verb")?.replaceChildren("Create");
     this.#parts.live.replaceChildren(diff(text, SHOWN_DIFF));
   }
@@ -254,9 +265,10 @@ export class Card extends HTMLElement {
     if (whole.some(Boolean)) {
       // What was live may have gaps; the result is what a reload shows too.
       const shown = whole.map((text) => tail(text, SHOWN_LINES));
-      const spans = ["stdout", "stderr"].map((kind, at) => shown[at].shown && h("span", { class: kind }, `${clipped(shown[at].shown, MAX_TEXT)}\n`));
+      const span = (kind, { shown: text }) => text && h("span", { class: kind }, `${clipped(text, MAX_TEXT)}\n`);
       const left = shown[0].left + shown[1].left;
-      live.replaceChildren(...(left ? [h("p", { class: "note" }, `${number(left)} earlier lines`)] : []), pane("Output", {}, ...spans));
+      const note = left ? [h("p", { class: "note" }, `${number(left)} earlier lines`)] : [];
+      live.replaceChildren(...note, pane("Output", {}, span("stdout", shown[0]), span("stderr", shown[1])));
     }
     const lines = whole.join("\n").split("\n").length;
     if (result.full_output || lines > SHOWN_LINES + 1) {
@@ -270,14 +282,15 @@ export class Card extends HTMLElement {
     if (!text) return;
     const place = this.kind === "quiet" ? this.#parts.body : this.#parts.live;
     const shown = clipped(visible(text), MAX_TEXT);
-    if (typeof data.content === "string" && this.#call.tool_name === "read_file") place.replaceChildren(this.#code(shown));
-    else place.replaceChildren(pane("Output", {}, ...this.#folded(shown)));
+    const isFile = typeof data.content === "string" && this.#call.tool_name === "read_file";
+    place.replaceChildren(isFile ? this.#code(shown) : pane("Output", {}, ...this.#folded(shown)));
     if (result.full_output) this.#viewer("Output", result.full_output, text);
   }
 
   #folded(text) {
     const lines = text.split("\n");
-    return lines.length > 400 ? [lines.slice(0, 400).join("\n"), `\n… ${number(lines.length - 400)} more lines`] : [text];
+    if (lines.length <= 400) return [text];
+    return [lines.slice(0, 400).join("\n"), `\n… ${number(lines.length - 400)} more lines`];
   }
 
   /** A file's lines, numbered and highlighted. */
@@ -337,7 +350,8 @@ export class Card extends HTMLElement {
     const args = this.#call.arguments;
     if (this.kind === "quiet" && this.#parts.body.childElementCount) return;
     const text = typeof args === "string" ? args : outline(args);
-    this.#parts.body.replaceChildren(h("h4", {}, "Called with"), pane("Arguments", {}, clipped(visible(text), MAX_TEXT)));
+    const shown = clipped(visible(text), MAX_TEXT);
+    this.#parts.body.replaceChildren(h("h4", {}, "Called with"), pane("Arguments", {}, shown));
   }
 }
 

@@ -8,7 +8,8 @@ import { visible } from "./text.js";
 import { Working } from "./working.js";
 
 const INTERRUPTED = "The turn was interrupted. Everything that happened before is kept.";
-const UNSTORED = "This text was on the screen when the turn was interrupted. It is not stored, and the model does not see it.";
+const UNSTORED =
+  "This text was on the screen when the turn was interrupted. It is not stored, and the model does not see it.";
 
 function folded(message) {
   return h("details", { class: "echo" }, h("summary", {}, "What a model would read"), message);

@@ -9,7 +9,13 @@ const MAX_SHOWN = 8;
 export class Completion {
   #field;
   #find;
-  #list = h("ul", { class: "completion", id: "completion", role: "listbox", "aria-label": "Suggestions", hidden: true });
+  #list = h("ul", {
+    class: "completion",
+    id: "completion",
+    role: "listbox",
+    "aria-label": "Suggestions",
+    hidden: true,
+  });
   #items = [];
   #at = 0;
   #range = null;

@@ -32,7 +32,12 @@ export class Composer extends HTMLElement {
   #stop = this.querySelector(".stop");
   #chips = h("ul", { class: "chips", "aria-label": "Messages that wait for the end of this turn", hidden: true });
   #picker = h("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-label": "Files to add" });
-  #approval = h("button", { type: "button", class: "quiet pick approval-mode", "aria-haspopup": "menu", hidden: true }, h("span", {}), icon("chevron"));
+  #approval = h(
+    "button",
+    { type: "button", class: "quiet pick approval-mode", "aria-haspopup": "menu", hidden: true },
+    h("span", {}),
+    icon("chevron"),
+  );
   #running = false;
   #ready = false;
   #session = null;
@@ -58,13 +63,20 @@ export class Composer extends HTMLElement {
   }
 
   #build() {
-    const add = h("button", { type: "button", class: "quiet square add", "aria-label": "Add files", title: "Add text files" }, icon("plus"));
+    const about = { type: "button", class: "quiet square add", "aria-label": "Add files", title: "Add text files" };
+    const add = h("button", about, icon("plus"));
     add.addEventListener("click", () => this.#picker.click());
     this.#approval.addEventListener("click", () => this.#pickMode());
-    const model = mirror(".bar .model", "pick model-pick", "Change the model", (button) => document.dispatchEvent(new CustomEvent("changemodel", { detail: button })));
-    const mode = mirror("tg-mode button", "pick mode-pick", "What this session may do", () => document.querySelector("tg-mode button").click());
-    const foot = h("div", { class: "foot" }, add, this.#approval, mode, model, h("span", { class: "gap" }), this.#stop, this.#send, this.#picker);
-    this.#form.append(foot);
+    const model = mirror(".bar .model", "pick model-pick", "Change the model", (button) =>
+      document.dispatchEvent(new CustomEvent("changemodel", { detail: button })),
+    );
+    const mode = mirror("tg-mode button", "pick mode-pick", "What this session may do", () =>
+      document.querySelector("tg-mode button").click(),
+    );
+    const gap = h("span", { class: "gap" });
+    this.#form.append(
+      h("div", { class: "foot" }, add, this.#approval, mode, model, gap, this.#stop, this.#send, this.#picker),
+    );
     this.#form.before(this.#chips);
     this.#completion = new Completion(this.#field, this.#form, (kind, words) => this.#complete(kind, words));
     this.#field.placeholder = `Ask, ${PLACEHOLDER}`;
@@ -83,7 +95,8 @@ export class Composer extends HTMLElement {
     if (!session) return;
     const mine = (act) => (event) => this.#session === session && act(event.detail);
     session.addEventListener("queue", mine(() => this.#drawChips()));
-    session.addEventListener("returned", mine((text) => this.fill([this.#field.value, text].filter((one) => one.trim()).join("\n\n"))));
+    const joined = (text) => [this.#field.value, text].filter((one) => one.trim()).join("\n\n");
+    session.addEventListener("returned", mine((text) => this.fill(joined(text))));
     session.addEventListener("approval_mode", mine((mode) => this.#showMode(mode)));
     session.addEventListener("failed", mine((error) => toast(error.message)));
     session.addEventListener("rewound", mine(({ text, files }) => this.#rewound(text, files)));
@@ -176,7 +189,11 @@ export class Composer extends HTMLElement {
   /** Run a command that the page has a control for. */
   #act(name) {
     const press = (selector) => () => document.querySelector(selector)?.click();
-    const last = (words) => () => [...document.querySelectorAll("tg-transcript > .user[data-last] .acts button")].find((one) => one.textContent === words)?.click();
+    const last = (words) => () => {
+      const buttons = [...document.querySelectorAll("tg-transcript > .user[data-last] .acts button")];
+      buttons.find((one) => one.textContent === words)?.click();
+    };
+    const compact = () => this.#wire.ask("session.compact", { session_id: this.#session.id });
     const acts = {
       rewind: last("Rewind"),
       fork: last("Fork"),
@@ -185,7 +202,7 @@ export class Composer extends HTMLElement {
       undo: press(".bar .changes"),
       model: press(".bar .model"),
       rename: press(".bar .rename"),
-      compact: () => this.#wire.ask("session.compact", { session_id: this.#session.id }).catch((error) => toast(error.message)),
+      compact: () => compact().catch((error) => toast(error.message)),
     };
     const act = acts[name] ?? (this.#commands?.some((one) => one.name === name) ? press(".bar .session-menu") : null);
     act?.();
@@ -213,7 +230,8 @@ export class Composer extends HTMLElement {
     this.#chips.hidden = !queue.length;
     const chip = (text, at) => {
       const words = clipped(visible(text).replace(/\s+/g, " "), 60);
-      const back = h("button", { type: "button", class: "quiet", "aria-label": `Take back: ${words}`, title: "Take back" }, icon("close"));
+      const about = { type: "button", class: "quiet", "aria-label": `Take back: ${words}`, title: "Take back" };
+      const back = h("button", about, icon("close"));
       back.addEventListener("click", () => {
         const content = this.#session.unqueue(at);
         if (!this.#field.value.trim()) this.fill(content);
@@ -282,7 +300,8 @@ export class Composer extends HTMLElement {
   async #hasModes() {
     if (this.#wire?.state !== "open") return false;
     const probe = { session_id: "none", approval_mode: "ask" };
-    return (await this.#wire.optional("session.approval_mode", probe).catch((error) => error.code === "INVALID_PARAMS")) !== null;
+    const asked = this.#wire.optional("session.approval_mode", probe);
+    return (await asked.catch((error) => error.code === "INVALID_PARAMS")) !== null;
   }
 
   #showMode(mode) {
@@ -331,7 +350,8 @@ function mirror(selector, classes, label, act) {
     button.title = original.title;
     button.setAttribute("aria-label", `${label}: ${original.textContent}`);
   };
-  new MutationObserver(update).observe(original, { attributes: true, childList: true, characterData: true, subtree: true });
+  const changes = { attributes: true, childList: true, characterData: true, subtree: true };
+  new MutationObserver(update).observe(original, changes);
   button.addEventListener("click", () => act(button));
   update();
   return button;

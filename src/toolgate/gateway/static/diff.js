@@ -27,7 +27,8 @@ export function pathOf(text) {
 /** Count added and removed lines. */
 export function counted(text) {
   const kinds = lines(text).map(reader());
-  return { added: kinds.filter((row) => row.kind === "added").length, removed: kinds.filter((row) => row.kind === "removed").length };
+  const count = (kind) => kinds.filter((row) => row.kind === kind).length;
+  return { added: count("added"), removed: count("removed") };
 }
 
 /** Show a diff; with `fold`, only so many lines until a button is pressed. */
@@ -66,10 +67,13 @@ function rowOf({ kind, line, before, after }, at) {
     const words = at === 2 ? "" : "⋯";
     return { element: words ? h("span", { class: "hunk", "aria-hidden": "true" }, `${words}\n`) : null, code: null };
   }
-  if (kind === "file" || kind === "note") return { element: h("span", { class: "hunk" }, `${visible(line)}\n`), code: null };
+  if (kind === "file" || kind === "note") {
+    return { element: h("span", { class: "hunk" }, `${visible(line)}\n`), code: null };
+  }
   const long = line.length > MAX_LINE;
   const code = h("span", { class: "line" }, clipped(visible(line.slice(1)), MAX_LINE));
-  const element = h("span", { class: kind, "data-n": kind === "removed" ? before : after }, h("span", { class: "sign" }, line[0] ?? " "), code, "\n");
+  const sign = h("span", { class: "sign" }, line[0] ?? " ");
+  const element = h("span", { class: kind, "data-n": kind === "removed" ? before : after }, sign, code, "\n");
   return { element, code: long ? null : code };
 }
 

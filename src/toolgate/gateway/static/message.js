@@ -33,7 +33,9 @@ export function userMessage(text, unsent, seq, actions) {
   const row = h("div", { class: "acts", role: "group", "aria-label": "What to do with this message" });
   row.append(
     action("Copy", (button) => copy(button, text)),
-    Object.assign(action("Edit", () => edit(article, text, actions), "Edit and send again"), { className: "quiet of-last" }),
+    Object.assign(action("Edit", () => edit(article, text, actions), "Edit and send again"), {
+      className: "quiet of-last",
+    }),
     Object.assign(action("Retry", () => actions.retry(), "Take this turn again"), { className: "quiet of-last" }),
     action("Rewind", (button) => rewind(button, seq, text, actions), "Go back to before this message"),
     action("Fork", () => actions.fork(seq), "Continue from before this message in a new session"),

@@ -176,7 +176,7 @@ export class Session extends EventTarget {
     return this.#wire.ask("chat.cancel", { session_id: this.id });
   }
 
-  /** Answer an approval request; `more` is what else the gateway takes: {remember, choice, scope, approval_mode, text}. */
+  /** Answer an approval request; `more` is the rest: {remember, choice, scope, approval_mode, text}. */
   answer(id, allowed, message = "", more = {}) {
     return this.#wire.ask("approval.respond", { id, allowed, message, ...more });
   }
@@ -305,7 +305,8 @@ export class Session extends EventTarget {
 
   _model_retry({ attempt, of, seconds, code, message }) {
     const why = /rate|429|limit/i.test(`${code} ${message}`) ? "Rate-limited" : "The model did not answer";
-    this.#retry = { text: `${why}, retrying in {s} (${attempt} of ${of})`, until: Date.now() + seconds * 1000, kind: "waiting" };
+    const text = `${why}, retrying in {s} (${attempt} of ${of})`;
+    this.#retry = { text, until: Date.now() + seconds * 1000, kind: "waiting" };
   }
 
   _activity({ text }) {
@@ -354,7 +355,8 @@ export class Session extends EventTarget {
 
   _compacted(data) {
     const saved = number(data.before_tokens - data.after_tokens);
-    const words = data.by === "model" ? "Older steps were summarised" : "Older steps were removed from the model's context";
+    const byModel = data.by === "model";
+    const words = byModel ? "Older steps were summarised" : "Older steps were removed from the model's context";
     const more = data.summary ? markdown(data.summary, visible(data.summary)) : null;
     this.#view.notice("info", `${words} (about ${saved} tokens).`, more);
   }

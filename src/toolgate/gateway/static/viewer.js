@@ -10,7 +10,12 @@ const MAX_FOUND = 5_000;
 /** Show a text; `load` returns it, or throws an error with words for a person. */
 export async function openViewer({ title, name, load }) {
   const body = h("pre", { class: "text", tabindex: "0", role: "group", "aria-label": "Text" }, "Loading…");
-  const find = h("input", { type: "search", placeholder: "Search", "aria-label": "Search in this text", autocomplete: "off" });
+  const find = h("input", {
+    type: "search",
+    placeholder: "Search",
+    "aria-label": "Search in this text",
+    autocomplete: "off",
+  });
   const count = h("span", { class: "count", role: "status" });
   const dialog = h("dialog", { class: "viewer", "aria-labelledby": "viewer-title" });
   const state = { text: "", found: [], at: -1 };
@@ -71,7 +76,8 @@ function fill(body, text) {
     pieces.push(h("span", { class: "piece" }, at + LINES_PER_PIECE < lines.length ? `${piece}\n` : piece));
   }
   if (shown.length < text.length) {
-    pieces.push(h("span", { class: "note" }, `… ${number(text.length - shown.length)} more characters: download the text to read them.`));
+    const left = number(text.length - shown.length);
+    pieces.push(h("span", { class: "note" }, `… ${left} more characters: download the text to read them.`));
   }
   body.replaceChildren(...pieces);
 }
@@ -82,7 +88,8 @@ function search(body, words, count, state) {
   const wanted = words.toLowerCase();
   for (const piece of wanted ? body.querySelectorAll(".piece") : []) {
     const text = piece.firstChild.data.toLowerCase();
-    for (let at = text.indexOf(wanted); at >= 0 && state.found.length < MAX_FOUND; at = text.indexOf(wanted, at + wanted.length)) {
+    let at = text.indexOf(wanted);
+    for (; at >= 0 && state.found.length < MAX_FOUND; at = text.indexOf(wanted, at + wanted.length)) {
       const range = new Range();
       range.setStart(piece.firstChild, at);
       range.setEnd(piece.firstChild, at + wanted.length);

@@ -9,7 +9,8 @@ export class Working extends HTMLElement {
   #state = null;
 
   connectedCallback() {
-    if (!this.childElementCount) this.append(icon("running"), this.#words, this.#time, h("span", { class: "keys" }, h("kbd", {}, "Esc"), " stops"));
+    const keys = () => h("span", { class: "keys" }, h("kbd", {}, "Esc"), " stops");
+    if (!this.childElementCount) this.append(icon("running"), this.#words, this.#time, keys());
     this.#draw();
   }
 
