@@ -44,7 +44,7 @@ async def test_a_file_that_changed_since_it_was_read_is_a_conflict_in_another_pr
     text = pack(first)
     (root / "a.txt").write_text("one\nTWO\n")
     edit = {"path": "a.txt", "old_string": "one", "new_string": "1"}
-    unpack(second, text)
+    await unpack(second, text)
     assert code_of(await run(second, "edit_file", **edit)) == "CONFLICT"
     assert code_of(await run(second, "write_file", path="a.txt", content="mine")) == "CONFLICT"
     (root / "a.txt").write_text("one\ntwo\n")  # another file by now, with the content that was read
@@ -62,7 +62,7 @@ async def test_who_has_read_a_file_elsewhere_is_not_asked_as_if_it_had_not(root:
     await run(first, "read_file", path="a.txt")
     rule = Rule(tool="write_file", decision="allow", args={"path": "**"})
     runtime_state(second).policy = policy_of(second).with_rules([rule])
-    unpack(second, pack(first))
+    await unpack(second, pack(first))
     await run(second, "write_file", path="a.txt", content="mine")
     assert isinstance(second.approver, AutoApprover)
     assert [request.reason for request in second.approver.requests] == []
@@ -103,7 +103,7 @@ async def test_what_a_command_leaves_is_new_only_if_it_changed_something(root: P
 async def test_a_job_has_another_id_than_those_before_it_elsewhere(root: Path) -> None:
     first, second = process(root), process(root)
     assert (await run(first, "Bash", command="true", background=True)).response.data["job_id"] == "job-1"
-    unpack(second, pack(first))
+    await unpack(second, pack(first))
     assert "There is no job 'job-1'" in (await run(second, "Bash", command="jobs output job-1")).output
     assert (await run(second, "Bash", command="true", background=True)).response.data["job_id"] == "job-2"
     for context in (first, second):
@@ -113,7 +113,7 @@ async def test_a_job_has_another_id_than_those_before_it_elsewhere(root: Path) -
 @pytest.mark.parametrize("text", ["{", "[]", '{"known": 7}', '{"full": {}}', '{"jobs": 2, "write": {"directory": 1}}'])
 async def test_a_state_that_cannot_be_read_keeps_nobody_from_going_on(root: Path, text: str) -> None:
     context = process(root)
-    unpack(context, text)
+    await unpack(context, text)
     first, second = [await run(context, "Bash", command="pwd") for _ in range(2)]
     await context.aclose()
     assert (first.response.data["exit_code"], second.response.data["exit_code"]) == (0, 0)
@@ -126,7 +126,7 @@ async def test_a_state_without_the_newer_keys_is_read(root: Path) -> None:
     await run(first, "Bash", command="cd sub")
     carried = first.shell.export_state()
     assert carried is not None
-    unpack(second, carried)
+    await unpack(second, carried)
     assert second.shell.cwd == "sub"
     for context in (first, second):
         await context.aclose()

@@ -1,13 +1,18 @@
 """A trial that runs out of time says nothing about the machine: it chooses no weaker layer and is not remembered."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+from toolgate import CallableToolset, ToolCall, ToolContext, ToolMode, Workspace, builtin_registry
+from toolgate.agent.handoff import unpack
 from toolgate.errors import ToolError
 from toolgate.process.executables import bubblewrap_candidates, find_interpreter
 from toolgate.sandbox import choose_layer, native_layers, probe, trial
 from toolgate.sandbox.native_layers import find_native
+from toolgate.settings import Settings
+from toolgate.testing import AutoApprover
 
 
 class BusyProgram:
@@ -94,3 +99,67 @@ def test_doctor_says_that_the_trial_ran_out_of_time() -> None:
 
     assert not found.works
     assert "too busy" in found.detail
+
+
+class StalledProgram:
+    """Bubblewrap on a machine that stalls until the event loop has had a turn."""
+
+    def __init__(self, directory: Path, program: str) -> None:
+        directory.mkdir()
+        self.begun, self.stalled = directory / "begun", directory / "stalled"
+        self.path = directory / "bwrap"
+        self.path.write_text(
+            f'#!/bin/sh\ntouch {self.begun}\nwhile [ -e {self.stalled} ]; do sleep 0.02; done\nexec {program} "$@"\n'
+        )
+        self.path.chmod(0o755)
+        self.stalled.touch()
+
+    async def go_on(self) -> None:
+        while not self.begun.exists():
+            await asyncio.sleep(0.01)
+        self.stalled.unlink()
+
+
+@pytest.fixture
+def stalled(tmp_path: Path, bubblewrap: str, monkeypatch: pytest.MonkeyPatch) -> StalledProgram:
+    monkeypatch.setattr(trial, "TIMEOUTS", (3.0, 3.0))
+    (tmp_path / "root").mkdir()
+    return StalledProgram(tmp_path / "programs", bubblewrap)
+
+
+def context_of(root: Path, program: StalledProgram) -> ToolContext:
+    settings = Settings.of(shell={"bwrap": str(program.path)})
+    return ToolContext(workspace=Workspace(root), settings=settings, mode=ToolMode.coding, approver=AutoApprover())
+
+
+async def test_the_event_loop_goes_on_during_the_trial_before_a_command_runs(
+    tmp_path: Path, stalled: StalledProgram
+) -> None:
+    context = context_of(tmp_path / "root", stalled)
+    result, _ = await asyncio.gather(context.shell.execute("echo ran"), stalled.go_on())
+
+    assert result.stdout == "ran\n"
+    await context.aclose()
+
+
+async def test_the_event_loop_goes_on_during_the_trial_before_a_command_is_judged(
+    tmp_path: Path, stalled: StalledProgram
+) -> None:
+    context = context_of(tmp_path / "root", stalled)
+    toolset = CallableToolset(builtin_registry(), context)
+    call = ToolCall(id="1", name="Bash", arguments='{"command": "echo ran"}')
+    explained, _ = await asyncio.gather(toolset.explain(call), stalled.go_on())
+
+    assert explained.decision == "allow"
+    await context.aclose()
+
+
+async def test_the_event_loop_goes_on_during_the_trial_before_a_session_is_resumed(
+    tmp_path: Path, stalled: StalledProgram
+) -> None:
+    context = context_of(tmp_path / "root", stalled)
+    await asyncio.gather(unpack(context, '{"known": {}, "jobs": 3}'), stalled.go_on())
+    result = await context.shell.execute("true")
+
+    assert (context.shell.jobs.number, result.stderr) == (3, "")  # otherwise: its state could not be carried over
+    await context.aclose()

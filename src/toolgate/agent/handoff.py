@@ -64,7 +64,7 @@ def pack(context: ToolContext) -> str:
     return text if state is None else f"{text[:-1]},{state[1:]}"
 
 
-def unpack(context: ToolContext, text: str) -> None:
+async def unpack(context: ToolContext, text: str) -> None:
     """Restore the state that another process has packed. A session with unreadable state can still be resumed."""
     if not text or context.workspace is None:
         return
@@ -75,6 +75,7 @@ def unpack(context: ToolContext, text: str) -> None:
         number = found.pop("jobs", 0)
         if found or number:
             context.shell.jobs.number = number
+            await context.shell.choose_layer()
             context.shell.import_state(text)
     except Exception as error:  # noqa: BLE001 - the state of a later version, or a damaged one
         logger("agent").warning("session_state_not_read", session_id=context.session_id, error=type(error).__name__)

@@ -190,7 +190,7 @@ class AgentLoop:
         try:
             mode = await sessions.get_mode(session_id)
             slot = await self._slots.take(session_id)
-            slot.recall(started.stored_handoff)
+            await slot.recall(started.stored_handoff)
             kind: Callable[..., Turn] = CompactionTurn if said is None else Turn
             if typed is not None:
                 kind = functools.partial(TypedTurn, typed)
@@ -313,7 +313,7 @@ class AgentLoop:
         slot = await self._slots.resume(lease.session_id, lease.fence)
         try:
             check_policy(slot.context)
-            slot.recall(await self._dependencies.sessions.stored_handoff(lease.session_id, self._project))
+            await slot.recall(await self._dependencies.sessions.stored_handoff(lease.session_id, self._project))
             yield assemble(
                 dependencies,
                 slot.context,

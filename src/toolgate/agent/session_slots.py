@@ -28,11 +28,11 @@ class SessionSlot:
     fence: int = 0
     """The fence of the last turn that another process started and this one ran."""
 
-    def recall(self, stored_handoff: StoredHandoff) -> None:
+    async def recall(self, stored_handoff: StoredHandoff) -> None:
         """Restore what the session was allowed and its stored state, once. Notice that its person went back in it."""
         permissions.apply(self.context, stored_handoff.permissions)
         if self.handoff is None:
-            unpack(self.context, stored_handoff.carried)
+            await unpack(self.context, stored_handoff.carried)
             self.handoff = SessionHandoff(self.context, stored_handoff.carried)
         if self.context.state.rewound_by != stored_handoff.rewound_by:
             self._forget(stored_handoff.rewound_by)

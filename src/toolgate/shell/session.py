@@ -28,6 +28,7 @@ from toolgate.shell.starter import Starter
 from toolgate.shell.state import ShellState, initial
 from toolgate.shell.state_dump import BadDump
 from toolgate.shell.state_history import StateHistory, StateView
+from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
     from toolgate.sandbox.layer import Layer
@@ -85,6 +86,14 @@ class ShellSession:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    async def choose_layer(self) -> None:
+        """Find out which sandbox works here, in a thread: on a stalled machine this takes up to 30 seconds.
+
+        The methods that are not awaited do it themselves if it was not done before, and block the event loop.
+        """
+        if self._layer is None and self._made is None and not self._closed:
+            self._layer = await in_thread(self._find_layer)
 
     @property
     def cwd(self) -> str:
@@ -158,6 +167,7 @@ class ShellSession:
         seconds = check_timeout(timeout, self._options)
         self._hurried = time.monotonic() - self._answered < _PAUSE
         async with self._turn, slots.running(), self.jobs.paused() if scripts else nullcontext():
+            await self.choose_layer()
             if background or to_background:
                 self.jobs.check_room()
             while True:
@@ -198,11 +208,14 @@ class ShellSession:
         if self._closed:
             raise ToolError(ErrorCode.EXECUTION_ERROR, "This shell session is closed.", "Open a new session.")
         if self._made is None:
-            writable = (self._root, *map(os.path.realpath, self._options.roots))
-            layer = self._layer or choose_layer(self._options.sandbox, writable, self._options.bubblewrap)
+            layer = self._layer or self._find_layer()
             starter = Starter(self._root, layer, self._options, self._host, self._workspace.own_outputs)
             self._made = starter, _memory(self._root, starter)
         return self._made
+
+    def _find_layer(self, _stop: Stop | None = None) -> Layer:
+        writable = (self._root, *map(os.path.realpath, self._options.roots))
+        return choose_layer(self._options.sandbox, writable, self._options.bubblewrap)
 
     def _follow_root(self) -> None:
         """Start over, as after a restart, on a root that was deleted and has come back."""

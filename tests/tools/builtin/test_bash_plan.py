@@ -47,6 +47,7 @@ async def test_no_command_holds_up_the_event_loop_before_permission(tools: Toolb
 
 
 async def test_an_ordinary_command_is_judged_without_waiting_for_a_thread(tools: Toolbox) -> None:
+    await tools.context.shell.choose_layer()  # the first command of a session waits for it
     assert await turns_meanwhile(tools, "cd src && pytest -q 2>&1 | tail -20") <= 5
 
 

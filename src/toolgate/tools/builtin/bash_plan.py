@@ -99,6 +99,7 @@ async def _native(native: Native, params: BashParams, context: ToolContext) -> P
 
     workspace, command = context.require_workspace(), native.command
     check_command(command, _LARGEST_COMMAND)
+    await context.shell.choose_layer()
     report = context.shell.sandbox(params.access)
     shell = _shell_for(params, context)
     around = surroundings(workspace, shell[0])
