@@ -1,44 +1,13 @@
-// Approval requests, in the conversation: what will happen in one sentence, the command or diff once, and the keys.
-import { announce, h, icon, pane } from "./dom.js";
-import { detail, isDiff } from "./diff.js";
-import { markdown } from "./render.js";
-import { clock, visible } from "./text.js";
+// Approval requests, in the conversation: one at a time, with keys, a deadline, and a way to put them aside.
+import { isPlan, request, rules } from "./approval_request.js";
+import { announce, h } from "./dom.js";
+import { clock } from "./text.js";
 
 /** Milliseconds before keys work in a new request, so that nobody allows what they have not seen. */
 const ARM_DELAY_MS = 500;
 /** Milliseconds after the last keystroke in the message field before a request takes the focus. */
 const TYPING_PAUSE_MS = 900;
 const EDITABLE = "input, textarea, select, [contenteditable]";
-const PLAN = "propose_plan";
-const MODES = { ask: "Ask before every change", accept_edits: "Accept edits, ask about the rest" };
-const SCOPES = { session: "In this session", project: "In this project, from now on" };
-const RISKS = { low: "Low risk", medium: "Some risk", high: "High risk" };
-
-const who = ({ agent }) => (agent ? `Sub-agent ${visible(agent)} asks` : "Permission needed");
-const isPlan = ({ tool_name }) => tool_name === PLAN;
-
-/** One sentence of what will happen; the command itself is shown below, once. */
-function sentence(question) {
-  if (isPlan(question)) return "The model proposes a plan";
-  if (question.sentence) return visible(question.sentence);
-  const shown = question.detail && !isDiff(question.detail);
-  return shown && question.summary.startsWith("Run: ") ? "Run this command" : visible(question.summary);
-}
-
-/** Why approval is needed, as short labels. A tool that always asks needs no reason. */
-function labels({ labels: given, reason = "", tool_name }) {
-  if (given?.length) return given.map(visible);
-  return !reason || reason === `${tool_name} needs permission` ? [] : visible(reason).split(/;\s+/);
-}
-
-/** The detail without its last line if that says a label again. */
-function once(question) {
-  const text = question.detail || question.summary;
-  const [, rest, why] = text.match(/^([\s\S]*)\nbecause: (.*)\n?$/) ?? [];
-  return why !== undefined && labels(question).join("; ") === visible(why) ? rest : text;
-}
-
-const key = (name) => h("kbd", { "aria-hidden": "true" }, name);
 
 export class Approval extends HTMLElement {
   #queue = new Map();
@@ -49,6 +18,14 @@ export class Approval extends HTMLElement {
   #ticker = 0;
   #typed = 0;
   #answering = false;
+  /** What the buttons of a request do. */
+  #acts = {
+    answer: (allowed, message, more) => this.#answer(allowed, message, more),
+    accept: () => this.#accept(),
+    edit: () => this.#edit(),
+    panel: (name) => this.#panel(name),
+    escape: () => this.#escape(),
+  };
 
   connectedCallback() {
     document.addEventListener("keydown", (event) => this.#key(event));
@@ -120,17 +97,7 @@ export class Approval extends HTMLElement {
     const { question } = this.#queue.get(id);
     this.#shown = id;
     this.#answering = false;
-    this.#block = h(
-      "section",
-      {
-        class: "approval",
-        role: "group",
-        "aria-labelledby": "approval-sentence",
-        "data-risk": question.risk ?? "medium",
-        "data-armed": "false",
-      },
-      ...this.#content(question),
-    );
+    this.#block = request(question, this.#queue.size - 1, this.#acts);
     document.querySelector("tg-chat").asking.replaceChildren(this.#block);
     setTimeout(() => this.#shown === id && this.#block && (this.#block.dataset.armed = "true"), ARM_DELAY_MS);
     if (!question.deadline) return;
@@ -148,66 +115,6 @@ export class Approval extends HTMLElement {
     if (had) document.getElementById("prompt")?.focus({ preventScroll: true });
   }
 
-  #content(question) {
-    const left = this.#queue.size - 1;
-    const risk = question.risk && h("span", { class: "risk" }, RISKS[question.risk]);
-    return [
-      h(
-        "div",
-        { class: "top" },
-        icon("waiting"),
-        h("p", { class: "who" }, who(question), left ? ` · ${left} more waiting` : ""),
-        h("p", { class: "deadline", role: "timer" }),
-      ),
-      h("h3", { id: "approval-sentence", tabindex: "-1" }, sentence(question)),
-      h("p", { class: "labels" }, risk, ...labels(question).map((label) => h("span", {}, label))),
-      isPlan(question) ? this.#plan(question) : detail(once(question)),
-      this.#denial(question),
-      this.#always(question),
-      h("p", { class: "problem", role: "alert", hidden: true }),
-      h("div", { class: "choices", role: "group", "aria-label": "Answer" }, ...this.#choices(question)),
-    ];
-  }
-
-  /** The buttons. What is risky is not the default. */
-  #choices(question) {
-    const risky = question.risk === "high";
-    if (isPlan(question)) {
-      const modes = Object.entries(MODES).map(([value, words]) => h("option", { value }, words));
-      return [
-        this.#button("Accept the plan", "A", "primary allow", () => this.#accept()),
-        h("select", { class: "then", "aria-label": "How to go on" }, ...modes),
-        this.#button("Edit", "E", "edit", () => this.#edit()),
-        this.#button("Refuse", "D", "deny", () => this.#panel("denial")),
-        this.#button("Later", "Esc", "quiet later", () => this.#escape()),
-      ];
-    }
-    const allow = this.#button("Allow once", "A", risky ? "allow" : "primary allow", () => this.#answer(true));
-    const deny = this.#button("Deny", "D", risky ? "danger deny" : "deny", () => this.#panel("denial"));
-    return [
-      ...(risky ? [deny, allow] : [allow, deny]),
-      this.#rules(question).length > 0 && this.#button("Always…", "W", "always", () => this.#panel("rule")),
-      this.#button("Later", "Esc", "quiet later", () => this.#escape()),
-    ];
-  }
-
-  #button(words, shortcut, classes, act) {
-    const properties = { type: "button", class: classes, "aria-keyshortcuts": shortcut, onclick: act };
-    return h("button", properties, words, key(shortcut));
-  }
-
-  #submit(words, classes) {
-    return h("button", { type: "submit", class: classes }, words, key("Enter"));
-  }
-
-  #back() {
-    return this.#button("Back", "Esc", "quiet", () => this.#escape());
-  }
-
-  #plan(question) {
-    return h("div", { class: "plan" }, markdown(question.detail, visible(question.detail)));
-  }
-
   #edit() {
     const place = this.#block.querySelector(".plan");
     if (place.querySelector("textarea")) return;
@@ -223,62 +130,8 @@ export class Approval extends HTMLElement {
     this.#answer(true, "", { approval_mode, ...(text && { text }) });
   }
 
-  #denial(question) {
-    const placeholder = isPlan(question) ? "What should be different?" : "What should the model do instead?";
-    const field = h("input", { id: "reason", maxlength: "2000", autocomplete: "off", placeholder });
-    const form = h(
-      "form",
-      { class: "panel denial", hidden: true },
-      h("label", { for: "reason" }, "Reason (the model reads it)"),
-      h("div", { class: "row" }, field, this.#submit(isPlan(question) ? "Refuse" : "Deny", "danger"), this.#back()),
-    );
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.#answer(false, field.value.trim());
-    });
-    return form;
-  }
-
-  /** What may be remembered, in plain words. An older gateway offers only the exact call. */
-  #rules({ choices, rule }) {
-    if (choices) return choices;
-    return rule ? [{ id: null, label: "this exact call", rule, scopes: ["session"] }] : [];
-  }
-
-  /** The choice of a rule. Its text is shown before it is saved. */
-  #always(question) {
-    const rules = this.#rules(question);
-    const text = pane("The rule", {});
-    const scopes = h("select", { "aria-label": "Where it is allowed" });
-    let chosen = null;
-    const choose = (one) => {
-      chosen = one;
-      text.textContent = visible(one.rule);
-      scopes.replaceChildren(...one.scopes.map((scope) => h("option", { value: scope }, SCOPES[scope])));
-      scopes.hidden = one.scopes.length < 2;
-    };
-    const radio = (one, at) => {
-      const input = h("input", { type: "radio", name: "choice", checked: at === 0 });
-      input.addEventListener("change", () => choose(one));
-      return h("label", {}, input, h("span", {}, visible(one.label)));
-    };
-    if (rules.length) choose(rules[0]);
-    const form = h(
-      "form",
-      { class: "panel rule", hidden: true },
-      h("fieldset", {}, h("legend", {}, "Allow without asking"), ...(rules.length > 1 ? rules.map(radio) : [])),
-      text,
-      h("div", { class: "row" }, scopes, this.#submit("Allow always", "primary"), this.#back()),
-    );
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.#answer(true, "", { remember: true, ...(chosen.id && { choice: chosen.id, scope: scopes.value }) });
-    });
-    return form;
-  }
-
   #panel(name) {
-    if (name === "rule" && !this.#rules(this.#queue.get(this.#shown).question).length) return;
+    if (name === "rule" && !rules(this.#queue.get(this.#shown).question).length) return;
     this.#block.querySelector(".choices").hidden = true;
     for (const panel of this.#block.querySelectorAll(".panel")) panel.hidden = !panel.classList.contains(name);
     const place = this.#block.querySelector(`.panel.${name}`);

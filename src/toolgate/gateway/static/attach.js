@@ -40,3 +40,30 @@ export async function read(files) {
   }
   return { texts, problems };
 }
+
+/** Call `take` with the files that people pick, paste into the field, or drop on the page. */
+export function listenForFiles({ picker, field, form }, take) {
+  picker.addEventListener("change", () => {
+    take([...picker.files]);
+    picker.value = "";
+  });
+  field.addEventListener("paste", (event) => {
+    if (!event.clipboardData.files.length) return;
+    event.preventDefault();
+    take([...event.clipboardData.files]);
+  });
+  const main = document.getElementById("main");
+  const brings = (event) => event.dataTransfer.types.includes("Files");
+  main.addEventListener("dragover", (event) => {
+    if (!brings(event)) return;
+    event.preventDefault();
+    form.dataset.dropping = "";
+  });
+  main.addEventListener("dragleave", () => delete form.dataset.dropping);
+  main.addEventListener("drop", (event) => {
+    delete form.dataset.dropping;
+    if (!brings(event)) return;
+    event.preventDefault();
+    take([...event.dataTransfer.files]);
+  });
+}

@@ -1,14 +1,9 @@
-// A tool call: quiet for reading, a diff for edits, `$ command` with its last lines, a sub-agent's answer.
+// A tool call: its head, its state while it runs, its live output, its sub-agents, and its result.
+import { MAX_TEXT, activity, headWords, kindOf, showResult } from "./call.js";
 import { announce, h, icon, pane } from "./dom.js";
-import { counted, diff, isDiff } from "./diff.js";
 import { Output } from "./output.js";
-import { highlight, markdown } from "./render.js";
-import { get } from "./signin.js";
-import { brief, clipped, clock, duration, number, outline, tail, visible } from "./text.js";
+import { clipped, clock, duration, outline, visible } from "./text.js";
 
-const MAX_TEXT = 20_000;
-const SHOWN_LINES = 12;
-const SHOWN_DIFF = 40;
 const WORDS = {
   proposed: "Checking",
   waiting: "Waiting for your permission",
@@ -21,28 +16,6 @@ const WORDS = {
 };
 const ICONS = { proposed: "running", waiting: "waiting", running: "running" };
 const REFUSALS = new Set(["APPROVAL_DENIED", "ACCESS_DENIED", "MODE_DENIED"]);
-/** Tools that only look: consecutive calls are one quiet row. */
-const QUIET = {
-  read_file: (args) => ["Read", args.path],
-  ls: (args) => ["Listed", args.path ?? "."],
-  glob: (args) => ["Looked for", args.pattern],
-  grep: (args) => ["Searched for", args.pattern],
-  memory_search: (args) => ["Searched the notes for", args.query],
-  current_time: (args) => ["Looked at the clock", args.timezone ?? ""],
-};
-const EDITS = { edit_file: "Edit", write_file: "Write" };
-
-export const isQuiet = ({ tool_name, arguments: args }) => Object.hasOwn(QUIET, tool_name) && typeof args === "object";
-export const isHidden = ({ tool_name }) => tool_name === "todo";
-
-/** What a quiet call does: a verb and its object. */
-export const doing = ({ tool_name, arguments: args }) =>
-  QUIET[tool_name](args).map((word) => clipped(visible(word ?? ""), 80));
-
-/** Format a match as grep prints it, or a note as it was stored. */
-function match(one) {
-  return one.file === undefined ? String(one.content ?? outline(one)) : `${one.file}:${one.line}: ${one.text}`;
-}
 
 export class Card extends HTMLElement {
   #call;
@@ -72,7 +45,7 @@ export class Card extends HTMLElement {
     const parts = this.#parts;
     const open = () => this.#open(parts.body.hidden);
     const about = { class: "head", type: "button", "aria-expanded": "false", "aria-controls": id, onclick: open };
-    parts.toggle = h("button", about, parts.state, ...this.#words(), parts.mark, parts.time, icon("chevron"));
+    parts.toggle = h("button", about, parts.state, ...headWords(this.#call), parts.mark, parts.time, icon("chevron"));
     this.setAttribute("role", "article");
     this.setAttribute("aria-label", `Tool call ${call.tool_name}`);
     this.dataset.kind = this.kind;
@@ -86,47 +59,12 @@ export class Card extends HTMLElement {
   }
 
   get kind() {
-    const { tool_name, arguments: args } = this.#call;
-    if (typeof args !== "object") return "other";
-    if (tool_name === "Bash") return "command";
-    if (Object.hasOwn(EDITS, tool_name)) return "edit";
-    if (tool_name === "task") return "agent";
-    return isQuiet(this.#call) ? "quiet" : "other";
+    return kindOf(this.#call);
   }
 
   /** What the working line says while this call runs. */
   get activity() {
-    const { tool_name, arguments: args } = this.#call;
-    if (this.kind === "command") return `Running ${clipped(visible(args.command ?? "").split("\n")[0], 60)}`;
-    if (this.kind === "edit") return `Writing ${clipped(visible(args.path ?? ""), 60)}`;
-    if (this.kind === "agent") return `Sub-agent ${visible(args.agent ?? "")} is working`;
-    if (this.kind === "quiet") {
-      return doing(this.#call).join(" ").replace("Read ", "Reading ").replace("Searched", "Searching");
-    }
-    return `Running ${visible(tool_name)}`;
-  }
-
-  /** The head's words: the tool's name is there for screen readers where other words say it better. */
-  #words() {
-    const { tool_name, arguments: args } = this.#call;
-    const name = (hidden) => h("span", { class: hidden ? "tool hidden" : "tool" }, visible(tool_name));
-    if (this.kind === "command") {
-      const dollar = h("span", { class: "dollar", "aria-hidden": "true" }, "$");
-      return [name(true), dollar, h("code", { class: "brief" }, brief(args))];
-    }
-    if (this.kind === "edit") {
-      const verb = h("span", { class: "verb" }, EDITS[tool_name]);
-      return [name(true), verb, h("code", { class: "brief" }, visible(args.path ?? ""))];
-    }
-    if (this.kind === "quiet") {
-      const [verb, what] = doing(this.#call);
-      return [name(true), h("span", { class: "verb" }, verb), h("code", { class: "brief" }, what)];
-    }
-    if (this.kind === "agent") {
-      const verb = h("span", { class: "verb" }, `Sub-agent ${visible(args.agent ?? "")}`);
-      return [name(true), verb, h("span", { class: "brief" }, visible(args.description ?? ""))];
-    }
-    return [name(false), h("code", { class: "brief" }, brief(args))];
+    return activity(this.#call);
   }
 
   asked(question) {
@@ -166,7 +104,7 @@ export class Card extends HTMLElement {
     const ms = at && this.#startedAt ? Math.max(0, at - this.#startedAt) * 1000 : result.time_ms;
     this.#finish(cancelled ? "cancelled" : refused ? "denied" : result.status, ms);
     if (result.status === "error") this.#explain(result.message, "");
-    this.#produce(result);
+    showResult(this.#call, result, this.#parts);
     for (const steps of this.#parts.nested.children) steps.open = false; // its answer is what counts now
     if (!quiet) announce(`${this.#call.tool_name}: ${WORDS[this.dataset.state]}`);
   }
@@ -229,120 +167,6 @@ export class Card extends HTMLElement {
       h("p", {}, h("strong", {}, `${WORDS[this.dataset.state]}. `), clipped(visible(message), 2_000)),
       ...(next ? [h("p", { class: "next" }, visible(next))] : []),
     );
-  }
-
-  /** Show the result in the form that suits it. */
-  #produce(result) {
-    const data = result.data ?? {};
-    if (typeof data.diff === "string" && isDiff(data.diff)) this.#changed(data.diff);
-    else if (this.kind === "command") this.#ran(data, result);
-    else if (this.kind === "agent" && typeof data.result === "string") {
-      this.#parts.live.replaceChildren(markdown(data.result, clipped(visible(data.result), MAX_TEXT)));
-    } else this.#looked(data, result);
-  }
-
-  #changed(text) {
-    const { added, removed } = counted(text);
-    const word = (name) => h("span", { class: "hidden" }, ` lines ${name}`);
-    this.#parts.mark.replaceChildren(
-      h("ins", {}, `+${added}`, word("added")),
-      " ",
-      h("del", {}, `−${removed}`, word("removed")),
-    );
-    if (text.startsWith("--- /dev/null")) this.querySelector(".verb")?.replaceChildren("Create");
-    this.#parts.live.replaceChildren(diff(text, SHOWN_DIFF));
-  }
-
-  /** The last lines of a command, its exit code, and a way to all of it. */
-  #ran(data, result) {
-    const { mark, live } = this.#parts;
-    if (data.exit_code !== undefined && data.exit_code !== null) {
-      mark.replaceChildren(h("span", { class: data.exit_code ? "exit bad" : "exit" }, `exit ${data.exit_code}`));
-    }
-    // A shortened output ends with the sentence for the model; the exit code is in the head.
-    const preview = data.preview?.replace(/\n?\[Exit code \d+\.[^\n]*\]\s*$/, "");
-    const whole = [preview ?? data.stdout ?? "", data.stderr ?? ""].map((text) => visible(text));
-    if (whole.some(Boolean)) {
-      // What was live may have gaps; the result is what a reload shows too.
-      const shown = whole.map((text) => tail(text, SHOWN_LINES));
-      const span = (kind, { shown: text }) => text && h("span", { class: kind }, `${clipped(text, MAX_TEXT)}\n`);
-      const left = shown[0].left + shown[1].left;
-      const note = left ? [h("p", { class: "note" }, `${number(left)} earlier lines`)] : [];
-      live.replaceChildren(...note, pane("Output", {}, span("stdout", shown[0]), span("stderr", shown[1])));
-    }
-    const lines = whole.join("\n").split("\n").length;
-    if (result.full_output || lines > SHOWN_LINES + 1) {
-      this.#viewer("Output", result.full_output, whole.filter(Boolean).join("\n"));
-    }
-  }
-
-  #looked(data, result) {
-    if (result.status === "error") return;
-    const text = this.#shown(data, result);
-    if (!text) return;
-    const place = this.kind === "quiet" ? this.#parts.body : this.#parts.live;
-    const shown = clipped(visible(text), MAX_TEXT);
-    const isFile = typeof data.content === "string" && this.#call.tool_name === "read_file";
-    place.replaceChildren(isFile ? this.#code(shown) : pane("Output", {}, ...this.#folded(shown)));
-    if (result.full_output) this.#viewer("Output", result.full_output, text);
-  }
-
-  #folded(text) {
-    const lines = text.split("\n");
-    if (lines.length <= 400) return [text];
-    return [lines.slice(0, 400).join("\n"), `\n… ${number(lines.length - 400)} more lines`];
-  }
-
-  /** A file's lines, numbered and highlighted. */
-  #code(text) {
-    const rows = [];
-    const place = pane("Output", { class: "code-lines" });
-    const code = text.split("\n").map((line) => {
-      const [, n, rest] = line.match(/^ *(\d+)\t(.*)$/) ?? [null, "", line];
-      const row = h("span", { class: "line" }, rest);
-      rows.push(row);
-      place.append(h("span", { "data-n": n }, row, "\n"));
-      return rest;
-    });
-    highlight(place, rows, "code", code.join("\n"), String(this.#call.arguments.path ?? ""));
-    return place;
-  }
-
-  #shown(data, result) {
-    if (typeof data.preview === "string") return data.preview;
-    if (Array.isArray(data.matches)) return data.matches.map(match).join("\n") || result.text;
-    if (Array.isArray(data.entries ?? data.paths)) {
-      return (data.paths ?? data.entries.map((entry) => entry.path)).join("\n") || result.text;
-    }
-    return typeof data.content === "string" ? data.content : result.text;
-  }
-
-  /** Offer the whole text in a viewer: from the gateway if it was cut, else what is here. */
-  #viewer(title, link, text) {
-    const address = link ? new URL(link, location.href) : null;
-    if (address && address.origin !== location.origin) return;
-    const open = async () => {
-      const { openViewer } = await import("./viewer.js");
-      const load = async () => (address ? this.#whole(address) : text || this.#output?.text || "");
-      openViewer({ title: brief(this.#call.arguments) || title, name: "output.txt", load });
-    };
-    this.#parts.more.replaceChildren(h("button", { type: "button", class: "quiet", onclick: open }, "Whole output"));
-  }
-
-  async #whole(address) {
-    const answer = await get(address).catch(() => null);
-    if (!answer) throw new Error("The gateway does not answer. Try again when it is connected.");
-    if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).error ?? "This output cannot be loaded.");
-    const text = await answer.text();
-    if (!answer.headers.get("content-type")?.includes("json")) return text;
-    try {
-      const found = JSON.parse(text);
-      const data = found.data ?? found;
-      if (typeof data.stdout === "string") return [data.stdout, data.stderr].filter(Boolean).join("\n");
-      return this.#shown(data, { text: outline(data) });
-    } catch {
-      return text; // not what its type says
-    }
   }
 
   /** The call's arguments by name. */

@@ -1,7 +1,8 @@
 // The conversation: messages and calls in order, and a scroller that follows them.
 import { failureNotice } from "./banner.js";
 import { h } from "./dom.js";
-import { Card, isHidden, isQuiet } from "./card.js";
+import { isHidden, isQuiet } from "./call.js";
+import { Card } from "./card.js";
 import { Group } from "./group.js";
 import { Message, answerActions, userMessage } from "./message.js";
 import { visible } from "./text.js";

@@ -1,4 +1,5 @@
-// Completion in the message field: files after `@`, commands after `/`.
+// Files after `@` and commands after `/` in the message field: completing them, and running a command.
+import { toast } from "./confirm.js";
 import { h } from "./dom.js";
 import { visible } from "./text.js";
 
@@ -109,5 +110,56 @@ export class Completion {
     else return;
     event.preventDefault();
     event.stopImmediatePropagation();
+  }
+}
+
+/** What can be completed in a session, and what its commands do. */
+export class Commands {
+  #session;
+  #wire;
+  #known = null;
+
+  constructor(session, wire) {
+    [this.#session, this.#wire] = [session, wire];
+  }
+
+  /** Run a command that the page has a control for; return whether it has one. */
+  run(name) {
+    const press = (selector) => () => document.querySelector(selector)?.click();
+    const last = (words) => () => {
+      const buttons = [...document.querySelectorAll("tg-transcript > .user[data-last] .acts button")];
+      buttons.find((one) => one.textContent === words)?.click();
+    };
+    const compact = () => this.#wire.ask("session.compact", { session_id: this.#session.id });
+    const acts = {
+      rewind: last("Rewind"),
+      fork: last("Fork"),
+      retry: last("Retry"),
+      diff: press(".bar .changes"),
+      undo: press(".bar .changes"),
+      model: press(".bar .model"),
+      rename: press(".bar .rename"),
+      compact: () => compact().catch((error) => toast(error.message)),
+    };
+    const act = acts[name] ?? (this.#known?.some((one) => one.name === name) ? press(".bar .session-menu") : null);
+    act?.();
+    return Boolean(act);
+  }
+
+  /** Return what fits the words after `@` (kind "file") or `/`: [{value, label, hint}]. */
+  async complete(kind, words) {
+    if (!this.#session || !this.#wire) return [];
+    const session_id = this.#session.id;
+    try {
+      if (kind === "file") {
+        const found = await this.#wire.optional("files.complete", { session_id, query: words });
+        return (found?.paths ?? []).map((path) => ({ value: path.endsWith("/") ? path : `${path} `, label: path }));
+      }
+      this.#known ??= (await this.#wire.optional("commands.list", { session_id }))?.commands ?? [];
+      const fits = this.#known.filter(({ name }) => name.startsWith(words));
+      return fits.map(({ name, description }) => ({ value: name, label: `/${name}`, hint: description }));
+    } catch {
+      return []; // nothing to offer without an answer
+    }
   }
 }

@@ -1,16 +1,11 @@
 // The message field: sends, queues, completes, takes files, keeps drafts, and says how the session asks.
-import { read } from "./attach.js";
-import { Completion } from "./complete.js";
+import { listenForFiles, read } from "./attach.js";
+import { Commands, Completion } from "./complete.js";
 import { toast } from "./confirm.js";
 import { announce, h, icon } from "./dom.js";
-import { showMenu } from "./menu.js";
+import { ApprovalMode } from "./modes.js";
 import { clipped, visible } from "./text.js";
 
-const MODES = {
-  ask: ["Ask first", "You are asked before files change and commands run"],
-  accept_edits: ["Accept edits", "Edits that can be taken back run without asking; everything else asks"],
-  plan: ["Plan first", "Nothing changes; the model proposes a plan"],
-};
 const PLACEHOLDER = "@ for files, / for commands";
 
 /** Storage that may be missing: without it, texts last until the page is closed. */
@@ -32,19 +27,11 @@ export class Composer extends HTMLElement {
   #stop = this.querySelector(".stop");
   #chips = h("ul", { class: "chips", "aria-label": "Messages that wait for the end of this turn", hidden: true });
   #picker = h("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-label": "Files to add" });
-  #approval = h(
-    "button",
-    { type: "button", class: "quiet pick approval-mode", "aria-haspopup": "menu", hidden: true },
-    h("span", {}),
-    icon("chevron"),
-  );
+  #mode = new ApprovalMode();
   #running = false;
   #ready = false;
   #session = null;
-  #wire = null;
-  #completion = null;
-  #commands = null;
-  #mode = null;
+  #commands = new Commands(null, null);
 
   connectedCallback() {
     this.#build();
@@ -59,14 +46,13 @@ export class Composer extends HTMLElement {
     });
     this.#stop.addEventListener("click", () => this.dispatchEvent(new CustomEvent("stop")));
     this.#form.addEventListener("click", (event) => event.target === this.#form && this.#field.focus());
-    this.#takeFiles();
+    listenForFiles({ picker: this.#picker, field: this.#field, form: this.#form }, (files) => this.#add(files));
   }
 
   #build() {
     const about = { type: "button", class: "quiet square add", "aria-label": "Add files", title: "Add text files" };
     const add = h("button", about, icon("plus"));
     add.addEventListener("click", () => this.#picker.click());
-    this.#approval.addEventListener("click", () => this.#pickMode());
     const model = mirror(".bar .model", "pick model-pick", "Change the model", (button) =>
       document.dispatchEvent(new CustomEvent("changemodel", { detail: button })),
     );
@@ -75,29 +61,28 @@ export class Composer extends HTMLElement {
     );
     const gap = h("span", { class: "gap" });
     this.#form.append(
-      h("div", { class: "foot" }, add, this.#approval, mode, model, gap, this.#stop, this.#send, this.#picker),
+      h("div", { class: "foot" }, add, this.#mode.button, mode, model, gap, this.#stop, this.#send, this.#picker),
     );
     this.#form.before(this.#chips);
-    this.#completion = new Completion(this.#field, this.#form, (kind, words) => this.#complete(kind, words));
+    new Completion(this.#field, this.#form, (kind, words) => this.#commands.complete(kind, words));
     this.#field.placeholder = `Ask, ${PLACEHOLDER}`;
   }
 
   /** Show the field of a session, or of the session that the next message creates (null). */
   attach(session, wire, project = null) {
     this.#session = session;
-    this.#wire = wire;
-    this.#commands = null;
+    this.#commands = new Commands(session, wire);
     this.#field.placeholder = `Ask${project ? ` about ${visible(project)}` : ""}, ${PLACEHOLDER}`;
     this.#field.value = stored(this.#draft) ?? "";
     this.#update();
     this.#drawChips();
-    this.#learnMode();
+    this.#mode.attach(session, wire);
     if (!session) return;
     const mine = (act) => (event) => this.#session === session && act(event.detail);
     session.addEventListener("queue", mine(() => this.#drawChips()));
     const joined = (text) => [this.#field.value, text].filter((one) => one.trim()).join("\n\n");
     session.addEventListener("returned", mine((text) => this.fill(joined(text))));
-    session.addEventListener("approval_mode", mine((mode) => this.#showMode(mode)));
+    session.addEventListener("approval_mode", mine((mode) => this.#mode.show(mode)));
     session.addEventListener("failed", mine((error) => toast(error.message)));
     session.addEventListener("rewound", mine(({ text, files }) => this.#rewound(text, files)));
     session.addEventListener("forked", mine((id) => (location.hash = `#/s/${id}`)));
@@ -105,7 +90,7 @@ export class Composer extends HTMLElement {
 
   /** What the person chose for a new session. */
   get wanted() {
-    return this.#mode && this.#mode !== "ask" ? { approval_mode: this.#mode } : {};
+    return this.#mode.wanted;
   }
 
   get #draft() {
@@ -182,47 +167,8 @@ export class Composer extends HTMLElement {
     if (this.#send.disabled) return;
     const text = this.#field.value;
     const command = text.match(/^\/([a-z-]+)\s*$/)?.[1];
-    if (command && this.#session && this.#act(command)) return this.clear();
+    if (command && this.#session && this.#commands.run(command)) return this.clear();
     this.dispatchEvent(new CustomEvent("send", { detail: text }));
-  }
-
-  /** Run a command that the page has a control for. */
-  #act(name) {
-    const press = (selector) => () => document.querySelector(selector)?.click();
-    const last = (words) => () => {
-      const buttons = [...document.querySelectorAll("tg-transcript > .user[data-last] .acts button")];
-      buttons.find((one) => one.textContent === words)?.click();
-    };
-    const compact = () => this.#wire.ask("session.compact", { session_id: this.#session.id });
-    const acts = {
-      rewind: last("Rewind"),
-      fork: last("Fork"),
-      retry: last("Retry"),
-      diff: press(".bar .changes"),
-      undo: press(".bar .changes"),
-      model: press(".bar .model"),
-      rename: press(".bar .rename"),
-      compact: () => compact().catch((error) => toast(error.message)),
-    };
-    const act = acts[name] ?? (this.#commands?.some((one) => one.name === name) ? press(".bar .session-menu") : null);
-    act?.();
-    return Boolean(act);
-  }
-
-  async #complete(kind, words) {
-    if (!this.#session || !this.#wire) return [];
-    const session_id = this.#session.id;
-    try {
-      if (kind === "file") {
-        const found = await this.#wire.optional("files.complete", { session_id, query: words });
-        return (found?.paths ?? []).map((path) => ({ value: path.endsWith("/") ? path : `${path} `, label: path }));
-      }
-      this.#commands ??= (await this.#wire.optional("commands.list", { session_id }))?.commands ?? [];
-      const fits = this.#commands.filter(({ name }) => name.startsWith(words));
-      return fits.map(({ name, description }) => ({ value: name, label: `/${name}`, hint: description }));
-    } catch {
-      return []; // nothing to offer without an answer
-    }
   }
 
   #drawChips() {
@@ -252,90 +198,11 @@ export class Composer extends HTMLElement {
     toast(["The conversation is as before this message.", ...parts].join(" "));
   }
 
-  #takeFiles() {
-    this.#picker.addEventListener("change", () => {
-      this.#add(this.#picker.files);
-      this.#picker.value = "";
-    });
-    this.#field.addEventListener("paste", (event) => {
-      if (!event.clipboardData.files.length) return;
-      event.preventDefault();
-      this.#add(event.clipboardData.files);
-    });
-    const main = document.getElementById("main");
-    main.addEventListener("dragover", (event) => {
-      if (!event.dataTransfer.types.includes("Files")) return;
-      event.preventDefault();
-      this.#form.dataset.dropping = "";
-    });
-    main.addEventListener("dragleave", () => delete this.#form.dataset.dropping);
-    main.addEventListener("drop", (event) => {
-      delete this.#form.dataset.dropping;
-      if (!event.dataTransfer.types.includes("Files")) return;
-      event.preventDefault();
-      this.#add(event.dataTransfer.files);
-    });
-  }
-
   async #add(files) {
-    const { texts, problems } = await read([...files]);
+    const { texts, problems } = await read(files);
     if (texts.length) this.fill([this.#field.value.trimEnd(), ...texts].filter(Boolean).join("\n\n"));
     if (problems.length) toast(problems.join(" "));
     else if (!files.length) toast("That is not a file.");
-  }
-
-  async #learnMode() {
-    const session = this.#session;
-    let mode = this.#mode ?? "ask";
-    try {
-      if (session) mode = (await this.#wire.ask("session.get", { session_id: session.id })).approval_mode ?? null;
-      else mode = (await this.#hasModes()) ? mode : null;
-    } catch {
-      mode = null; // it is asked again with the next session
-    }
-    if (this.#session === session) this.#showMode(mode);
-  }
-
-  /** Whether the gateway has approval modes: it then refuses a session that does not exist. */
-  async #hasModes() {
-    if (this.#wire?.state !== "open") return false;
-    const probe = { session_id: "none", approval_mode: "ask" };
-    const asked = this.#wire.optional("session.approval_mode", probe);
-    return (await asked.catch((error) => error.code === "INVALID_PARAMS")) !== null;
-  }
-
-  #showMode(mode) {
-    if (!this.#session) this.#mode = mode;
-    this.#approval.hidden = !mode;
-    if (!mode) return;
-    this.#approval.dataset.mode = mode;
-    this.#approval.firstElementChild.textContent = MODES[mode][0];
-    this.#approval.setAttribute("aria-label", `Approval: ${MODES[mode][0]}`);
-    this.#approval.title = MODES[mode][1];
-  }
-
-  #pickMode() {
-    const now = this.#approval.dataset.mode;
-    const items = Object.entries(MODES).map(([mode, [label, title]]) => ({
-      label,
-      title,
-      hint: null,
-      checked: mode === now,
-      act: () => this.#chooseMode(mode),
-    }));
-    showMenu(this.#approval, "When you are asked", items);
-  }
-
-  async #chooseMode(mode) {
-    const session = this.#session;
-    if (!session) return this.#showMode(mode);
-    try {
-      const answer = await this.#wire.ask("session.approval_mode", { session_id: session.id, approval_mode: mode });
-      if (this.#session === session) this.#showMode(answer.approval_mode);
-      announce(`Approval: ${MODES[answer.approval_mode][0]}`);
-    } catch (error) {
-      toast(error.message);
-    }
   }
 }
 

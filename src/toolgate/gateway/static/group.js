@@ -1,6 +1,6 @@
 // Consecutive reads and searches as one quiet row, which opens.
+import { doing } from "./call.js";
 import { h, icon } from "./dom.js";
-import { doing } from "./card.js";
 
 const plural = (count, one, many) => (count === 1 ? one : `${count} ${many}`);
 

@@ -1,5 +1,7 @@
-// The mode of the session. A click shows which tools each mode allows.
-import { h, icon } from "./dom.js";
+// The modes of the session: which tools it has, and when it asks for approval.
+import { toast } from "./confirm.js";
+import { announce, h, icon } from "./dom.js";
+import { showMenu } from "./menu.js";
 import { visible } from "./text.js";
 
 /** The modes' names for people, and what a session in them can do. */
@@ -12,6 +14,7 @@ export const MODES = {
 };
 const named = (mode) => MODES[mode]?.name ?? mode;
 
+/** A click shows which tools each mode allows. */
 export class Mode extends HTMLElement {
   #button = this.querySelector("button");
   #dialog = h("dialog", { class: "matrix", "aria-labelledby": "matrix-title" });
@@ -95,3 +98,89 @@ export class Mode extends HTMLElement {
   }
 }
 customElements.define("tg-mode", Mode);
+
+const APPROVAL_MODES = {
+  ask: ["Ask first", "You are asked before files change and commands run"],
+  accept_edits: ["Accept edits", "Edits that can be taken back run without asking; everything else asks"],
+  plan: ["Plan first", "Nothing changes; the model proposes a plan"],
+};
+
+/** The button that says when a session asks for approval, and changes it. */
+export class ApprovalMode {
+  #session = null;
+  #wire = null;
+  /** What the person chose for a new session. */
+  #next = null;
+
+  button = h(
+    "button",
+    { type: "button", class: "quiet pick approval-mode", "aria-haspopup": "menu", hidden: true },
+    h("span", {}),
+    icon("chevron"),
+  );
+
+  constructor() {
+    this.button.addEventListener("click", () => this.#pick());
+  }
+
+  /** What a new session is created with. */
+  get wanted() {
+    return this.#next && this.#next !== "ask" ? { approval_mode: this.#next } : {};
+  }
+
+  /** Show the mode of a session, or of the session that the next message creates (null). */
+  async attach(session, wire) {
+    this.#session = session;
+    this.#wire = wire;
+    let mode = this.#next ?? "ask";
+    try {
+      if (session) mode = (await wire.ask("session.get", { session_id: session.id })).approval_mode ?? null;
+      else mode = (await this.#exists()) ? mode : null;
+    } catch {
+      mode = null; // it is asked again with the next session
+    }
+    if (this.#session === session) this.show(mode);
+  }
+
+  /** Whether the gateway has approval modes: it then refuses a session that does not exist. */
+  async #exists() {
+    if (this.#wire?.state !== "open") return false;
+    const probe = { session_id: "none", approval_mode: "ask" };
+    const asked = this.#wire.optional("session.approval_mode", probe);
+    return (await asked.catch((error) => error.code === "INVALID_PARAMS")) !== null;
+  }
+
+  show(mode) {
+    if (!this.#session) this.#next = mode;
+    this.button.hidden = !mode;
+    if (!mode) return;
+    this.button.dataset.mode = mode;
+    this.button.firstElementChild.textContent = APPROVAL_MODES[mode][0];
+    this.button.setAttribute("aria-label", `Approval: ${APPROVAL_MODES[mode][0]}`);
+    this.button.title = APPROVAL_MODES[mode][1];
+  }
+
+  #pick() {
+    const now = this.button.dataset.mode;
+    const items = Object.entries(APPROVAL_MODES).map(([mode, [label, title]]) => ({
+      label,
+      title,
+      hint: null,
+      checked: mode === now,
+      act: () => this.#choose(mode),
+    }));
+    showMenu(this.button, "When you are asked", items);
+  }
+
+  async #choose(mode) {
+    const session = this.#session;
+    if (!session) return this.show(mode);
+    try {
+      const answer = await this.#wire.ask("session.approval_mode", { session_id: session.id, approval_mode: mode });
+      if (this.#session === session) this.show(answer.approval_mode);
+      announce(`Approval: ${APPROVAL_MODES[answer.approval_mode][0]}`);
+    } catch (error) {
+      toast(error.message);
+    }
+  }
+}

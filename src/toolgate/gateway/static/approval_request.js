@@ -1,0 +1,159 @@
+// What an approval request shows: one sentence, why it is asked, the command or diff once, and the answers.
+import { detail, isDiff } from "./diff.js";
+import { h, icon, pane } from "./dom.js";
+import { markdown } from "./render.js";
+import { visible } from "./text.js";
+
+const PLAN = "propose_plan";
+const MODES = { ask: "Ask before every change", accept_edits: "Accept edits, ask about the rest" };
+const SCOPES = { session: "In this session", project: "In this project, from now on" };
+const RISKS = { low: "Low risk", medium: "Some risk", high: "High risk" };
+
+export const isPlan = ({ tool_name }) => tool_name === PLAN;
+const key = (name) => h("kbd", { "aria-hidden": "true" }, name);
+
+function button(words, shortcut, classes, act) {
+  const properties = { type: "button", class: classes, "aria-keyshortcuts": shortcut, onclick: act };
+  return h("button", properties, words, key(shortcut));
+}
+
+function submit(words, classes) {
+  return h("button", { type: "submit", class: classes }, words, key("Enter"));
+}
+
+const back = (acts) => button("Back", "Esc", "quiet", acts.escape);
+
+/** What may be remembered, in plain words. An older gateway offers only the exact call. */
+export function rules({ choices, rule }) {
+  if (choices) return choices;
+  return rule ? [{ id: null, label: "this exact call", rule, scopes: ["session"] }] : [];
+}
+
+/** The buttons; `acts` is {answer, accept, edit, panel, escape}. What is risky is not the default. */
+function choices(question, acts) {
+  const deny = () => acts.panel("denial");
+  const later = button("Later", "Esc", "quiet later", acts.escape);
+  if (isPlan(question)) {
+    const modes = Object.entries(MODES).map(([value, words]) => h("option", { value }, words));
+    return [
+      button("Accept the plan", "A", "primary allow", acts.accept),
+      h("select", { class: "then", "aria-label": "How to go on" }, ...modes),
+      button("Edit", "E", "edit", acts.edit),
+      button("Refuse", "D", "deny", deny),
+      later,
+    ];
+  }
+  const risky = question.risk === "high";
+  const allowing = button("Allow once", "A", risky ? "allow" : "primary allow", () => acts.answer(true));
+  const denying = button("Deny", "D", risky ? "danger deny" : "deny", deny);
+  return [
+    ...(risky ? [denying, allowing] : [allowing, denying]),
+    rules(question).length > 0 && button("Always…", "W", "always", () => acts.panel("rule")),
+    later,
+  ];
+}
+
+/** The form for the reason of a denial. */
+function denial(question, acts) {
+  const placeholder = isPlan(question) ? "What should be different?" : "What should the model do instead?";
+  const field = h("input", { id: "reason", maxlength: "2000", autocomplete: "off", placeholder });
+  const form = h(
+    "form",
+    { class: "panel denial", hidden: true },
+    h("label", { for: "reason" }, "Reason (the model reads it)"),
+    h("div", { class: "row" }, field, submit(isPlan(question) ? "Refuse" : "Deny", "danger"), back(acts)),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    acts.answer(false, field.value.trim());
+  });
+  return form;
+}
+
+/** The choice of a rule. Its text is shown before it is saved. */
+function always(question, acts) {
+  const offered = rules(question);
+  const text = pane("The rule", {});
+  const scopes = h("select", { "aria-label": "Where it is allowed" });
+  let chosen = null;
+  const choose = (one) => {
+    chosen = one;
+    text.textContent = visible(one.rule);
+    scopes.replaceChildren(...one.scopes.map((scope) => h("option", { value: scope }, SCOPES[scope])));
+    scopes.hidden = one.scopes.length < 2;
+  };
+  const radio = (one, at) => {
+    const input = h("input", { type: "radio", name: "choice", checked: at === 0 });
+    input.addEventListener("change", () => choose(one));
+    return h("label", {}, input, h("span", {}, visible(one.label)));
+  };
+  if (offered.length) choose(offered[0]);
+  const form = h(
+    "form",
+    { class: "panel rule", hidden: true },
+    h("fieldset", {}, h("legend", {}, "Allow without asking"), ...(offered.length > 1 ? offered.map(radio) : [])),
+    text,
+    h("div", { class: "row" }, scopes, submit("Allow always", "primary"), back(acts)),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    acts.answer(true, "", { remember: true, ...(chosen.id && { choice: chosen.id, scope: scopes.value }) });
+  });
+  return form;
+}
+
+const who = ({ agent }) => (agent ? `Sub-agent ${visible(agent)} asks` : "Permission needed");
+
+/** One sentence of what will happen; the command itself is shown below, once. */
+function sentence(question) {
+  if (isPlan(question)) return "The model proposes a plan";
+  if (question.sentence) return visible(question.sentence);
+  const shown = question.detail && !isDiff(question.detail);
+  return shown && question.summary.startsWith("Run: ") ? "Run this command" : visible(question.summary);
+}
+
+/** Why approval is needed, as short labels. A tool that always asks needs no reason. */
+function labels({ labels: given, reason = "", tool_name }) {
+  if (given?.length) return given.map(visible);
+  return !reason || reason === `${tool_name} needs permission` ? [] : visible(reason).split(/;\s+/);
+}
+
+/** The detail without its last line if that says a label again. */
+function once(question) {
+  const text = question.detail || question.summary;
+  const [, rest, why] = text.match(/^([\s\S]*)\nbecause: (.*)\n?$/) ?? [];
+  return why !== undefined && labels(question).join("; ") === visible(why) ? rest : text;
+}
+
+function plan(question) {
+  return h("div", { class: "plan" }, markdown(question.detail, visible(question.detail)));
+}
+
+/** The block of a request; `left`: how many others wait; `acts`: what its buttons do. */
+export function request(question, left, acts) {
+  const risk = question.risk && h("span", { class: "risk" }, RISKS[question.risk]);
+  return h(
+    "section",
+    {
+      class: "approval",
+      role: "group",
+      "aria-labelledby": "approval-sentence",
+      "data-risk": question.risk ?? "medium",
+      "data-armed": "false",
+    },
+    h(
+      "div",
+      { class: "top" },
+      icon("waiting"),
+      h("p", { class: "who" }, who(question), left ? ` · ${left} more waiting` : ""),
+      h("p", { class: "deadline", role: "timer" }),
+    ),
+    h("h3", { id: "approval-sentence", tabindex: "-1" }, sentence(question)),
+    h("p", { class: "labels" }, risk, ...labels(question).map((label) => h("span", {}, label))),
+    isPlan(question) ? plan(question) : detail(once(question)),
+    denial(question, acts),
+    always(question, acts),
+    h("p", { class: "problem", role: "alert", hidden: true }),
+    h("div", { class: "choices", role: "group", "aria-label": "Answer" }, ...choices(question, acts)),
+  );
+}
