@@ -103,7 +103,7 @@ patch | writes -o --output -r --reject-file | values -p -i -d -D -B -F -g -V -Y 
 chmod chown chgrp setfacl chattr chcon | reader files.permissions
     | asks it changes permissions recursively: -R --recursive {}
 chmod chown chgrp | long --recursive
-rename prename file-rename perl-rename rename.ul mmv mcp qmv vidir
+rename prename file-rename perl-rename rename.ul mmv mcp qmv vidir brename rnr rnm nomino
     | asks it may overwrite files: 1+ unless -n --nono --no-act --dry-run --just-print
 fallocate | asks it removes content of files: -p -c -z -i --punch-hole --collapse-range --zero-range --dig-holes
 find gfind | reader find.find | own_paths
@@ -373,7 +373,8 @@ git-archive git-push git-fetch git-pull git-clone git-ls-remote | unclear 'git' 
 git-grep | unclear 'git' is told to run another program: -O*
 git-bisect | after run
 git-difftool | code -x --extcmd
-git-submodule | code foreach | asks it removes files: deinit
+git-submodule | wraps | verbs foreach | joins | flags --recursive --quiet -q | asks it removes files: deinit
+    | discards update with --force -f
 git-push | asks it publishes commits: unless -n --dry-run
 git-send-email | asks it publishes commits
 git-rebase | asks it rewrites history | code -x --exec
@@ -456,12 +457,28 @@ mkfs fdisk parted sfdisk mkswap swapon swapoff mount umount losetup halt reboot 
     at batch systemctl service useradd userdel usermod groupadd groupdel passwd chpasswd visudo iptables nft ip6tables
     insmod rmmod modprobe sysctl chroot nsenter apt apt-get aptitude dpkg dnf yum rpm pacman zypper apk brew snap
     flatpak port mdadm cryptsetup zoneadm yaourt yay paru emerge systemd-run start-stop-daemon debugfs wipefs
-    blkdiscard hdparm setcap efibootmgr grub-install | system
+    blkdiscard hdparm setcap efibootmgr grub-install chsh chfn gpasswd newusers vipw lpadmin ipmitool racadm nvme
+    pvcreate pvremove pvresize pvmove pvchange vgcreate vgremove vgextend vgreduce vgrename vgchange lvcreate lvremove
+    lvextend lvreduce lvresize lvrename lvchange lvconvert ntpd ntpdate chronyd hwclock depmod ldconfig tune2fs
+    resize2fs xfs_growfs dmsetup rfkill setenforce update-rc.d update-alternatives | system
 apt | shows list search show policy
 dpkg | shows -l -L -s -S -I -c --list --status --listfiles --search --info --contents
 rpm | shows -q -qa -qi -ql -qf -qR -qc -qd -qp --query
 brew | shows list info search doctor config deps outdated --version --prefix
-systemctl | shows status list-units is-active is-enabled show cat
+systemctl | shows status list-units list-unit-files list-timers list-sockets list-dependencies list-jobs is-active
+    is-enabled is-failed is-system-running get-default show cat --failed
+ipmitool | shows sensor sensors sdr sel fru
+nvme | shows list smart-log id-ctrl id-ns version
+hwclock | shows (nothing) -r --show --verbose
+lpadmin chfn | shows --help
+ldconfig | shows -p -v --print-cache --version
+update-alternatives | shows --list --display --query --get-selections
+dmsetup | shows ls info status table version
+rfkill | shows (nothing) list
+tune2fs | shows -l
+dmesg | system -C -c -n -D -E --clear --read-clear --console-level --console-off --console-on
+chronyc | system makestep settime add delete burst online offline
+lp lpr | asks it sends data to a printer
 crontab | shows -l
 service | shows --status-all
 mount at | shows (nothing)

@@ -23,6 +23,8 @@ _TEXT_OPTIONS = frozenset(
     """.split()
 )
 """Options of any program whose value is text and no path."""
+_PATTERNS = frozenset({"--exclude", "--exclude-dir"})
+"""Those whose value leaves files out and is never opened, also behind `=`."""
 _PATTERN_OPTIONS = frozenset({"-e", "-f", "--regexp", "--file", "--expression"})
 """With one of these the first operand is no pattern."""
 
@@ -146,6 +148,8 @@ def _paths(scope: Scope, words: Sequence[Word], known: Program) -> None:
             break  # the command that it wraps is looked at by itself
         if text.startswith("-"):
             skip = text in _TEXT_OPTIONS or text in known.texts
+            if text.partition("=")[0] in _PATTERNS:
+                continue
             text = _option_value(text, only_text=reads or known.pattern)
         elif pattern:
             pattern = False

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from toolgate.command.analysis.program import program
+from toolgate.command.analysis.readers.sed import edits_in_place
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import UNRESOLVED, Word
 
@@ -47,8 +48,9 @@ def find(scope: Scope, words: Sequence[Word]) -> None:
 
 def _only_reads(words: Sequence[Word]) -> bool:
     """Whether `find` changes nothing: it runs only commands that read."""
-    runs = [words[at + 1].text for at, word in enumerate(words[:-1]) if word.text in _RUNS]
-    return all(program(name).reads for name in runs) and not any(word.text == "-delete" for word in words)
+    runs = [words[at + 1 :] for at, word in enumerate(words[:-1]) if word.text in _RUNS]
+    reads = all(program(command[0].text).reads and not edits_in_place(command) for command in runs)
+    return reads and not any(word.text == "-delete" for word in words)
 
 
 def _is_value(words: Sequence[Word], at: int) -> bool:
