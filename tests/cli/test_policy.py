@@ -1,9 +1,14 @@
 """`toolgate policy explain`: the gate, the rule and the reason, and nothing happens."""
 
+import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Toolgate
+from toolgate.sessions import Database, SessionManager
+from toolgate.settings import Settings
 
 RULE = """
 [[rule]]
@@ -58,3 +63,38 @@ def test_arguments_that_do_not_fit_are_denied(toolgate: Toolgate) -> None:
     decision = json.loads(toolgate("policy", "explain", "read_file", '{"pth": 1}', "--json").out)
 
     assert (decision["decision"], decision["gate"]) == ("deny", "arguments")
+
+
+@pytest.mark.parametrize(
+    ("approval_mode", "decision", "rule"),
+    [("ask", "ask", ""), ("accept_edits", "allow", "approval mode: accept_edits"), ("plan", "deny", "")],
+)
+def test_the_approval_mode_decides(toolgate: Toolgate, approval_mode: str, decision: str, rule: str) -> None:
+    words = ("policy", "explain", "write_file", '{"path": "a.md", "content": ""}', "--json")
+
+    found = json.loads(toolgate(*words, "--approval-mode", approval_mode).out)
+
+    assert (found["decision"], found["rule"]) == (decision, rule)
+
+
+def test_a_session_explains_in_its_approval_mode_unless_another_is_named(toolgate: Toolgate) -> None:
+    words = ("policy", "explain", "write_file", '{"path": "a.md", "content": ""}', "--json")
+    session = asyncio.run(_session())
+
+    assert json.loads(toolgate(*words, "--session", session).out)["rule"] == "approval mode: accept_edits"
+    named = toolgate(*words, "--session", session, "--approval-mode", "ask").out
+    assert json.loads(named)["decision"] == "ask"
+    code, out, err = toolgate(*words, "--session", "nope")
+    assert (code, out) == (2, "")
+    assert "there is no session 'nope'" in err
+
+
+async def _session() -> str:
+    """The id of a session that accepts edits."""
+    settings = Settings()
+    database = Database(settings.database.address)
+    await database.migrate()
+    try:
+        return (await SessionManager(database, settings.session).create(approval_mode="accept_edits")).id
+    finally:
+        await database.close()

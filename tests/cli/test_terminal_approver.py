@@ -6,10 +6,11 @@ import pty
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
-from toolgate import Approval, ApprovalRequest
+from toolgate import Approval, ApprovalChoice, ApprovalRequest
 from toolgate.cli.terminal_approver import TerminalApprover, terminal_approver
 
 NO = Approval(allowed=False, message="not allowed at the terminal")
@@ -47,9 +48,9 @@ def screen() -> Iterator[Screen]:
     os.close(person)
 
 
-def request(detail: str = "-old\n+new", summary: str = "Edit a.py", agent: str = "") -> ApprovalRequest:
+def request(detail: str = "-old\n+new", summary: str = "Edit a.py", **more: Any) -> ApprovalRequest:
     return ApprovalRequest(
-        id="1", tool_name="edit_file", call_id="c", summary=summary, detail=detail, fingerprint="f", agent=agent
+        id="1", tool_name="edit_file", call_id="c", summary=summary, detail=detail, fingerprint="f", **more
     )
 
 
@@ -107,6 +108,63 @@ async def test_a07_a_payload_behind_a_wall_of_spaces_is_shown_and_all_of_it_can_
     assert "  ls ⟨3000 blanks⟩ ; rm x\n" in short
     assert detail in whole
     assert await decision == Approval(allowed=True)
+
+
+CALL = ApprovalChoice(id="call", label="this exact call", rule="session: allow exactly edit_file")
+FOLDER = ApprovalChoice(
+    id="folder", label="edits in src\r", rule="tool = 'edit_file'\npath = 'src/**'", scopes=("session", "project")
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("1\n", Approval(allowed=True, remember=True, choice="call", scope="session")),
+        ("2\n", Approval(allowed=True, remember=True, choice="folder", scope="session")),
+        (" 3 \n", Approval(allowed=True, remember=True, choice="folder", scope="project")),
+    ],
+)
+async def test_always_shows_every_rule_and_remembers_the_one_that_is_named(
+    screen: Screen, typed: str, answer: Approval
+) -> None:
+    decision = asyncio.ensure_future(screen.approver.decide(request(choices=(CALL, FOLDER))))
+    await screen.until("[y/N/a for always] ")
+    screen.type("a\n")
+
+    shown = await screen.until("[1-3, anything else: back] ")
+    screen.type(typed)
+
+    assert await decision == answer
+    assert shown.partition("1  ")[2] == (
+        "this exact call, for this session\n  session: allow exactly edit_file\n"
+        "2  edits in src\\r, for this session\n  tool = 'edit_file'\n  path = 'src/**'\n"
+        "3  edits in src\\r, for this project\n  tool = 'edit_file'\n  path = 'src/**'\n"
+        "Always allow which? [1-3, anything else: back] "
+    )
+
+
+@pytest.mark.parametrize("typed", ["\n", "0\n", "4\n", "-1\n", "y\n", "1 2\n", "²\n", "\x04"])
+async def test_what_names_no_rule_goes_back_to_the_question(screen: Screen, typed: str) -> None:
+    decision = asyncio.ensure_future(screen.approver.decide(request(choices=(CALL, FOLDER))))
+    await screen.until("always] ")
+    screen.type("always\n")
+    await screen.until("back] ")
+    screen.type(typed)
+    await screen.until("[y/N/a for always] ")
+    assert not decision.done()
+
+    screen.type("n\n")
+
+    assert await decision == NO
+
+
+async def test_always_is_a_no_where_nothing_is_offered(screen: Screen) -> None:
+    decision = asyncio.ensure_future(screen.approver.decide(request()))
+    await screen.until("[y/N] ")
+
+    screen.type("a\n")
+
+    assert await decision == NO
 
 
 async def test_what_was_typed_before_the_question_is_no_answer(screen: Screen) -> None:

@@ -153,6 +153,61 @@ def test_yes_allows_what_stays_inside(chat: Run, model: Model, project: Path) ->
     assert "Full access always needs approval" in done.stderr
 
 
+WRITE = {"call": "write_file", "arguments": {"path": "new.txt", "content": "x\n"}}
+
+
+@pytest.mark.parametrize("approval_mode", [None, "ask", "accept_edits", "plan"])
+def test_only_accepted_edits_are_written_without_asking(
+    chat: Run, model: Model, project: Path, approval_mode: str | None
+) -> None:
+    words = [] if approval_mode is None else ["--approval-mode", approval_mode]
+    server = model([WRITE], [bash("rm a.txt")], ["Done."])
+
+    done = chat("--coding", "--model", "m", "--print", "go", "--json", *words, model=server)
+    seen = events(done)
+
+    assert (done.returncode, seen[0]["approval_mode"]) == (0, approval_mode or "ask")
+    assert (project / "new.txt").exists() is (approval_mode == "accept_edits")
+    assert (project / "a.txt").read_text() == "one\ntwo\n", "a command is never an edit"
+    asked = [event["tool_name"] for event in seen if event["type"] == "approval_request"]
+    assert asked == {"accept_edits": ["Bash"], "plan": []}.get(approval_mode or "ask", ["write_file", "Bash"])
+
+
+def test_plan_offers_nothing_that_changes_and_reading_works(chat: Run, model: Model, project: Path) -> None:
+    touch = bash("touch made.txt", access="read")
+    server = model([touch, bash("cat a.txt", access="read")], ["The plan."])
+
+    done = chat("--coding", "--model", "m", "--print", "go", "--approval-mode", "plan", model=server)
+
+    offered = {tool["function"]["name"] for tool in server.requests[0]["tools"]}
+    assert not offered & {"write_file", "edit_file", "apply_patch", "todo", "memory_append"}
+    assert {"read_file", "Bash", "propose_plan"} <= offered
+    refused, read = [said["content"] for said in server.requests[1]["messages"] if said["role"] == "tool"]
+    assert "one\ntwo" in read
+    assert "one\ntwo" not in refused
+    assert (done.stdout, sorted(path.name for path in project.iterdir())) == ("The plan.\n", ["a.txt"])
+
+
+def test_the_approval_mode_stays_with_the_session_until_another_is_named(
+    chat: Run, model: Model, project: Path
+) -> None:
+    server = model(["One."], [WRITE], ["Two."], [WRITE], ["Three."])
+    words = ("--coding", "--model", "m", "--json", "--print", "go")
+    chat(*words, "--approval-mode", "plan", model=server)
+    assert events(chat(*words, "--continue", model=server))[0]["approval_mode"] == "plan"
+    assert not (project / "new.txt").exists()
+    again = chat(*words, "--continue", "--approval-mode", "accept_edits", model=server)
+    assert events(again)[0]["approval_mode"] == "accept_edits"
+    assert (project / "new.txt").exists()
+
+
+def test_an_approval_mode_that_does_not_exist_is_refused(chat: Run) -> None:
+    done = chat("--print", "x", "--approval-mode", "yolo")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "invalid choice: 'yolo'" in done.stderr
+
+
 def test_yes_without_a_sandbox_is_refused(chat: Run) -> None:
     done = chat("--coding", "--yes", "--print", "Bash ls", TOOLGATE_SHELL_SANDBOX="off")
 
