@@ -29,23 +29,27 @@ from acp.schema import (
     SessionInfo,
     SessionListCapabilities,
     SessionResumeCapabilities,
+    SetSessionConfigOptionResponse,
+    SetSessionModeResponse,
     Usage,
     UsageUpdate,
 )
 
 from toolgate.adapters.acp.approvals import EditorApprover
 from toolgate.adapters.acp.content import prompt_text
+from toolgate.adapters.acp.options import MODEL, modes, options
 from toolgate.adapters.acp.updates import Updates, replay
 from toolgate.agent.events import TurnDone, TurnFailed
 from toolgate.errors import SessionBusy, SessionNotFound, ToolgateError
 from toolgate.log import logger
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.sessions.ancestors import top_session
 
 if TYPE_CHECKING:
     from acp.interfaces import Client
 
     from toolgate.agent import AgentLoop
+    from toolgate.models.source import ModelSource
     from toolgate.protocol.ports import Approver
     from toolgate.sessions import Session, SessionStore
     from toolgate.settings import Settings
@@ -55,6 +59,7 @@ class Project(Protocol):
     """An opened project: what `toolgate.compose.assemble` yields."""
 
     settings: Settings
+    models: ModelSource
     user: str
     project: str
 
@@ -135,21 +140,52 @@ class EditorAgent:
                 self._mode, user=opened.project.user, project=opened.project.project
             )
         self._sessions[session.id] = opened
-        return NewSessionResponse(session_id=session.id)
+        return NewSessionResponse(
+            session_id=session.id,
+            modes=modes(session.approval_mode),
+            config_options=list(await options(session, opened.project.models)),
+        )
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
         """Continue a session, and show what was said in it."""
-        opened = await self._resumed(cwd, session_id)
+        opened, session = await self._resumed(cwd, session_id)
         with _refusals():
             messages = await opened.project.sessions.messages(session_id)
         for update in replay(opened.root, messages):
             await self._show(session_id, update)
-        return LoadSessionResponse()
+        return LoadSessionResponse(
+            modes=modes(session.approval_mode), config_options=list(await options(session, opened.project.models))
+        )
 
     async def resume_session(self, session_id: str, cwd: str, **_: Any) -> ResumeSessionResponse:
         """Continue a session that the editor still shows."""
-        await self._resumed(cwd, session_id)
-        return ResumeSessionResponse()
+        opened, session = await self._resumed(cwd, session_id)
+        return ResumeSessionResponse(
+            modes=modes(session.approval_mode), config_options=list(await options(session, opened.project.models))
+        )
+
+    async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> SetSessionModeResponse:
+        """Switch the approval mode: the person's choice at the editor. The tool mode of a session never changes."""
+        opened = self._known(session_id)
+        if mode_id not in {mode.value for mode in ApprovalMode}:
+            raise _invalid(f"there is no mode '{mode_id}': choose ask, accept_edits or plan")
+        with _refusals():
+            await opened.project.sessions.switch_approval_mode(session_id, ApprovalMode(mode_id))
+        return SetSessionModeResponse()
+
+    async def set_config_option(
+        self, config_id: str, session_id: str, value: str | bool, **_: Any
+    ) -> SetSessionConfigOptionResponse:
+        """Choose the model from the next turn on."""
+        opened = self._known(session_id)
+        if config_id != MODEL or not isinstance(value, str):
+            raise _invalid(f"there is no option '{config_id}'")
+        with _refusals():
+            opened.project.models.find(value)  # raises if it cannot be used here
+            await opened.project.sessions.set_model(session_id, value)
+            session = await opened.project.sessions.get(session_id)
+        found = await options(session, opened.project.models)
+        return SetSessionConfigOptionResponse(config_options=list(found))
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: Any) -> ListSessionsResponse:
         """List the sessions of a directory, or of all directories that are open."""
@@ -221,8 +257,8 @@ class EditorAgent:
             self._projects[root] = _Open(root=root, project=project)
         return self._projects[root]
 
-    async def _resumed(self, cwd: str, session_id: str) -> _Open:
-        """Return the project of a session that is continued. A session of another project does not exist."""
+    async def _resumed(self, cwd: str, session_id: str) -> tuple[_Open, Session]:
+        """Return a session that is continued, and its project. A session of another project does not exist."""
         opened = await self._project(cwd)
         try:
             session = await opened.project.sessions.get(session_id)
@@ -231,7 +267,7 @@ class EditorAgent:
         if session is None or session.project != opened.project.project or session.user != opened.project.user:
             raise _invalid(f"there is no session '{session_id}' in {cwd}")
         self._sessions[session_id] = opened
-        return opened
+        return opened, session
 
     def _known(self, session_id: str) -> _Open:
         if session_id not in self._sessions:
