@@ -197,7 +197,7 @@ def failure(code: ErrorCode, message: str) -> ToolResult:
         ({"pattern": "TODO", "path": "src"}, "TODO in src"),
         ({"agent": "explore", "prompt": "find it", "description": "look"}, "explore: look"),
         ({"items": [1, 2]}, "2 items"),
-        ({"odd": 1}, '{"odd": 1}'),
+        ({"odd": 1}, "odd=1"),
         ({}, ""),
         ('{"broken', '{"broken'),
         ({"command": "echo \x1b[2J\u202e"}, "echo \\x1b[2J\\u202e"),
