@@ -233,11 +233,11 @@ def test_a_denial_by_the_mode_says_what_to_do(canvas: Canvas) -> None:
     assert plain(card.lines(canvas)) == ["⊘ Bash ls", "  Not here. Go on."]
 
 
-def test_a_card_shows_the_first_lines_and_how_to_see_the_rest(canvas: Canvas) -> None:
+def test_a_card_shows_the_last_lines_and_how_to_see_the_rest(canvas: Canvas) -> None:
     card = ToolCard(number=7, name="Bash", arguments={"command": "seq 9"}, began=0.0)
     card.result = result(stdout="".join(f"{number}\n" for number in range(1, 10)))
 
-    assert plain(card.lines(canvas))[1:] == [*(f"  │ {n}" for n in range(1, 6)), "  │ … 4 more lines · /show 7"]
+    assert plain(card.lines(canvas))[1:] == ["  │ … 4 earlier lines · /show 7", *(f"  │ {n}" for n in range(5, 10))]
     assert plain(card.whole(canvas))[-9:] == [f"  {number}" for number in range(1, 10)]
 
 
