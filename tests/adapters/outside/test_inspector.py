@@ -77,7 +77,7 @@ async def test_over_http_it_lists_and_calls_with_the_token_only(inspector: Path,
         assert "Bash" in {tool["name"] for tool in listed["tools"]}
         call = ("--method", "tools/call", "--tool-name", "Bash", "--tool-arg", "command=cat a.txt")
         code, result, _ = await _inspect(inspector, home, *target, *shown, *call)
-        assert (code, result["content"][0]["text"].rpartition("\n")[2]) == (0, "one")
+        assert (code, result["content"][0]["text"]) == (0, "one\n")
         code, nothing, complaints = await _inspect(inspector, home, *target, "--stored-auth-only", *call)
         assert code != 0
         assert nothing is None

@@ -152,6 +152,8 @@ class LineReader:
         self._reads_soon = False
         if not self.has_ended:
             self._read()
+        if not self._lines:
+            self._listen()  # half a line so far: nobody is woken who would read on
 
     def _read(self) -> None:
         try:
