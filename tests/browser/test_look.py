@@ -192,15 +192,15 @@ async def test_a_screen_reader_is_told_what_there_is_and_what_happens(
     log = page.get_by_role("log")
     await expect(log).to_contain_text("Permission needed: Run: rm -f x.tmp")
     await expect(page.locator("section.approval")).to_match_aria_snapshot("""
-        - group "Run this command":
+        - group "Runs this command. It can change files of the project; it has no network.":
           - paragraph: Permission needed
           - timer
-          - heading "Run this command" [level=3]
+          - heading "Runs this command. It can change files of the project; it has no network." [level=3]
           - paragraph: "/it removes files/"
           - group "What would run": "/rm -f x.tmp/"
           - group "Answer":
-            - button "Allow once"
             - button "Deny"
+            - button "Allow once"
             - button "Always…"
             - button "Later"
     """)
