@@ -171,14 +171,14 @@ def test_a_person_sees_output_how_it_ended_and_who_allowed_it(person: Person) ->
 
 def test_a11_a_person_is_asked_and_decides(person: Person, project: Path) -> None:
     person.type("rm a.txt\r")
-    asked = person.until("Allow? [y/N] ")
+    asked = person.until("Allow? [y/N")
     assert "because: 'rm': it removes files" in asked
     person.type("n\n")
     person.until("denied by you")
     assert (project / "a.txt").exists()
     person.until("❯ ")
     person.type("rm a.txt\r")
-    person.until("Allow? [y/N] ")
+    person.until("Allow? [y/N")
     person.type("y\n")
     person.until("allowed by you")
 
