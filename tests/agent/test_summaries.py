@@ -6,6 +6,7 @@ import pytest
 
 from tests.agent.kit import Stage, call
 from tests.kit import ProbeTool, returning
+from toolgate import ToolRegistry
 from toolgate.agent import Activity, Compacted, TurnDone, TurnFailed
 from toolgate.agent.summaries import opening, shortened
 from toolgate.errors import MessageTooLarge, ModelError
@@ -14,6 +15,8 @@ from toolgate.testing import FaultyModel, ScriptedModel
 
 pytestmark = pytest.mark.usefixtures("everywhere")
 LONG = "word " * 900
+ROOM = 8_800
+"""Tokens: enough for seven long answers and the prompt, not for eight. No tools, so that their texts do not count."""
 
 
 def roles(request: Any) -> list[str]:
@@ -23,7 +26,7 @@ def roles(request: Any) -> list[str]:
 async def long_session(*more: Any, **options: Any) -> Stage:
     """A session whose next message needs more room than there is."""
     script = [f"Answer {number}: {LONG}" for number in range(8)]
-    stage = await Stage.set([*script, *more], agent={"context_tokens": 12_000}, **options)
+    stage = await Stage.set([*script, *more], registry=ToolRegistry(), agent={"context_tokens": ROOM}, **options)
     for number in range(8):
         await stage.say(f"Question {number}")
     return stage
@@ -50,7 +53,7 @@ async def test_old_rounds_are_summarised_by_the_model_and_the_persons_words_stay
 async def test_another_process_reads_the_summary_and_the_log_has_the_originals() -> None:
     stage = await long_session("They asked eight questions.", "Fine.")
     await stage.say("And now?")
-    again = await Stage.set(["Yes."], sessions=stage.sessions, agent={"context_tokens": 12_000})
+    again = await Stage.set(["Yes."], registry=ToolRegistry(), sessions=stage.sessions, agent={"context_tokens": ROOM})
     again.id = stage.id
     await again.say("Still there?")
     assert "They asked eight questions." in again.model.requests[0].messages[2]["content"]
@@ -85,7 +88,9 @@ async def test_a_call_is_never_parted_from_its_result() -> None:
     steps = [[f"{LONG} step {number}", call("probe", id=str(number))] for number in range(14)]
     summary = "It probed."
     script = ScriptedModel([*steps[:8], summary, *steps[8:], "end"])
-    stage = await Stage.set(script, probe, agent={"context_tokens": 12_000})
+    registry = ToolRegistry()
+    registry.register(probe)
+    stage = await Stage.set(script, registry=registry, agent={"context_tokens": ROOM})
     await stage.say("Probe often.")
     assert any(isinstance(event.payload.get("summary"), str) for event in await stage.sessions.events(stage.id))
     for request in stage.model.requests:

@@ -56,7 +56,7 @@ async def test_a_key_is_tested_and_stored_and_the_model_answers_at_once(
         await dialog.get_by_role("button", name="Use this model").click()
         await expect(dialog).to_have_count(0, timeout=PATIENCE)
         assert config.stat().st_mode & 0o777 == 0o600
-        picker = page.get_by_role("button", name="Model: m2")
+        picker = page.get_by_role("button", name="Model: m2", exact=True)
         await expect(picker).to_be_visible(timeout=PATIENCE)
         assert KEY not in await page.content()
         await person.begin("chat_safe")
@@ -65,7 +65,7 @@ async def test_a_key_is_tested_and_stored_and_the_model_answers_at_once(
         await person.idle()
         await picker.click()
         await page.get_by_role("menuitemradio", name="m1").click()
-        await expect(page.get_by_role("button", name="Model: m1")).to_be_visible(timeout=PATIENCE)
+        await expect(page.get_by_role("button", name="Model: m1", exact=True)).to_be_visible(timeout=PATIENCE)
         await person.say("And again")
         await expect(person.said("Hello from m2.")).to_have_count(2, timeout=PATIENCE)
         assert server.requests[-1][2]["model"] == "m1"

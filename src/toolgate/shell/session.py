@@ -64,6 +64,7 @@ class ShellSession:
         self._layer = layer
         self._host = os.environ if environment is None else environment
         self._turn = asyncio.Lock()
+        self._choosing = asyncio.Lock()
         self._made: tuple[Starter, StateHistory] | None = None
         self._generation = workspace.generation
         self._before: list[Starter] = []
@@ -92,8 +93,11 @@ class ShellSession:
 
         The methods that are not awaited do it themselves if it was not done before, and block the event loop.
         """
-        if self._layer is None and self._made is None and not self._closed:
-            self._layer = await in_thread(self._find_layer)
+        if self._made is not None:
+            return
+        async with self._choosing:  # those who wait go on in the order in which they came
+            if self._layer is None and self._made is None and not self._closed:
+                self._layer = await in_thread(self._find_layer)
 
     @property
     def cwd(self) -> str:
