@@ -628,8 +628,9 @@ async def test_the_context_of_a_session_is_its_own() -> None:
 
 async def test_the_first_request_with_all_tools_is_small() -> None:
     from toolgate.protocol.jsontext import encode
+    from toolgate.runtime.builtin import agent_registry
 
-    stage = await Stage.set(["ok"])
+    stage = await Stage.set(["ok"], registry=agent_registry())
     await stage.say("Hello")
     [request] = stage.model.requests
     body = {"model": "x" * 20, "messages": list(request.messages), "tools": list(request.tools), "stream": True}

@@ -41,11 +41,12 @@ async def test_m01_schema_list_prompt_check_toolset_and_execution_agree(
     registry = agent_registry()
     ports: Any = {"memory": object(), "agents": object()}  # never used: the arguments are wrong
     context = ToolContext(workspace=Workspace(tmp_path), mode=mode, approval_mode=approval_mode, **ports)
+    context.loaded_tools = set()
     toolset = registry.toolset(mode, context)
     listed = {tool.name for tool in registry.list_tools(mode, approval_mode)}
     schema = {item["function"]["name"] for item in registry.get_tools_schema(mode, approval_mode)}
     prompt = PromptBuilder(registry)._layer_tooling(mode, approval_mode)
-    told = {line[2:] for line in prompt.splitlines() if line.startswith("- ")}
+    told = {line[2:].partition(":")[0] for line in prompt.splitlines() if line.startswith("- ")}
     checked = {name for name in registry.names() if registry.check_mode(name, mode, approval_mode)}
     effective = {name for name in registry.names() if mode in registry.get_effective_modes(name, approval_mode)}
     run = {name for name in registry.names() if code_of(await toolset.handle(call(name, {"?": 1}))) != "MODE_DENIED"}

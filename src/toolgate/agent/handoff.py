@@ -1,4 +1,4 @@
-"""What a session hands on to another process: the state of its shell, and the files that it has seen.
+"""What a session hands on to another process: its shell's state, the files it has seen, the tools it has loaded.
 
 The text is the shell's own with a few more keys, so an older version that does not know them can still read it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ToolError
 from toolgate.log import logger
@@ -25,7 +25,7 @@ class SessionHandoff:
         self._seen = self._changes()
 
     def of_shell(self) -> str | None:
-        """The whole state if a command has changed the shell; otherwise None."""
+        """The whole state if a call has changed the shell or loaded a tool; otherwise None."""
         return None if self._changes()[0] == self._seen[0] else self.all()
 
     def all(self) -> str | None:
@@ -45,17 +45,22 @@ class SessionHandoff:
             self._seen = self._changes()
 
     def _changes(self) -> tuple[object, int, int]:
-        """A value that changes whenever there is new state; the shell's part comes first."""
+        """A value that changes whenever there is new state; what is stored with every call comes first."""
         shell = self._context.state.shell
         left, jobs = ((), 0) if shell is None else (shell.states, shell.jobs.number)
-        return left, jobs, self._context.state.seen_files.changes
+        return (left, len(self._context.loaded_tools or ())), jobs, self._context.state.seen_files.changes
 
 
 def pack(context: ToolContext) -> str:
     """The state that another process needs to resume the session, as text; empty if there is none."""
     shell = context.state.shell
     state = None if shell is None else shell.export_state()
-    more = {"known": context.state.seen_files.export_state(), "jobs": 0 if shell is None else shell.jobs.number}
+    more: dict[str, Any] = {
+        "known": context.state.seen_files.export_state(),
+        "jobs": 0 if shell is None else shell.jobs.number,
+    }
+    if context.loaded_tools:
+        more["loaded"] = sorted(context.loaded_tools)
     if state is None and not any(more.values()):
         return ""
     if context.state.rewound_by:
@@ -66,10 +71,15 @@ def pack(context: ToolContext) -> str:
 
 async def unpack(context: ToolContext, text: str) -> None:
     """Restore the state that another process has packed. A session with unreadable state can still be resumed."""
-    if not text or context.workspace is None:
+    if not text:
         return
     try:
         found = json.loads(text)
+        loaded = found.pop("loaded", ())
+        if context.loaded_tools is not None:
+            context.loaded_tools.update(name for name in loaded if isinstance(name, str))
+        if context.workspace is None:
+            return
         context.state.seen_files.import_state(found.pop("known", {}))
         context.state.rewound_by = found.pop("rewound", 0)
         number = found.pop("jobs", 0)

@@ -13,6 +13,7 @@ from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.calls import as_dict
 from toolgate.agent.compaction import Compactor, check_message, tokens_of, tokens_of_tools
 from toolgate.agent.context_limits import ContextLimits
+from toolgate.agent.deferred import offered_schemas
 from toolgate.agent.definition import AgentDefinition, Agents
 from toolgate.agent.dependencies import TurnDependencies
 from toolgate.agent.events import AgentEvent
@@ -222,7 +223,7 @@ class AgentLoop:
         session = await sessions.get(session_id)
         limit = self._dependencies.limits.of(self._model_of(session.model))
         prompt = await self._dependencies.prompt.build(session_id, session.mode)
-        spent = tokens_of({"content": prompt}) + tokens_of_tools(registry.get_tools_schema(session.mode))
+        spent = tokens_of({"content": prompt}) + tokens_of_tools(offered_schemas(registry, (session.mode,)))
         check_message(said, limit - spent)
 
     def _model_of(self, name: str) -> ModelClient:
@@ -365,6 +366,7 @@ class AgentLoop:
             memory=self._memory,
         )
         context.remembers_for_project = self._remembers_for_project
+        context.loaded_tools = set()
         return context
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from toolgate.agent.deferred import deferred_tools, short_line
 from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
@@ -82,11 +83,15 @@ class PromptBuilder:
         return "\n\n".join(layer for layer in layers if layer)
 
     def _layer_tooling(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> str:
-        """The names of exactly the tools in the schema, which describes them."""
-        names = [tool.name for tool in self._registry.list_declarations(mode, approval_mode)]
+        """The names of exactly the tools in the schema, which describes them, and lines about the deferred ones."""
+        tools = self._registry.list_declarations(mode, approval_mode)
+        deferred = deferred_tools(tools)
+        names = [tool.name for tool in tools if tool not in deferred]
         if not names:
             return _text("tooling_none")
         listed = "\n".join(f"- {name}" for name in names)
+        if deferred:
+            listed = "\n".join([listed, "", _text("tooling_deferred"), "", *map(short_line, deferred)])
         return f"{_text('tooling')}\n\n{listed}"
 
     def _layer_safety(self, mode: ToolMode) -> str:

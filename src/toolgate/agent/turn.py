@@ -69,7 +69,12 @@ class Turn:
         self.text = ""
         """The model's last message."""
         self.tally = Tally()
-        self._context = TurnContext(dependencies, lease, turn_id, self._modes, compactor, self._tell, self.tally)
+        loaded = toolset.context.loaded_tools
+        self._loaded: set[str] = set() if loaded is None else loaded
+        """The deferred tools whose schemas are offered."""
+        self._context = TurnContext(
+            dependencies, lease, turn_id, self._modes, self._loaded, compactor, self._tell, self.tally
+        )
         self.unstored: list[Message | CallRecord] = []
         """What could not be stored: messages, and records of calls."""
         self.live = False
@@ -289,6 +294,9 @@ class Turn:
         for call, result, output in stored:
             self._context.history.append({"role": "tool", "content": output, "tool_call_id": call.id})
             self.tally.calls[call.name] += 1
+            declared = self._dependencies.registry.declaration(call.name)
+            if declared is not None and declared.deferred:  # called without its schema: the next request has it
+                self._loaded.add(call.name)
             self.is_fresh = self.is_fresh and call.name != PLAN_TOOL  # accepting a plan switches the approval mode
             self.tally.errors[call.name] += result.is_error
             self._emit(ended(call, result))

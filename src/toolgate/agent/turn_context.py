@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.compaction import Compactor, tokens_of, tokens_of_tools
+from toolgate.agent.deferred import offered_schemas
 from toolgate.agent.events import Activity, AgentEvent, Compacted
 from toolgate.agent.summaries import opening, size_of, write_summary
 from toolgate.errors import ModelError, ToolgateError
@@ -35,6 +36,7 @@ class TurnContext:
         lease: Lease,
         turn_id: str,
         modes: Callable[[], Modes],
+        loaded: Collection[str],
         compactor: Compactor,
         emit: Callable[[AgentEvent], None],
         tally: Tally,
@@ -43,6 +45,8 @@ class TurnContext:
         self._lease = lease
         self._turn_id = turn_id
         self._modes = modes
+        self._loaded = loaded
+        """The deferred tools that the session has loaded, as they are now."""
         self._compactor = compactor
         self._emit = emit
         self._tally = tally
@@ -51,7 +55,7 @@ class TurnContext:
         """The number of messages that a summary takes at the beginning."""
         self._summarises = True
         """Whether the model is asked for summaries; not again in a turn in which it has failed."""
-        self._shown: tuple[tuple[Modes, list[str]], list[dict[str, Any]], str, int] | None = None
+        self._shown: tuple[tuple[Modes, list[str], frozenset[str]], list[dict[str, Any]], str, int] | None = None
         self.history: list[dict[str, Any]] = []
 
     def load(self, stored: Context) -> None:
@@ -91,11 +95,12 @@ class TurnContext:
         """The tools, the prompt, and their tokens. They are built again when the tools or the modes change."""
         modes = self._modes()
         names = [tool.name for tool in self._dependencies.registry.list_declarations(*modes)]
-        if self._shown is None or self._shown[0] != (modes, names):
-            tools = self._dependencies.registry.get_tools_schema(*modes)
+        asked = modes, names, frozenset(self._loaded)
+        if self._shown is None or self._shown[0] != asked:
+            tools = offered_schemas(self._dependencies.registry, modes, self._loaded)
             prompt = await self._dependencies.prompt.build(self._lease.session_id, *modes)
             spent = tokens_of({"content": prompt}) + tokens_of_tools(tools)
-            self._shown = (modes, names), tools, prompt, spent
+            self._shown = asked, tools, prompt, spent
         return self._shown[1:]
 
     async def _try_to_summarise(self, end: int, spent: int) -> None:

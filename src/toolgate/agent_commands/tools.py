@@ -1,5 +1,6 @@
 """`tools`: what tools there are."""
 
+import json
 from collections.abc import Iterable
 
 from toolgate.agent_commands.arguments import AgentCommand, Arguments
@@ -17,10 +18,13 @@ TOOLS = AgentCommand(name="tools", synopsis="tools [<words>...]", build=_build, 
 
 
 def list_tools(definitions: Iterable[ToolDefinition], query: str) -> str:
-    """One line for every tool whose name or description has all the words of `query`."""
+    """One line for every tool whose name or description has all the words of `query`; a name alone shows its schema."""
     wanted = query.lower().split()
     lines = []
     for definition in definitions:
+        if definition.name == query:
+            schema = json.dumps(definition.parameters, separators=(",", ":"), ensure_ascii=False)
+            return f"{definition.name}: {definition.description.strip()}\n\n{schema}\n"
         text = f"{definition.name} {definition.description}".lower()
         if all(word in text for word in wanted):
             lines.append(f"{definition.name}: {definition.description.strip().partition(chr(10))[0]}\n")

@@ -13,9 +13,11 @@ def builtin_registry() -> ToolRegistry:
 
 
 def agent_registry() -> ToolRegistry:
-    """The built-in tools, and those of an agent that a person talks to: `propose_plan`, which ends plan mode."""
+    """The built-in tools, and those of an agent: `propose_plan`, which ends plan mode, and `load_tools`."""
+    from toolgate.tools.builtin.load_tools import LoadToolsTool
     from toolgate.tools.builtin.propose_plan import ProposePlanTool
 
     registry = builtin_registry()
     registry.register(ProposePlanTool())
+    registry.register(LoadToolsTool())
     return registry

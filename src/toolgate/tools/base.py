@@ -75,6 +75,8 @@ class Tool(ABC, Generic[P]):
     """Unless it is read-only: waits for the session's other writers, and they for it."""
     idempotent: bool = False
     """Running it twice is running it once: may run again after a crash."""
+    deferred: bool = False
+    """An agent's first request only names it; its schema is offered after `load_tools`, `tools NAME` or a call."""
     timeout: float | None = None
     """Seconds that one call may take; None leaves it to the tool."""
     needs: tuple[str, ...] = ()

@@ -72,6 +72,8 @@ class ToolContext:
         """Whether a person may have a rule written to the user's own policy file, for this project."""
         self.visible_tools: Callable[[], list[ToolDefinition]] | None = None
         """What the caller of the call that is being handled may use."""
+        self.loaded_tools: set[str] | None = None
+        """The deferred tools that the model has loaded. None: the caller is offered every schema at once."""
         self.on_output: Callable[[Literal["stdout", "stderr"], str], None] | None = None
         """Told what a command prints while it runs."""
         self.left: dict[str, Any] = {}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", bound=StrEnum)
 
-_FLAGS = ("requires_permission", "read_only", "exclusive", "idempotent")
+_FLAGS = ("requires_permission", "read_only", "exclusive", "idempotent", "deferred")
 _COLLECTIONS = (frozenset, set, list, tuple)
 _MODES = "a set of ToolMode, for example {ToolMode.coding}"
 _APPROVAL_MODES = "None or a set of ApprovalMode, for example {ApprovalMode.plan}"
@@ -50,6 +50,8 @@ class Declaration:
     read_only: bool
     exclusive: bool
     idempotent: bool
+    deferred: bool
+    """Named in an agent's first request; its schema is offered on demand."""
     timeout: float | None
     needs: tuple[str, ...]
     keep: str

@@ -176,6 +176,7 @@ def tool(
     requires_permission: bool = ...,
     read_only: bool = ...,
     idempotent: bool = ...,
+    deferred: bool = ...,
     timeout: float | None = ...,
 ) -> Callable[[Callable[..., Any]], FunctionTool]: ...
 
@@ -191,6 +192,7 @@ def tool(
     requires_permission: bool = False,
     read_only: bool = False,
     idempotent: bool = False,
+    deferred: bool = False,
     timeout: float | None = None,
 ) -> Any:
     """Turn a typed function into a tool. Without `modes` it is neither shown nor run anywhere."""
@@ -205,6 +207,7 @@ def tool(
             requires_permission=requires_permission,
             read_only=read_only,
             idempotent=idempotent,
+            deferred=deferred,
             timeout=timeout,
         )
 

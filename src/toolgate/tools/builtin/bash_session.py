@@ -32,7 +32,10 @@ async def _run(
         return await _jobs(command.arguments, timeout_ms / 1000, context)
     if command.command == "tools":
         shown = context.visible_tools() if context.visible_tools is not None else []
-        return CommandResult(list_tools(shown, command.arguments.get("query", "")), "", 0), None
+        query = command.arguments.get("query", "")
+        if context.loaded_tools is not None and any(tool.name == query for tool in shown):
+            context.loaded_tools.add(query)
+        return CommandResult(list_tools(shown, query), "", 0), None
     items = await context.todos.items() if context.todos is not None else context.state.todos
     lines = [f"[{item['status']}] {item['content']}\n" for item in items]
     return CommandResult("".join(lines) or "The list is empty.\n", "", 0), None

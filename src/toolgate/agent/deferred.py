@@ -1,0 +1,39 @@
+"""Deferred tools: named in the prompt, with a schema in the requests of a session only after it was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from toolgate.runtime.registry import ToolRegistry
+from toolgate.text.visible import visible
+from toolgate.tools.builtin.load_tools import LOAD_TOOL
+from toolgate.tools.declaration import Declaration
+
+_LONGEST_LINE = 100
+"""Characters of a deferred tool's description in the prompt."""
+
+
+def deferred_tools(declarations: Iterable[Declaration]) -> list[Declaration]:
+    """Those of the visible tools that are only named; none if nothing could load them."""
+    declarations = list(declarations)
+    if not any(tool.name == LOAD_TOOL for tool in declarations):
+        return []
+    return [tool for tool in declarations if tool.deferred]
+
+
+def offered_schemas(
+    registry: ToolRegistry, modes: tuple[Any, ...], loaded: Collection[str] = ()
+) -> list[dict[str, Any]]:
+    """The schemas of a request: every visible tool, without deferred ones that are not loaded."""
+    hidden = {tool.name for tool in deferred_tools(registry.list_declarations(*modes))}.difference(loaded)
+    return [entry for entry in registry.get_tools_schema(*modes) if entry["function"]["name"] not in hidden]
+
+
+def short_line(tool: Declaration) -> str:
+    """A name and a few words: the first sentence of the description, on one line."""
+    words = visible(" ".join(tool.definition.description.split()))
+    sentence = words.partition(". ")[0].rstrip(".")
+    if len(sentence) > _LONGEST_LINE:
+        sentence = sentence[:_LONGEST_LINE].rsplit(" ", 1)[0] + " …"
+    return f"- {tool.name}: {sentence}" if sentence else f"- {tool.name}"
