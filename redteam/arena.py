@@ -121,6 +121,13 @@ class Arena:
 
     def person_git(self, *words: str, directory: Path | None = None) -> str:
         """The person's own git in the project, on the host and outside every sandbox; what it printed."""
+        printed = self.git(*words, directory=directory)
+        if self.marker.exists():
+            raise Escaped(f"the person's 'git {' '.join(words)}' ran what a command had planted")
+        return printed
+
+    def git(self, *words: str, directory: Path | None = None) -> str:
+        """The same without looking at what it ran."""
         done = subprocess.run(
             ["git", *words],
             cwd=directory or self.root,
@@ -131,8 +138,6 @@ class Arena:
             timeout=30,
             check=False,
         )
-        if self.marker.exists():
-            raise Escaped(f"the person's 'git {' '.join(words)}' ran what a command had planted")
         return done.stdout + done.stderr
 
     def repository(self) -> None:

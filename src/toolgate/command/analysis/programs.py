@@ -258,7 +258,7 @@ lua Rscript osascript julia ocaml | interprets | code -e
 tclsh | interprets
 awk gawk mawk nawk | reader awk.awk | texts -v -F
 awk gawk mawk | pattern
-psql mysql mariadb sqlite3 mongosh duckdb | reader interpreters.sql
+psql mysql mariadb sqlite3 mongo mongosh duckdb | reader interpreters.sql
 psql | writes -o --output -L --log-file | values -c -d -f -h -p -U -v -F -P -R -T
 m4 dc | reader interpreters.macros
 vi vim nvim view vimdiff ex ed emacs | reader interpreters.editor
