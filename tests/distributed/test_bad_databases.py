@@ -18,6 +18,8 @@ from tests.distributed.cluster import OPTIONS, ROOT, Cluster, Process, cluster, 
 from tests.distributed.faults import proxied, restart
 from tests.distributed.gateways import client, gateway, port_of
 from tests.distributed.http import get
+from toolgate.distributed import queue as turn_queue
+from toolgate.sessions.driver import Transaction
 from toolgate.sessions.migrate import upgrade
 from toolgate.sessions.schema import HEAD, REVISIONS
 
@@ -179,18 +181,44 @@ def _over(process: Process) -> bool:
 
 
 @pytest.mark.parametrize("what", ["worker", "serve"])
-async def test_without_dbos_it_is_said_what_to_install(machines: Cluster, what: str) -> None:
+async def test_without_pgqueuer_it_is_said_what_to_install(machines: Cluster, what: str) -> None:
     words = ["worker", "--workspace", f"main={machines.workspace()}"]
     if what == "serve":
         words = ["serve", "--port", "0", "--no-open", "--root", str(machines.workspace())]
     process = machines.start(
-        ["-m", "tests.distributed.serving", *words], what, TEST_WITHOUT="dbos", TOOLGATE_DISTRIBUTED_ROLE="gateway"
+        ["-m", "tests.distributed.serving", *words], what, TEST_WITHOUT="pgqueuer", TOOLGATE_DISTRIBUTED_ROLE="gateway"
     )
     await until(lambda: process.popen.poll() is not None, what="its end", logs=machines.logs)
 
     assert process.popen.returncode not in (0, None)
     assert "pip install 'toolgate[distributed]'" in process.output
     assert "Traceback" not in process.output
+
+
+@pytest.mark.parametrize("state", ["queued", "running"])
+async def test_a_turn_that_was_open_in_the_queue_of_an_older_release_is_adopted(machines: Cluster, state: str) -> None:
+    gone = (
+        "INSERT INTO workers (id, name, version, workspaces, slots, state, started_at, seen_at) "
+        "VALUES ('old', 'old', '0009.0001', '[\"main\"]', 1, 'gone', 0, EXTRACT(EPOCH FROM clock_timestamp()))"
+    )
+    await machines.db.write(lambda tx: tx.run(gone))
+    turn = await machines.begin(await machines.session(), [["note", {"key": "kept"}]], "Adopted.")
+
+    def as_before(transaction: Transaction) -> None:
+        """As a release without this queue leaves it: a row, and no job."""
+        row = transaction.row("SELECT job_id FROM dispatches WHERE turn_id = ?1", turn.id)
+        assert row is not None
+        turn_queue.withdraw(transaction, row[0])
+        sql = "UPDATE dispatches SET job_id = NULL, version = '0009.0001', state = ?2, worker = ?3, claimed_at = ?4"
+        worker = ("old", 1.0) if state == "running" else (None, None)
+        transaction.run(f"{sql} WHERE turn_id = ?1", turn.id, state, *worker)
+
+    await machines.db.write(as_before)
+    await machines.ready(machines.worker())
+    ended = await machines.ended(turn.id)
+
+    assert (ended.status, ended.attempt) == ("done", 2 if state == "running" else 1)
+    assert machines.effects() == ["kept"]
 
 
 @pytest.mark.parametrize("jump", [90_000, -90_000], ids=["ahead", "back"])

@@ -20,12 +20,12 @@ async def test_signs_of_life_do_not_wait_behind_the_turns_for_a_connection(machi
     while await _sleeping(machines) < 32:  # all that the pool has
         await asyncio.sleep(0.1)
     async with asyncio.timeout(15):
-        await worker._pulse.beat()
+        await worker._heartbeat.beat()
     seen = await machines.db.read(workers.all_workers)
     for turn in turns:
         turn.cancel()
     await asyncio.gather(*turns, return_exceptions=True)
-    await worker._pulse.close()
+    await worker._heartbeat.close()
     await crowded.close()
 
     assert [one.id for one in seen] == [worker.id]

@@ -4,7 +4,6 @@ import pytest
 
 from tests.distributed.cluster import OPTIONS, Cluster, until
 from toolgate.distributed.blobs import Blobs
-from toolgate.distributed.engine import TurnQueue
 from toolgate.distributed.reaper import Reaper
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
@@ -33,7 +32,7 @@ async def test_much_that_is_old_is_removed_round_by_round(machines: Cluster, mon
     for number in range(3):
         await blobs.store("old", f"{number}.log", lambda: iter([b"the same"]))
     await machines.db.write(lambda tx: tx.run("UPDATE outputs SET stored_at = 0"))
-    reaper = Reaper(machines.db, TurnQueue(machines.url), OPTIONS, None)
+    reaper = Reaper(machines.db, OPTIONS, None)
     for _ in range(5):
         await reaper.round()
         left.append(len(await machines.db.read(lambda tx: tx.rows("SELECT 1 FROM outputs"))))

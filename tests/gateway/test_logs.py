@@ -18,7 +18,7 @@ def test_trouble_that_goes_on_is_said_once_in_a_while(
         for second in range(25):
             now[0] = 100.0 + second
             logger("distributed").warning("log_not_read", session_id=f"s{second}", error="gone")
-            logging.getLogger("dbos").warning("Connection refused\n\tIs the server %s?", "running")
+            logging.getLogger("pgqueuer").warning("Connection refused\n\tIs the server %s?", "running")
             logger("distributed").info("workers_gone", ids=["w"])
             logger("gateway").info("client_connected", clients=second)
     lines = capsys.readouterr().err.splitlines()

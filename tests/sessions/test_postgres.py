@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from typing import Any
 
 import pytest
 
@@ -118,7 +119,7 @@ async def test_d10_a_killed_migration_leaves_the_old_schema_or_the_new(empty_url
 
     db = Database(empty_url)
     if revision is not None:
-        await db.write(lambda tx: migrate.upgrade(tx.connection, revision))  # type: ignore[attr-defined]
+        await db.write(lambda tx: migrate.upgrade(tx._connection, revision))  # type: ignore[attr-defined]
         await db.write(
             lambda tx: tx.run("INSERT INTO sessions (id, mode, created_at, updated_at) VALUES ('s', 'chat_safe', 1, 1)")
         )
@@ -170,3 +171,20 @@ async def test_an_unreachable_server_says_what_to_check_and_keeps_the_password()
     await db.close()
 
     assert "hunter2" not in str(refused.value)
+
+
+async def test_what_a_package_runs_on_the_drivers_connection_is_a_part_of_the_transaction(postgres_url: str) -> None:
+    db = Database(postgres_url)
+    await db.write(lambda tx: tx.run("CREATE TABLE IF NOT EXISTS driven (number INTEGER)"))
+
+    def half(transaction: Any) -> None:
+        transaction.with_driver(lambda connection: connection.execute("INSERT INTO driven VALUES ($1)", 1))
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await db.write(half)
+    left = await db.read(lambda tx: tx.row("SELECT COUNT(*) FROM driven"))
+    await db.write(lambda tx: tx.run("DROP TABLE driven"))
+    await db.close()
+
+    assert left == (0,)

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _read_status() -> "Status":
-    from toolgate.distributed.engine import address
+    from toolgate.distributed.queue import address
     from toolgate.distributed.status import look
     from toolgate.sessions import Database
     from toolgate.settings import Settings

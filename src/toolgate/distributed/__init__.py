@@ -1,1 +1,1 @@
-"""Turns on several machines: gateways submit them through PostgreSQL and dbos, and workers run them."""
+"""Turns on several machines: gateways submit them through a queue in PostgreSQL, and workers run them."""

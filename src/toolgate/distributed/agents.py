@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.agent.definition import AgentDefinition
 from toolgate.agent.subagents import SubAgents
 from toolgate.distributed import dispatches
-from toolgate.distributed.names import agents_queue, version
+from toolgate.distributed.names import agents_queue
 from toolgate.distributed.retry import retry_until_available
 from toolgate.errors import ToolError, ToolgateError
 from toolgate.log import logger
@@ -20,7 +20,6 @@ from toolgate.sessions import calls, transcript, turns
 from toolgate.sessions.event_log import EventWriter, as_json, clean
 
 if TYPE_CHECKING:
-    from toolgate.distributed.engine import TurnQueue
     from toolgate.models.base import ModelClient
     from toolgate.sessions import Database, Turn
     from toolgate.sessions.driver import Transaction
@@ -32,14 +31,14 @@ _STOPPING = 10.0
 
 
 def subagents_on_workers(
-    db: Database, turn_queue: TurnQueue, taken: dispatches.ClaimedTurn, given_up: Callable[[], bool]
+    db: Database, taken: dispatches.ClaimedTurn, given_up: Callable[[], bool]
 ) -> Callable[..., SubAgents]:
     """Return the class that runs a turn's sub-agents. `given_up` tells whether another worker continues the turn."""
 
     def make(*args: Any) -> SubAgents:
         if taken.agent:  # in the queue they would wait behind their own parents
             return SubAgents(*args)
-        return WorkerSubAgents(db, turn_queue, taken, given_up, *args)
+        return WorkerSubAgents(db, taken, given_up, *args)
 
     return make
 
@@ -53,14 +52,12 @@ class WorkerSubAgents(SubAgents):
     def __init__(
         self,
         db: Database,
-        turn_queue: TurnQueue,
         taken: dispatches.ClaimedTurn,
         given_up: Callable[[], bool],
         *args: Any,
     ) -> None:
         super().__init__(*args)
         self._db = db
-        self._turn_queue = turn_queue
         self._taken = taken
         self._given_up = given_up
         self._found: set[tuple[str, int]] = set()
@@ -115,12 +112,8 @@ class WorkerSubAgents(SubAgents):
         writer = EventWriter(transaction, taken.lease.session_id, taken.lease, turn_id=taken.turn.id)
         writer.event("agent_started", as_json(about))
         queue = agents_queue(taken.workspace)
-        place = dispatches.TurnOrigin(
-            user=taken.user, workspace=taken.workspace, queue=queue, version=version(), agent=agent
-        )
-        turn = dispatches.submit(transaction, session_id, said, place, parent_id=taken.turn.id)
-        self._turn_queue.enqueue(transaction, turn.id, session_id, queue=queue, share=taken.user)
-        return turn
+        place = dispatches.TurnOrigin(user=taken.user, workspace=taken.workspace, queue=queue, agent=agent)
+        return dispatches.submit(transaction, session_id, said, place, parent_id=taken.turn.id)
 
     async def _ended(self, turn: Turn) -> Turn:
         """Wait until the sub-agent's turn has ended, and return it."""

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING
 
-from toolgate.distributed.workflows import NOW
+from toolgate.distributed.names import NOW
 from toolgate.errors import OutputMissing, ToolgateError
 from toolgate.workspace.threads import Stop, in_thread
 

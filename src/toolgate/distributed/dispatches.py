@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from toolgate.distributed import workflows
-from toolgate.distributed.workflows import NOW
+from toolgate.distributed import queue as turn_queue
+from toolgate.distributed.names import NOW, version
 from toolgate.errors import SessionBusy
 from toolgate.sessions import handoff, leases, rewind, turns
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.event_log import EventWriter, as_json
 from toolgate.sessions.types import Lease, Message, Turn
 
+if TYPE_CHECKING:
+    from pgqueuer import Job
+
 State = Literal["queued", "running", "parked", "ended"]
+
+_IN_USE = 0.25
+"""Seconds before a turn is tried again whose session is in use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +29,6 @@ class TurnOrigin:
     user: str
     workspace: str
     queue: str
-    version: str
     agent: str = ""
     """The sub-agent whose turn it is."""
 
@@ -38,7 +43,7 @@ def submit(
     parent_id: str | None = None,
     rewind_to: int | None = None,
 ) -> Turn:
-    """Start a turn that a worker will run. What a crash has left in the session is recovered first.
+    """Start a turn and put it into its queue. What a crash has left in the session is recovered first.
 
     The session is not claimed: the worker that runs the turn claims it. With `rewind_to`, the message takes the place
     of the person's message with that number.
@@ -47,11 +52,13 @@ def submit(
     if rewind_to is not None:
         _rewind(transaction, session_id, rewind_to)
     turn = turns.begin(transaction, session_id, None, said, request_id=request_id, parent_id=parent_id)
+    name = turn_queue.entrypoint(place.queue, version(), place.user)
+    job = turn_queue.put(transaction, turn.id, session_id, name)
     transaction.run(
         "INSERT INTO dispatches "
-        "(turn_id, session_id, user_name, workspace, queue, version, agent, state, submitted_at) "
-        f"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'queued', {NOW})",
-        *(turn.id, session_id, place.user, place.workspace, place.queue, place.version, place.agent),
+        "(turn_id, session_id, user_name, workspace, queue, version, agent, state, submitted_at, job_id) "
+        f"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'queued', {NOW}, ?8)",
+        *(turn.id, session_id, place.user, place.workspace, place.queue, version(), place.agent, job),
     )
     return turn
 
@@ -82,6 +89,7 @@ def _make_room(transaction: Transaction, session_id: str) -> None:
 class ClaimedTurn:
     """A turn that a worker has claimed."""
 
+    job: Job
     turn: Turn
     lease: Lease
     user: str
@@ -95,17 +103,22 @@ class ClaimedTurn:
     """Whether a worker has run a part of it before."""
 
 
-def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, ttl: float) -> ClaimedTurn | bool:
-    """Claim a turn. False: the session is in use at the moment. True: the turn has ended already."""
-    lease = leases.claim(transaction, session_id, ttl)
+def start(
+    transaction: Transaction, job: Job, turn_id: str, session_id: str, worker: str, ttl: float
+) -> ClaimedTurn | None:
+    """Claim the session of a claimed job. If the turn has ended, the job is removed; if the session is in use, the job
+    is postponed.
+    """
     turn = turns.get(transaction, turn_id)
     if turn is None or turn.status != "running":
-        if lease is not None:
-            leases.release(transaction, lease)
         end(transaction, turn_id)
-        return True
-    if lease is None:
-        return False
+        turn_queue.complete(transaction, job)
+        return None
+    free = transaction.row("SELECT 1 FROM sessions WHERE id = ?1 FOR UPDATE SKIP LOCKED", session_id)
+    lease = None if free is None else leases.claim(transaction, session_id, ttl)
+    if lease is None:  # whoever has the session locked may wait for the job: do not wait for the session here
+        turn_queue.postpone(transaction, job, _IN_USE)
+        return None
     row = transaction.row(
         "SELECT d.claimed_at, d.state = 'running' AND d.worker <> ?2, "
         "d.user_name, d.workspace, d.queue, d.agent, s.parent_id, s.next_seq - 1 "
@@ -117,10 +130,12 @@ def take(transaction: Transaction, turn_id: str, session_id: str, worker: str, t
     if row[0] is not None:
         turn = _again(transaction, lease, turn, crashed=bool(row[1]))
     transaction.run(
-        f"UPDATE dispatches SET state = 'running', worker = ?2, claimed_at = {NOW} WHERE turn_id = ?1", turn_id, worker
+        f"UPDATE dispatches SET state = 'running', worker = ?2, claimed_at = {NOW}, job_id = ?3 WHERE turn_id = ?1",
+        *(turn_id, worker, job.id),
     )
     names = ("user", "workspace", "queue", "agent", "parent_session", "position")
-    return ClaimedTurn(turn=turn, lease=lease, resumed=row[0] is not None, **dict(zip(names, row[2:], strict=True)))
+    about = dict(zip(names, row[2:], strict=True))
+    return ClaimedTurn(job=job, turn=turn, lease=lease, resumed=row[0] is not None, **about)
 
 
 def _again(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool) -> Turn:
@@ -134,9 +149,15 @@ def _again(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool)
 
 
 def finish(
-    transaction: Transaction, lease: Lease, turn_id: str, ending: dict[str, Any], carried: str | None = None
+    transaction: Transaction,
+    lease: Lease,
+    turn_id: str,
+    ending: dict[str, Any],
+    *,
+    job: Job | None = None,
+    carried: str | None = None,
 ) -> Turn:
-    """End a turn, release its session, and delete its live output."""
+    """End a turn, release its session, and delete its live output and its job."""
     turn = turns.finish(transaction, lease, turn_id, usage=None, **ending)
     handoff.carry(transaction, lease.session_id, carried)
     leases.release(transaction, lease)
@@ -144,6 +165,8 @@ def finish(
     clear_live(transaction, lease.session_id)
     if turn.status != "done":
         _end_children(transaction, turn)
+    if job is not None:
+        turn_queue.complete(transaction, job)  # last: nothing waits for a lock with the job locked
     return turn
 
 
@@ -174,39 +197,45 @@ def end(transaction: Transaction, turn_id: str) -> None:
     )
 
 
-def park(transaction: Transaction, lease: Lease, turn_id: str, carried: str | None = None) -> None:
+def park(transaction: Transaction, taken: ClaimedTurn, carried: str | None = None) -> None:
     """Park a turn until its approval request is answered. No worker runs it, and its session is free."""
-    if leases.release(transaction, lease):
-        handoff.carry(transaction, lease.session_id, carried)
-        clear_live(transaction, lease.session_id)
-        _move(transaction, turn_id, "parked")
+    if _let_go(transaction, taken, carried):
+        _move(transaction, taken.turn.id, "parked")
+        turn_queue.complete(transaction, taken.job)
 
 
-def hand_over(transaction: Transaction, lease: Lease, turn_id: str, queue: str, carried: str | None = None) -> None:
-    """Return a turn to its queue for another worker."""
-    if leases.release(transaction, lease):
-        handoff.carry(transaction, lease.session_id, carried)
-        clear_live(transaction, lease.session_id)
-        requeue(transaction, turn_id, queue)
+def put_back(transaction: Transaction, taken: ClaimedTurn, carried: str | None = None) -> None:
+    """Return a turn to its queue, unless another worker has it by now."""
+    if _let_go(transaction, taken, carried):
+        requeue(transaction, taken.turn.id)
 
 
-def requeue(transaction: Transaction, turn_id: str, queue: str) -> None:
-    """Make the turn claimable again."""
-    _move(transaction, turn_id, "queued")
-    workflows.put_back(transaction, turn_id, queue)
+def _let_go(transaction: Transaction, taken: ClaimedTurn, carried: str | None) -> bool:
+    """Release the session of a turn; return whether this worker still had it."""
+    if not leases.release(transaction, taken.lease):
+        return False
+    handoff.carry(transaction, taken.lease.session_id, carried)
+    clear_live(transaction, taken.lease.session_id)
+    return True
 
 
-def decline(transaction: Transaction, turn_id: str, worker: str) -> None:
-    """Leave a turn to another worker, because this one has stopped claiming turns."""
-    row = transaction.row("SELECT queue FROM dispatches WHERE turn_id = ?1 AND state <> 'ended'", turn_id)
-    if row is not None:
-        workflows.leave(transaction, turn_id, row[0], worker)
+def requeue(transaction: Transaction, turn_id: str, *, crashed: bool = False) -> None:
+    """Put an open turn into its queue again, as one of this version; a job that it still has is replaced."""
+    row = transaction.row("SELECT session_id, queue, user_name, job_id FROM dispatches WHERE turn_id = ?1", turn_id)
+    assert row is not None
+    session_id, queue, user, old = row
+    if old is not None:
+        turn_queue.withdraw(transaction, old)
+    job = turn_queue.put(transaction, turn_id, session_id, turn_queue.entrypoint(queue, version(), user))
+    if not crashed:
+        _move(transaction, turn_id, "queued")
+    transaction.run("UPDATE dispatches SET job_id = ?2, version = ?3 WHERE turn_id = ?1", turn_id, job, version())
 
 
 def _move(transaction: Transaction, turn_id: str, state: State) -> None:
     """Start a new waiting period. Time spent waiting for approval or on another worker does not count as queue time."""
     transaction.run(
-        "UPDATE dispatches SET state = ?2, worker = NULL, "
+        "UPDATE dispatches SET state = ?2, worker = NULL, job_id = NULL, "
         f"claimed_at = CASE WHEN claimed_at IS NULL THEN NULL ELSE {NOW} END WHERE turn_id = ?1",
         turn_id,
         state,
@@ -217,43 +246,61 @@ def wake(transaction: Transaction, timeout: float | None) -> list[str]:
     """Enqueue parked turns whose approval requests are answered, and those that a person wants to end."""
     overdue = "FALSE" if timeout is None else f"a.asked_at < {NOW} - {float(timeout)}"
     rows = transaction.rows(
-        "SELECT d.turn_id, d.queue FROM dispatches d JOIN turns t ON t.id = d.turn_id WHERE d.state = 'parked' "
+        "SELECT d.turn_id FROM dispatches d JOIN turns t ON t.id = d.turn_id WHERE d.state = 'parked' "
         "AND (t.cancel_requested_at IS NOT NULL OR NOT EXISTS (SELECT 1 FROM approvals a "
         f"WHERE a.session_id = d.session_id AND a.turn_id = d.turn_id AND a.state = 'pending' AND NOT {overdue})) "
         "LIMIT 100 FOR UPDATE OF d SKIP LOCKED"
     )
-    for turn_id, queue in rows:
-        requeue(transaction, turn_id, queue)
+    for (turn_id,) in rows:
+        requeue(transaction, turn_id)
     return [row[0] for row in rows]
+
+
+def adopt(transaction: Transaction, timeout: float) -> list[str]:
+    """Enqueue turns of older versions for this version, if no worker of their version is left: those that wait, and
+    those whose worker has died. Turns from before this queue existed have no job, so they are found here, too.
+    """
+    rows = transaction.rows(
+        "SELECT d.turn_id, d.state = 'running' FROM dispatches d WHERE d.version <= ?1 AND (d.state = 'queued' "
+        f"AND (d.version = ?1 AND d.job_id IS NULL OR d.version < ?1 AND NOT EXISTS ({_SERVED})) "
+        f"OR d.state = 'running' AND d.version < ?1 AND NOT EXISTS ({_ALIVE})) LIMIT 100 FOR UPDATE OF d SKIP LOCKED",
+        *(version(), timeout),
+    )
+    for turn_id, crashed in rows:
+        requeue(transaction, turn_id, crashed=crashed)
+    return [row[0] for row in rows]
+
+
+_ALIVE = f"SELECT 1 FROM workers k WHERE k.id = d.worker AND k.state <> 'gone' AND k.seen_at >= {NOW} - ?2"
+"""The worker that runs a turn, if it is alive."""
+_SERVED = (
+    "SELECT 1 FROM workers k WHERE k.version = d.version AND k.state = 'ready' "
+    f"AND k.seen_at >= {NOW} - ?2 AND jsonb_exists(CAST(k.workspaces AS jsonb), d.workspace)"
+)
+"""A worker of a turn's version that claims turns of its workspace."""
 
 
 def cancel(transaction: Transaction, session_id: str) -> bool:
     """End the turn of a session and return whether there was one. If a worker runs the turn, ask it to stop."""
     transaction.clock(session_id)  # from here on no worker can claim the turn
     row = transaction.row(
-        "SELECT d.turn_id, d.state, d.queue FROM dispatches d JOIN turns t ON t.id = d.turn_id "
+        "SELECT d.turn_id, d.state, d.claimed_at, d.job_id FROM dispatches d JOIN turns t ON t.id = d.turn_id "
         "WHERE d.session_id = ?1 AND t.status = 'running' AND d.state <> 'ended' FOR UPDATE OF d",
         session_id,
     )
     if row is None:
         return turns.request_cancel(transaction, session_id)
-    turn_id, state, queue = row
-    lease = (
-        leases.claim(transaction, session_id, 60.0) if state == "queued" and not _begun(transaction, turn_id) else None
-    )
+    turn_id, state, claimed_at, job = row
+    lease = leases.claim(transaction, session_id, 60.0) if state == "queued" and claimed_at is None else None
     if lease is not None:
         finish(transaction, lease, turn_id, CANCELLED)
-        workflows.withdraw(transaction, turn_id)
+        if job is not None:
+            turn_queue.withdraw(transaction, job)
         return True
     turns.request_cancel(transaction, session_id)
     if state == "parked":
-        requeue(transaction, turn_id, queue)
+        requeue(transaction, turn_id)
     return True
 
 
 CANCELLED = {"status": "cancelled", "code": "CANCELLED", "error": "The turn was cancelled."}
-
-
-def _begun(transaction: Transaction, turn_id: str) -> bool:
-    row = transaction.row("SELECT claimed_at FROM dispatches WHERE turn_id = ?1", turn_id)
-    return row is not None and row[0] is not None

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from toolgate.distributed import lease_renewal as keeping
-from toolgate.distributed import workers
+from toolgate.distributed import lease_renewal, workers
+from toolgate.distributed import queue as turn_queue
 from toolgate.distributed.turn_executor import Outcome
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
@@ -30,12 +30,12 @@ class Heartbeat:
     """The heartbeat of a worker. It has its own connection, so it never waits behind the worker's turns."""
 
     def __init__(
-        self, url: str, about: Callable[[], workers.WorkerInfo], players: Mapping[str, TurnExecutor], lease: float
+        self, url: str, about: Callable[[], workers.WorkerInfo], executors: Mapping[str, TurnExecutor], lease: float
     ) -> None:
-        """`players` are the turns that run at the moment, by id."""
+        """`executors` are the turns that run at the moment, by id."""
         self._db = Database(url)
         self._about = about
-        self._players = players
+        self._executors = executors
         self._lease = lease
         self._heard: float | None = None
 
@@ -62,27 +62,29 @@ class Heartbeat:
                 await self.beat()
         except (ToolgateError, TimeoutError) as error:
             logger("distributed").warning("no_sign_of_life", error=str(error) or "the database does not answer")
-        for player in self._players.values():
-            player.check()
+        for executor in self._executors.values():
+            executor.check()
 
     async def beat(self) -> None:
         """Send a heartbeat, renew the leases, and pass on requests to cancel."""
-        players = dict(self._players)
-        about, held = self._about(), [player.held for player in players.values()]
+        executors = dict(self._executors)
+        about, held = self._about(), [executor.held for executor in executors.values()]
+        jobs = [executor.job_id for executor in executors.values()]
 
-        def unit(transaction: Transaction) -> keeping.Renewals:
+        def unit(transaction: Transaction) -> lease_renewal.Renewals:
             workers.beat(transaction, about)
-            return keeping.renew(transaction, held, self._lease)
+            turn_queue.heartbeat(transaction, jobs)  # before the leases: with their locks nothing must be waited for
+            return lease_renewal.renew(transaction, held, self._lease)
 
         found = await self._db.write(unit)
         self._heard = asyncio.get_running_loop().time()
-        for turn_id, player in players.items():
+        for turn_id, executor in executors.items():
             if turn_id in found.renewed:
-                player.hold()
-            if turn_id in found.lost and self._players.get(turn_id) is player:
-                player.give_up(Outcome.lost)
+                executor.hold()
+            if turn_id in found.lost and self._executors.get(turn_id) is executor:
+                executor.give_up(Outcome.lost)
             if turn_id in found.unwanted:
-                player.cancel()
+                executor.cancel()
 
     async def close(self) -> None:
         """Close the connection."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolgate.distributed.workflows import NOW
+from toolgate.distributed.names import NOW
 from toolgate.errors import SessionBusy
 from toolgate.sessions.driver import Transaction
 

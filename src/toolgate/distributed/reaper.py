@@ -5,31 +5,28 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from toolgate.distributed import dispatches, workers, workflows
+from toolgate.distributed import dispatches, workers
+from toolgate.distributed import queue as turn_queue
 from toolgate.distributed.blobs import Blobs
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 
 if TYPE_CHECKING:
-    from toolgate.distributed.engine import TurnQueue
     from toolgate.distributed.options import Options
     from toolgate.sessions import Database
     from toolgate.sessions.driver import Transaction
 
 _SELDOM = 60
-"""Rounds between two deletions of old workflows."""
+"""Rounds between two deletions of the queue's log."""
 _RARELY = 600
 """Rounds between two searches for old outputs."""
 
 
 class Reaper:
-    """Enqueues the turns of dead workers, resumes turns whose approval requests are answered, and adopts older
-    versions' turns.
-    """
+    """Notices dead workers, enqueues turns whose approval requests are answered, and adopts older versions' turns."""
 
-    def __init__(self, db: Database, turn_queue: TurnQueue, options: Options, approval_timeout: float | None) -> None:
+    def __init__(self, db: Database, options: Options, approval_timeout: float | None) -> None:
         self._db = db
-        self._turn_queue = turn_queue
         self._options = options
         self._approval_timeout = approval_timeout
         self._rounds = 0
@@ -59,11 +56,9 @@ class Reaper:
         if self._rounds % _SELDOM != 1:
             return
         try:
-            old = await self._db.read(workflows.outlived)
-            if old:
-                await self._turn_queue.forget(old)
-        except Exception as error:  # noqa: BLE001 - dbos may raise anything, and the next round tries again
-            logger("distributed").warning("not_tidied", error=type(error).__name__)
+            await self._db.write(turn_queue.tidy)
+        except ToolgateError as error:  # the next round tries again
+            logger("distributed").info("queue_not_tidied", error=str(error))
 
     async def _remove_outputs(self) -> None:
         try:
@@ -77,8 +72,6 @@ class Reaper:
         timeout = self._options.lease
         return {
             "workers_gone": workers.remove_dead(transaction, timeout),
-            "turns_taken_from_the_dead": workflows.put_back_orphans(transaction, timeout),
-            "turns_found_astray": workflows.put_back_strays(transaction, timeout),
-            "turns_adopted": workflows.adopt(transaction, timeout),
+            "turns_adopted": dispatches.adopt(transaction, timeout),
             "turns_woken": dispatches.wake(transaction, self._approval_timeout),
         }

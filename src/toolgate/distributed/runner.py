@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from toolgate.agent.compaction import check_message
 from toolgate.distributed import dispatches, limits
-from toolgate.distributed.engine import TurnQueue
-from toolgate.distributed.names import turns_queue, version, workspace_of
+from toolgate.distributed import queue as turn_queue
+from toolgate.distributed.names import turns_queue, workspace_of
 from toolgate.errors import RequestRepeated, SessionNotFound, StoreError
 from toolgate.sessions import transcript, turns
 from toolgate.text.redaction import mask, secrets_of
@@ -35,7 +35,7 @@ class DurableRunner:
     def __init__(self, db: Database, url: str, options: Options, settings: Settings) -> None:
         self._db = db
         self._options = options
-        self._turn_queue = TurnQueue(url)
+        self._url = turn_queue.address(url)
         self._secrets = secrets_of(settings)
         self._room = int(min(settings.agent.context_tokens, settings.model.context_tokens or 2**40) * _ROOM)
         self.before_the_end: Callable[[], Awaitable[None]] | None = None
@@ -43,7 +43,7 @@ class DurableRunner:
 
     async def start(self) -> None:
         """Create the queue's tables if they are missing."""
-        await self._turn_queue.prepare(self._db)
+        await turn_queue.prepare(self._db, self._url)
 
     async def submit(
         self, session_id: str, content: str | None, *, request_id: str, rewind_to: int | None = None
@@ -78,8 +78,7 @@ class DurableRunner:
         return 0
 
     async def aclose(self) -> None:
-        """Close all connections; the turns continue."""
-        self._turn_queue.close()
+        """Nothing to close: the turns continue."""
 
     def _submit(
         self,
@@ -97,11 +96,8 @@ class DurableRunner:
         if known is not None:
             raise RequestRepeated(f"This request has started a turn before ({known.status}).", known.id)
         limits.check(transaction, user, workspace, self._options)
-        queue = turns_queue(workspace)
-        place = dispatches.TurnOrigin(user=user, workspace=workspace, queue=queue, version=version())
-        turn = dispatches.submit(transaction, session_id, said, place, request_id=request_id, rewind_to=rewind_to)
-        self._turn_queue.enqueue(transaction, turn.id, session_id, queue=queue, share=user)
-        return turn
+        place = dispatches.TurnOrigin(user=user, workspace=workspace, queue=turns_queue(workspace))
+        return dispatches.submit(transaction, session_id, said, place, request_id=request_id, rewind_to=rewind_to)
 
 
 async def _in_time(writing: Awaitable[T]) -> T:

@@ -20,7 +20,6 @@ from toolgate.log import logger
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentEvent, AgentLoop
-    from toolgate.distributed.engine import TurnQueue
     from toolgate.distributed.options import Options
     from toolgate.sessions import Database, Lease
 
@@ -48,7 +47,6 @@ class ExecutorDependencies:
     loop: AgentLoop
     options: Options
     approval_timeout: float | None
-    turn_queue: TurnQueue
 
 
 class TurnExecutor:
@@ -70,6 +68,11 @@ class TurnExecutor:
     def held(self) -> tuple[Lease, str]:
         """The lease to renew, and the id of the turn."""
         return self._taken.lease, self._taken.turn.id
+
+    @property
+    def job_id(self) -> int:
+        """The job of the turn, which needs a heartbeat."""
+        return int(self._taken.job.id)
 
     def hold(self) -> None:
         """Note that the lease was renewed."""
@@ -116,9 +119,7 @@ class TurnExecutor:
     async def _run_turn(self) -> Outcome:
         taken, dependencies = self._taken, self._dependencies
         approver = self._approver = self._asking()
-        subagents = subagents_on_workers(
-            dependencies.db, dependencies.turn_queue, taken, lambda: self._given_up is not None
-        )
+        subagents = subagents_on_workers(dependencies.db, taken, lambda: self._given_up is not None)
         async with dependencies.loop.resume(
             self._lease,
             taken.turn.id,
@@ -156,12 +157,12 @@ class TurnExecutor:
     async def _to_its_end(self, turn: Turn) -> TurnResult | Outcome:
         """Run the turn until it ends or is given up."""
         loop = asyncio.get_running_loop()
-        playing = loop.create_task(run_turn(turn))
+        running = loop.create_task(run_turn(turn))
         giving_up = loop.create_task(self._giving_up.wait())
         try:
-            await asyncio.wait({playing, giving_up}, return_when=asyncio.FIRST_COMPLETED)
-            if playing.done() or self._given_up is None:
-                ending = await playing
+            await asyncio.wait({running, giving_up}, return_when=asyncio.FIRST_COMPLETED)
+            if running.done() or self._given_up is None:
+                ending = await running
                 if ending.code not in _AGAIN:
                     return ending
                 self.give_up(Outcome.lost)  # first: its sub-agents and approval requests continue
@@ -171,7 +172,7 @@ class TurnExecutor:
         finally:
             giving_up.cancel()
             turn.stop()
-            await asyncio.wait({playing})
+            await asyncio.wait({running})
 
     def _asking(self) -> DurableApprover:
         taken, dependencies = self._taken, self._dependencies
@@ -194,23 +195,22 @@ class TurnExecutor:
         self._lease.void()
         if self._approver is not None:
             self._approver.parked = True
-        lease, turn_id, queue = self._taken.lease, self._taken.turn.id, self._taken.queue
+        if outcome is Outcome.lost:
+            return
         carried = self._carried()
-        if outcome is not Outcome.lost:
-            await self.clear_live()
-        if outcome is Outcome.parked:
-            await self._dependencies.db.write(lambda tx: dispatches.park(tx, lease, turn_id, carried))
-        elif outcome is Outcome.handed_over:
-            await self._dependencies.db.write(lambda tx: dispatches.hand_over(tx, lease, turn_id, queue, carried))
-        if outcome is not Outcome.lost:
-            self._kept(carried)
+        await self.clear_live()
+        let_go = dispatches.park if outcome is Outcome.parked else dispatches.put_back
+        await self._dependencies.db.write(lambda tx: let_go(tx, self._taken, carried))
+        self._kept(carried)
 
     async def _end(self, ending: TurnResult) -> Outcome:
         said = {"status": ending.status, "code": ending.code, "error": ending.message, "details": ending.details}
-        lease, turn_id, carried = self._taken.lease, self._taken.turn.id, self._carried()
+        taken, carried = self._taken, self._carried()
         await self.clear_live()
         try:
-            await self._dependencies.db.write(lambda tx: dispatches.finish(tx, lease, turn_id, said, carried))
+            await self._dependencies.db.write(
+                lambda tx: dispatches.finish(tx, taken.lease, taken.turn.id, said, job=taken.job, carried=carried)
+            )
         except SessionFenced:
             return Outcome.lost
         self._kept(carried)

@@ -9,21 +9,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolgate.distributed import dispatches, workers
-from toolgate.distributed.engine import Engine, TurnQueue
+from toolgate.distributed import queue as turn_queue
+from toolgate.distributed.claimer import Claimer
 from toolgate.distributed.exposition import as_metrics, worker_metrics
 from toolgate.distributed.heartbeat import Heartbeat, pause_of
-from toolgate.distributed.names import agents_queue, turns_queue, version
+from toolgate.distributed.names import version
 from toolgate.distributed.options import Options
 from toolgate.distributed.reaper import Reaper
+from toolgate.distributed.retry import retry_until_available
 from toolgate.distributed.status import look
 from toolgate.distributed.turn_executor import ExecutorDependencies, Outcome, TurnExecutor
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.ids import uuid7
-from toolgate.sessions import leases
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentLoop
+    from toolgate.distributed.dispatches import ClaimedTurn
     from toolgate.distributed.workers import WorkerState
     from toolgate.sessions import Database
 
@@ -31,8 +33,6 @@ _MOST_BREAKS = 5
 """Attempts at a turn that fails in an unexpected way."""
 _ANSWER = 3.0
 """Seconds that a metrics request waits for the database."""
-_PAUSE = 0.25
-"""Seconds before a session that is in use is tried again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,18 +60,15 @@ class Worker:
     ) -> None:
         self.id = uuid7()
         self._db = db
+        self._url = url
         self._runtimes = runtimes
         self._options = options
         self._approval_timeout = approval_timeout
-        self._turn_queue = TurnQueue(url)
-        self._engine = Engine(url, self.id, options)
-        self._reaper = Reaper(db, self._turn_queue, options, approval_timeout)
+        self._reaper = Reaper(db, options, approval_timeout)
         self._state: WorkerState = "ready"
-        self._players: dict[str, TurnExecutor] = {}
-        self._pulse = Heartbeat(url, self._about, self._players, options.lease)
-        self._running: set[asyncio.Future[None]] = set()
-        self._workflows: set[asyncio.Task[None]] = set()
-        """Tasks of dbos. A task that has lost its turn waits until another worker has ended it."""
+        self._executors: dict[str, TurnExecutor] = {}
+        self._heartbeat = Heartbeat(url, self._about, self._executors, options.lease)
+        self._claimer = Claimer(db, self.id, tuple(runtimes), options, self._run_turn)
         self._breaks: Counter[str] = Counter()
         """How often a turn has failed in an unexpected way."""
         self._regular: list[asyncio.Task[None]] = []
@@ -79,7 +76,7 @@ class Worker:
     @property
     def running(self) -> int:
         """The number of turns that run now."""
-        return len(self._players)
+        return len(self._executors)
 
     @property
     def is_ready(self) -> bool:
@@ -89,7 +86,7 @@ class Worker:
     @property
     def condition(self) -> str:
         """`ready`, or the reason why it is not."""
-        if self._state == "ready" and not self._pulse.is_heard:
+        if self._state == "ready" and not self._heartbeat.is_heard:
             return "the database has not answered for longer than the lease"
         return self._state
 
@@ -104,132 +101,90 @@ class Worker:
 
     async def start(self) -> None:
         """Register the worker and start to claim turns."""
-        await self._turn_queue.prepare(self._db)
-        await self._pulse.beat()
-        queues = [turns_queue(name) for name in self._runtimes], [agents_queue(name) for name in self._runtimes]
-        await self._engine.start(self._run_turn, *queues)
+        await turn_queue.prepare(self._db, self._url)
+        await self._heartbeat.beat()
         loop = asyncio.get_running_loop()
-        self._regular = [loop.create_task(self._pulse.keep()), loop.create_task(self._keep_looking())]
+        self._regular = [
+            loop.create_task(turn_queue.listen(self._url, self._claimer.wake), name="toolgate-queue"),
+            loop.create_task(self._heartbeat.keep(), name="toolgate-heartbeat"),
+            loop.create_task(self._keep_looking(), name="toolgate-reaper"),
+        ]
+        self._claimer.start()
 
     async def drain(self) -> None:
         """Claim no more turns, finish those that run, and return the rest to the queue."""
         self._state = "draining"
-        self._engine.stop_taking()
-        await self._pulse.try_to_beat()
-        if self._running:
-            await asyncio.wait(self._running, timeout=self._options.drain)
-        self.hand_over()
-        if self._running:  # an unavailable database must not delay the shutdown: other workers resume the turns
-            await asyncio.wait(self._running, timeout=2 * self._options.lease)
+        await self._claimer.stop(self._options.lease)
+        await self._heartbeat.try_to_beat()
+        await self._claimer.wait(self._options.drain)
+        self.hand_over()  # an unavailable database must not delay the shutdown: other workers resume the turns
+        await self._claimer.wait(2 * self._options.lease)
 
     def hand_over(self) -> None:
         """Return the running turns to the queue."""
-        for player in list(self._players.values()):
-            player.give_up(Outcome.handed_over)
+        for executor in list(self._executors.values()):
+            executor.give_up(Outcome.handed_over)
 
     async def stop(self) -> None:
         """Drain, unregister and close everything."""
-        if not self._pulse.has_begun:  # it never started, so there is nothing to unregister
-            await self._pulse.close()
-            self._turn_queue.close()
+        if not self._heartbeat.has_begun:  # it never started, so there is nothing to unregister
+            await self._heartbeat.close()
             return
         await self.drain()
         for task in self._regular:
             task.cancel()
-        for workflow in list(self._workflows):
-            workflow.cancel()
-        await self._engine.stop()
+        await asyncio.wait(self._regular)
+        self._claimer.cancel()
         try:
             await self._db.write(lambda tx: workers.leave(tx, self.id))
         except ToolgateError as error:
             logger("distributed").warning("worker_not_signed_off", error=str(error))
-        await self._pulse.close()
-        self._turn_queue.close()
+        await self._heartbeat.close()
 
-    async def _run_turn(self, turn_id: str, session_id: str) -> None:
-        """The workflow: it returns when the turn has ended, was parked, or belongs to another worker."""
-        workflow, running = asyncio.current_task(), asyncio.get_running_loop().create_future()
-        assert workflow is not None
-        self._workflows.add(workflow)
-        workflow.add_done_callback(self._workflows.discard)
-        self._running.add(running)
+    async def _run_turn(self, taken: ClaimedTurn) -> None:
+        """Run a claimed turn until it has ended, is parked, or is in its queue again."""
+        turn_id = taken.turn.id
+        older = self._executors.get(turn_id)
+        if older is not None:  # this worker was thought dead, and has claimed its own turn again
+            older.give_up(Outcome.lost)
         try:
-            older = self._players.get(turn_id)
-            if older is not None:  # this worker was thought dead, and is given its own turn again
-                older.give_up(Outcome.lost)
-            again = True
-            while again:
-                again = await self._attempt(turn_id, session_id)
-                if again:
-                    await asyncio.sleep(_PAUSE)
-        finally:
-            self._breaks.pop(turn_id, None)
-            self._running.discard(running)
-            running.set_result(None)
-            self._engine.freed()
-
-    async def _attempt(self, turn_id: str, session_id: str) -> bool:
-        """Try to run the turn; return whether it has to be tried again."""
-        if turn_id in self._players:
-            return True
-        try:
-            if self._state != "ready":
-                await self._db.write(lambda tx: dispatches.decline(tx, turn_id, self.id))
-                return False
-            taken = await self._db.write(
-                lambda tx: dispatches.take(tx, turn_id, session_id, self.id, self._options.lease)
-            )
-        except ToolgateError as error:
-            logger("distributed").warning("turn_not_taken", turn_id=turn_id, error=str(error))
-            return True
-        if isinstance(taken, bool):
-            return not taken
-        try:
-            return await self._played(taken) is Outcome.lost
-        except Exception as error:  # noqa: BLE001 - the workflow must not fail, or its turn would never end
+            outcome = await self._execute(taken)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the turn must end or go back into its queue
             logger("distributed").error("turn_broke", turn_id=turn_id, error=type(error).__name__, exc_info=error)
-            return not await self._broken(taken, type(error).__name__)
+            outcome = await self._broken(taken, type(error).__name__)
+        if outcome is Outcome.lost:
+            await retry_until_available(lambda: self._db.write(lambda tx: dispatches.put_back(tx, taken)))
+        else:
+            self._breaks.pop(turn_id, None)
 
-    async def _played(self, taken: dispatches.ClaimedTurn) -> Outcome:
-        runtime = self._runtimes[taken.workspace]
+    async def _execute(self, taken: ClaimedTurn) -> Outcome:
+        runtime, turn_id = self._runtimes[taken.workspace], taken.turn.id
         dependencies = ExecutorDependencies(
             db=runtime.db,
             loop=runtime.loop_of(taken.user),
             options=self._options,
             approval_timeout=self._approval_timeout,
-            turn_queue=self._turn_queue,
         )
-        player = self._players[taken.turn.id] = TurnExecutor(dependencies, taken)
+        executor = self._executors[turn_id] = TurnExecutor(dependencies, taken)
         try:
-            outcome = await player.run_turn()
+            return await executor.run_turn()
         finally:
-            del self._players[taken.turn.id]
-        if outcome is Outcome.lost:
-            await self._let_go(taken)
-        return outcome
+            if self._executors.get(turn_id) is executor:
+                del self._executors[turn_id]
 
-    async def _broken(self, taken: dispatches.ClaimedTurn, what: str) -> bool:
-        """End a turn that fails here every time; return whether it has ended."""
+    async def _broken(self, taken: ClaimedTurn, what: str) -> Outcome:
+        """End a turn that fails here every time; any other is tried again."""
         turn_id = taken.turn.id
         self._breaks[turn_id] += 1
         if self._breaks[turn_id] < _MOST_BREAKS:
-            await self._let_go(taken)
-            return False
+            return Outcome.lost
         ending = {"status": "failed", "code": "INTERNAL_ERROR", "error": f"The turn could not be played ({what})."}
         try:
-            await self._db.write(lambda tx: dispatches.finish(tx, taken.lease, turn_id, ending))
+            await self._db.write(lambda tx: dispatches.finish(tx, taken.lease, turn_id, ending, job=taken.job))
         except ToolgateError as error:
             logger("distributed").warning("turn_not_ended", turn_id=turn_id, error=str(error))
-            return False
-        return True
-
-    async def _let_go(self, taken: dispatches.ClaimedTurn) -> None:
-        """Release the session if the lease is still valid, so that the next worker need not wait until it expires."""
-        try:
-            async with asyncio.timeout(self._options.lease / 2):
-                await self._db.write(lambda tx: leases.release(tx, taken.lease))
-        except (ToolgateError, TimeoutError) as error:
-            logger("distributed").info("lease_not_released", error=type(error).__name__)
+            return Outcome.lost
+        return Outcome.ended
 
     async def _keep_looking(self) -> None:
         while True:
@@ -242,6 +197,6 @@ class Worker:
             version=version(),
             places={name: runtime.place for name, runtime in self._runtimes.items()},
             slots=self._options.slots,
-            running=len(self._players),
+            running=len(self._executors),
             state=self._state,
         )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from toolgate.distributed.workflows import NOW
+from toolgate.distributed.names import NOW
 from toolgate.sessions.driver import Transaction
 
 WorkerState = Literal["ready", "draining", "gone"]

@@ -44,7 +44,7 @@ class _RepeatFilter(logging.Filter):
         """Whether the record is logged."""
         if record.name.startswith("toolgate.distributed") and "error=" in record.getMessage():
             what = record.getMessage().partition(" ")[0]
-        elif record.name == "dbos":
+        elif record.name == "pgqueuer":
             what = f"{record.filename}:{record.lineno}"
         else:
             return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
 import asyncpg  # type: ignore[import-untyped]
@@ -78,10 +78,16 @@ class PostgresTransaction:
         self.published: list[Row] | None = [] if publishes else None
         """The events that were written, for followers in this process; None if there are no followers."""
 
-    @property
-    def connection(self) -> Connection:
-        """The connection itself, for a package that writes through SQLAlchemy in the same transaction."""
-        return self._connection
+    def with_driver(self, use: Callable[[Any], Awaitable[T]]) -> T:
+        """The result of a coroutine function that gets asyncpg's connection, for a package that speaks asyncpg.
+
+        What it runs is a part of this transaction.
+        """
+        adapted: Any = self._connection.connection.dbapi_connection
+        if not adapted.driver_connection.is_in_transaction():  # SQLAlchemy begins it with the first statement
+            self._connection.exec_driver_sql("SELECT 1")
+        result: T = adapted.run_async(use)
+        return result
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
         """Run a statement and return everything that it answers."""

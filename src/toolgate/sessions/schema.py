@@ -289,6 +289,13 @@ _APPROVAL_MODES = (
 )
 
 
+# The job of a turn in the queue of pgqueuer, and the indexes that a claim needs.
+_JOBS = (
+    "ALTER TABLE dispatches ADD COLUMN job_id {whole}",
+    "CREATE INDEX dispatches_claimable ON dispatches (queue, state, user_name) WHERE state <> 'ended'",
+)
+
+
 @contextlib.contextmanager
 def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
     """Whole sessions can be taken out of the log for as long as the block lasts, in its own transaction only."""
@@ -301,7 +308,7 @@ def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
     run(on)  # what fails in between is rolled back, and this with it
 
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0013")
 """All of them, oldest first; a module of the same name in `migrations/versions` hands each one to Alembic."""
 HEAD = REVISIONS[-1]
 
@@ -319,6 +326,7 @@ def statements(revision: str, dialect: Dialect) -> tuple[str, ...]:
         "0007": (_REWINDS, ()),
         "0008": (_MODELS, ()),
         "0009": (_APPROVAL_MODES, ()),
+        "0013": (_JOBS, ()),
     }[revision]
     words = _WORDS[dialect]
     return tuple(" ".join(text.format(**words).split()) for text in texts) + more
