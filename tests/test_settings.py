@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings
 
 import toolgate
 from toolgate import ToolContext
+from toolgate.errors import ConfigError
 from toolgate.settings import (
     AREAS,
     READ,
@@ -257,7 +258,7 @@ WRONG: list[dict[str, Any]] = [
 def test_a_copy_with_other_settings_is_validated(update: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         Settings.defaults().model_copy(update=update)
-    with pytest.raises(ValidationError):
+    with pytest.raises(ConfigError):
         Settings.of(**update)
 
 
@@ -280,6 +281,30 @@ async def test_settings_that_nobody_has_validated_are_refused_where_they_are_use
 def test_settings_of_another_kind_are_refused() -> None:
     with pytest.raises(TypeError, match="must be a toolgate"):
         ToolContext(settings={"policy_file": "x"})  # type: ignore[arg-type]
+
+
+def test_load_reads_the_environment_and_of_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOL_OUTPUT_MAX_LINES", "7")
+    assert Settings.load().tool_output.max_lines == 7
+    assert Settings.of(gateway={"port": 9000}).tool_output.max_lines == 2000
+    loaded = Settings.load(session=SessionSettings(coding_enabled=True))
+    assert (loaded.session.coding_enabled, loaded.tool_output.max_lines) == (True, 7)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"polcy_file": "x"}, "polcy_file is not a setting. Did you mean policy_file?"),
+        ({"gateway": {"prot": 1}}, "gateway.prot is not a setting. Did you mean port?"),
+        ({"gateway": {"port": "many"}}, "gateway.port: "),
+        ({"tool_output": 3}, "tool_output: "),
+    ],
+)
+def test_a_misspelt_setting_is_one_sentence_that_says_what_to_write(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        Settings.of(**given)
+    assert str(refused.value).startswith(said)
+    assert "\n" not in str(refused.value)
 
 
 def test_what_fits_is_taken_and_the_environment_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:

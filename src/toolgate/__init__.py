@@ -7,18 +7,22 @@ loaded when it is first asked for.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolgate.cli.terminal_approver import TerminalApprover
     from toolgate.compose import open  # noqa: A004 - `toolgate.open(".")` reads like what it does
     from toolgate.errors import PolicyError, ToolError, ToolgateError, UndoRefused
-    from toolgate.protocol.approval import Approval, ApprovalRequest
+    from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest
     from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolDenied, ToolResult
     from toolgate.protocol.codes import ErrorCode
     from toolgate.protocol.envelope import Status, ToolResponse
-    from toolgate.protocol.modes import ToolGroup, ToolMode
+    from toolgate.protocol.modes import ApprovalMode, ToolGroup, ToolMode
     from toolgate.protocol.plan import Plan, Precondition
     from toolgate.protocol.ports import Approver
     from toolgate.protocol.record import Decision
     from toolgate.runtime.builtin import builtin_registry
+    from toolgate.runtime.deferred_approver import DeferredApprover
     from toolgate.runtime.pending import PendingResult
+    from toolgate.runtime.policy import Policy, Rule
+    from toolgate.runtime.policy_approver import ApprovalRule, PolicyApprover
     from toolgate.runtime.registry import ToolRegistry
     from toolgate.runtime.toolset import CallableToolset
     from toolgate.tools.base import CallableTool, Tool
@@ -33,16 +37,22 @@ __all__ = [
     "ApprovalChoice",
     "ApprovalMode",
     "ApprovalRequest",
+    "ApprovalRule",
     "Approver",
     "CallableTool",
     "CallableToolset",
     "Decision",
+    "DeferredApprover",
     "ErrorCode",
     "PendingResult",
     "Plan",
+    "Policy",
+    "PolicyApprover",
     "PolicyError",
     "Precondition",
+    "Rule",
     "Status",
+    "TerminalApprover",
     "Tool",
     "ToolCall",
     "ToolContext",
@@ -63,6 +73,7 @@ __all__ = [
 ]
 
 _WHERE = {
+    "toolgate.cli.terminal_approver": ["TerminalApprover"],
     "toolgate.compose": ["open"],
     "toolgate.errors": ["PolicyError", "ToolError", "ToolgateError", "UndoRefused"],
     "toolgate.protocol.approval": ["Approval", "ApprovalChoice", "ApprovalRequest"],
@@ -74,7 +85,10 @@ _WHERE = {
     "toolgate.protocol.ports": ["Approver"],
     "toolgate.protocol.record": ["Decision"],
     "toolgate.runtime.builtin": ["builtin_registry"],
+    "toolgate.runtime.deferred_approver": ["DeferredApprover"],
     "toolgate.runtime.pending": ["PendingResult"],
+    "toolgate.runtime.policy": ["Policy", "Rule"],
+    "toolgate.runtime.policy_approver": ["ApprovalRule", "PolicyApprover"],
     "toolgate.runtime.registry": ["ToolRegistry"],
     "toolgate.runtime.toolset": ["CallableToolset"],
     "toolgate.tools.base": ["CallableTool", "Tool"],

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from toolgate.protocol.modes import ApprovalMode, ToolMode
+from toolgate.protocol.modes import AnyMode, ApprovalMode, ToolMode
 from toolgate.protocol.ports import Approver, Recorder
 from toolgate.runtime.builtin import agent_registry
+from toolgate.runtime.own_tools import add_tools, only_named
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.settings import Settings
-from toolgate.tools.context import ToolContext
+from toolgate.tools.approver import approver_of
+from toolgate.tools.context import ToolContext, checked_policy
+from toolgate.tools.modes import mode_of
 from toolgate.userfiles import users_servers
 from toolgate.workspace import Workspace
 
@@ -29,39 +32,56 @@ if TYPE_CHECKING:
     from toolgate.distributed.worker import Worker, WorkspaceRuntime
     from toolgate.models import ModelClient
     from toolgate.models.source import ModelSource
+    from toolgate.runtime.policy import Policy
     from toolgate.sessions import Database, Memory, SessionManager
+    from toolgate.tools.approver import AnyApprover
+    from toolgate.tools.base import CallableTool, Tool
 
 
 @contextlib.asynccontextmanager
 async def open(  # noqa: A001 - `toolgate.open(".")` reads like what it does
     root: str | os.PathLike[str] = ".",
-    mode: ToolMode | str = ToolMode.chat_safe,
-    approver: Approver | None = None,
+    mode: AnyMode = ToolMode.chat_safe,
+    approver: AnyApprover | None = None,
     settings: Settings | None = None,
     *,
+    tools: Iterable[Tool[Any] | CallableTool] = (),
+    only: Iterable[str] | None = None,
+    policy: Policy | None = None,
+    session_id: str | None = None,
     recorder: Recorder | None = None,
     approval_mode: ApprovalMode | str = ApprovalMode.ask,
     remembers_for_project: bool = False,
 ) -> AsyncIterator[CallableToolset]:
     """The built-in tools on a project, for as long as the block lasts.
 
-    With `remembers_for_project` the approver may have rules written to the user's own policy file.
+    `settings=None` reads the environment and the user's config file (`Settings.load()`); so the user's policy file
+    counts. `tools` are added to the built-in ones, and `only` names those that are used. `policy` adds the program's
+    own rules to those of the user's and the project's files; the strictest wins. `session_id` names the session in
+    approval requests, records and the journal. With `remembers_for_project` the approver may have rules written to the
+    user's own policy file. What is wrong with an argument is raised before anything is opened.
     """
-    settings = settings.checked() if settings is not None else Settings()
+    settings = settings.checked() if settings is not None else Settings.load()
+    mode, approval_mode = mode_of(mode), ApprovalMode(approval_mode)
+    registry = agent_registry()
+    add_tools(registry, tools)
+    registry = only_named(registry, only)
+    approver, policy = approver_of(approver), checked_policy(policy)
     workspace = Workspace(root)
-    context = ToolContext(
-        workspace=workspace,
-        mode=ToolMode(mode),
-        approver=approver,
-        settings=settings,
-        recorder=recorder,
-        approval_mode=ApprovalMode(approval_mode),
-    )
-    context.remembers_for_project = remembers_for_project
     try:
-        yield available_tools(agent_registry(), context).toolset(context.mode, context)
+        async with ToolContext(
+            workspace=workspace,
+            mode=mode,
+            session_id=session_id,
+            approver=approver,
+            settings=settings,
+            recorder=recorder,
+            approval_mode=approval_mode,
+            policy=policy,
+        ) as context:
+            context.remembers_for_project = remembers_for_project
+            yield available_tools(registry, context).toolset(mode, context)
     finally:
-        await context.aclose()
         workspace.close()
 
 

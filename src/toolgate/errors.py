@@ -7,6 +7,7 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
     ├── PolicyError          a policy that cannot be loaded: start-up stops
     ├── ConfigError          a config file that cannot be used: start-up stops
     ├── DeclarationError     a tool that declares what it cannot: it is not registered
+    ├── ModeError            a mode that is none: nothing is made
     ├── UndoRefused          undoing would destroy somebody else's change
     ├── ModelError           a language model did not answer; says whether a retry may help
     ├── StoreError           the database cannot be used; says what to do about it
@@ -61,6 +62,10 @@ class DeclarationError(ToolgateError, TypeError, ValueError):
 
     It is a `TypeError` and a `ValueError`, because registering raised one or the other before.
     """
+
+
+class ModeError(ToolgateError, TypeError, ValueError):
+    """A value is no mode. It is a `TypeError` and a `ValueError`, because different places raised one or the other."""
 
 
 class UndoRefused(ToolgateError):

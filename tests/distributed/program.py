@@ -109,14 +109,16 @@ def registry(effects: str) -> ToolRegistry:
             _write(effects, "spans", f"-{key}@{os.getpid()}")
         return key
 
-    made.register(tool(name="note", modes=both)(note))
+    noting = tool(name="note", modes=both)(note)
+    made.register(noting)
     spanning = tool(name="span", modes=both)(span)
     spanning.read_only = True
     made.register(spanning)
     looking = tool(name="look", modes=both)(look)
     looking.read_only = True
     made.register(looking)
-    made.register(tool(name="risky", modes=both, requires_permission=True)(risky))
+    risking = tool(name="risky", modes=both, requires_permission=True)(risky)
+    made.register(risking)
     return made
 
 

@@ -782,7 +782,20 @@ async def test_a_normal_run_does_not_warn(caplog: pytest.LogCaptureFixture) -> N
     assert [record for record in caplog.records if record.name.startswith("toolgate")] == []
 
 
-async def test_a_broken_tool_is_logged_without_what_it_said(caplog: pytest.LogCaptureFixture) -> None:
-    await run(ProbeTool(raising(KeyError("the secret"))))
-    assert "tool_failed tool_name='probe' error='KeyError'" in caplog.text
-    assert "the secret" not in caplog.text
+async def test_a_broken_tool_is_logged_with_its_traceback_and_the_model_reads_nothing_of_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    result = await run(ProbeTool(raising(KeyError("what went wrong"))))
+    (record,) = [record for record in caplog.records if "tool_failed" in record.getMessage()]
+    assert (record.name, record.levelname) == ("toolgate.pipeline", "ERROR")
+    assert "tool_failed tool_name='probe' error='KeyError'" in record.getMessage()
+    assert "Traceback (most recent call last)" in caplog.text
+    assert "KeyError: 'what went wrong'" in caplog.text
+    assert "kit.py" in caplog.text
+    assert "what went wrong" not in result.output + result.response.to_json()
+    assert "Traceback" not in result.output
+
+
+async def test_an_expected_failure_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    await run(ProbeTool(raising(ToolError(ErrorCode.NOT_FOUND, "No such thing.", "Name another."))))
+    assert [record for record in caplog.records if record.name == "toolgate.pipeline"] == []

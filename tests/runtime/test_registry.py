@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from tests.kit import Foreign, PathParams, ProbeTool, call, code_of
 from toolgate import ToolContext, ToolDefinition, ToolMode, ToolRegistry, builtin_registry
+from toolgate.errors import ModeError
 
 CODING = frozenset({ToolMode.coding})
 
@@ -106,14 +107,24 @@ def test_an_unknown_tool_is_allowed_in_no_mode(registry: ToolRegistry) -> None:
     assert registry.get_effective_modes("z") == frozenset()
 
 
+@pytest.mark.parametrize("mode", ["coding", "chat_safe"])
+def test_a_toolset_takes_a_mode_as_text(registry: ToolRegistry, mode: Literal["coding", "chat_safe"]) -> None:
+    assert registry.toolset(mode, ToolContext()).context.mode is ToolMode(mode)
+
+
+@pytest.mark.parametrize("mode", ["admin", "CODING", "", None, 1, b"coding", ToolMode])
+def test_a_toolset_takes_no_mode_but_a_mode(registry: ToolRegistry, mode: Any) -> None:
+    with pytest.raises(ModeError, match=r"ToolMode\.coding"):
+        registry.toolset(mode, ToolContext())
+
+
 @pytest.mark.parametrize("mode", ["coding", "chat_safe", "admin", None, 1, b"coding", ToolMode])
-@pytest.mark.parametrize("ask", ["check_mode", "list_tools", "get_tools_schema", "toolset", "set_mode_override"])
+@pytest.mark.parametrize("ask", ["check_mode", "list_tools", "get_tools_schema", "set_mode_override"])
 def test_what_is_no_mode_is_a_type_error(registry: ToolRegistry, ask: str, mode: Any) -> None:
     asks: dict[str, Callable[[], object]] = {
         "check_mode": lambda: registry.check_mode("a", mode),
         "list_tools": lambda: registry.list_tools(mode),
         "get_tools_schema": lambda: registry.get_tools_schema(mode),
-        "toolset": lambda: registry.toolset(mode, ToolContext()),
         "set_mode_override": lambda: registry.set_mode_override("a", [mode]),
     }
     with pytest.raises(TypeError, match="ToolMode"):

@@ -34,7 +34,7 @@ class Blocking:
             self.ended.set()
             return word
 
-        self.tool: FunctionTool = block
+        self.tool: FunctionTool[[str], str] = block
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """`Tool`: its defaults and what it tells about itself."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
@@ -78,7 +78,12 @@ def test_bound_it_is_a_callable_tool() -> None:
     assert bound.tool_definition.name == "probe"
 
 
-@pytest.mark.parametrize("mode", ["coding", "chat_safe", None, 1])
+@pytest.mark.parametrize("mode", ["coding", "chat_safe"])
+def test_a_context_takes_a_mode_as_text(mode: Literal["coding", "chat_safe"]) -> None:
+    assert ToolContext(mode=mode).mode is ToolMode(mode)
+
+
+@pytest.mark.parametrize("mode", ["admin", "Coding", None, 1, ToolMode])
 def test_a_context_takes_no_mode_but_a_mode(mode: Any) -> None:
     with pytest.raises(TypeError, match="ToolMode"):
         ToolContext(mode=mode)

@@ -50,6 +50,36 @@ def test_it_stays_callable() -> None:
     assert (add(1), add(1, b=5)) == (3, 6)
 
 
+async def test_its_types_are_the_functions() -> None:
+    total: int = add(1, b=2)
+    greeting: str = await greet("Ann", ToolContext())
+    assert (total, greeting) == (3, "Hello Ann in chat_safe")
+    with pytest.raises(TypeError):
+        add("1")  # type: ignore[arg-type]  # mypy knows the parameters
+    with pytest.raises(TypeError):
+        add(1, c=2)  # type: ignore[call-arg]  # and their names
+
+
+def test_without_parentheses_its_types_are_the_functions_too() -> None:
+    @tool
+    def half(number: int) -> float:
+        """Halve."""
+        return number / 2
+
+    result: float = half(3)
+    assert result == 1.5
+    with pytest.raises(TypeError):
+        half("3")  # type: ignore[arg-type]  # mypy knows the parameter
+
+
+def test_modes_may_be_text() -> None:
+    @tool(modes=["coding"])
+    def build() -> None:
+        """Build."""
+
+    assert build.allowed_modes == frozenset({ToolMode.coding})
+
+
 def test_it_keeps_the_functions_name_and_docstring() -> None:
     assert add.__name__ == "add"  # type: ignore[attr-defined]  # taken over from the function
     assert (add.__doc__ or "").startswith("Add two numbers.")

@@ -32,6 +32,7 @@ from toolgate.models.base import ModelClient
 from toolgate.models.masked import masked
 from toolgate.models.source import ModelSource, UnusableModel
 from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.closing import AsyncClosing
 from toolgate.protocol.jsontext import encode
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Approver, MemoryStore
@@ -40,15 +41,20 @@ from toolgate.runtime.registry import ToolRegistry
 from toolgate.sessions import Lease, SessionStore
 from toolgate.sessions.ancestors import top_session
 from toolgate.text.redaction import mask, secrets_of
-from toolgate.tools.context import ToolContext
+from toolgate.tools.approver import AnyApprover, approver_of
+from toolgate.tools.context import ToolContext, checked_policy
 
 if TYPE_CHECKING:
+    from toolgate.runtime.policy import Policy
     from toolgate.settings import Settings
     from toolgate.workspace import Workspace
 
 
-class AgentLoop:
-    """Runs turns: one at a time per session, any number of sessions at the same time. Close it with `aclose`."""
+class AgentLoop(AsyncClosing):
+    """Runs turns: one at a time per session, any number of sessions at the same time.
+
+    Close it with `aclose`, or use it with `async with`.
+    """
 
     def __init__(
         self,
@@ -57,9 +63,10 @@ class AgentLoop:
         sessions: SessionStore,
         prompt: PromptBuilder | None = None,
         workspace: Workspace | None = None,
-        approver: Approver | None = None,
+        approver: AnyApprover | None = None,
         *,
         settings: Settings | None = None,
+        policy: Policy | None = None,
         memory: MemoryStore | None = None,
         agents: Iterable[AgentDefinition] = (),
         models: Callable[[str], ModelClient] | None = None,
@@ -68,8 +75,9 @@ class AgentLoop:
         project: str | None = None,
         remembers_for_project: bool = False,
     ) -> None:
-        """`settings=None` means the defaults. `agents` are sub-agents in addition to the built-in and the project's
-        own, and `models` finds the model that a sub-agent or a session names; a `ModelSource` finds them itself, and
+        """`settings=None` means the defaults; the environment is not read. `policy` adds the program's own rules to
+        those of the user's and the project's files. `agents` are sub-agents beside the built-in and the project's own,
+        and `models` finds the model that a sub-agent or a session names; a `ModelSource` finds them itself, and
         its default can be replaced while the loop runs. `live_output` adds `ToolOutput`, `ModelRetry` and `Activity`
         events. `project` is the project that the sessions belong to: what a person has allowed in another project is
         ignored here. `remembers_for_project` lets a person have rules written to the user's own policy file.
@@ -82,7 +90,8 @@ class AgentLoop:
         self._secrets = secrets_of(settings)
         self._workspace = workspace
         self._memory = memory
-        self._approver = approver
+        self._approver = approver_of(approver)
+        self._policy = checked_policy(policy)
         self._live_output = live_output
         self._project = project
         self._remembers_for_project = remembers_for_project
@@ -364,6 +373,7 @@ class AgentLoop:
             approver=self._approver,
             settings=self._settings,
             memory=self._memory,
+            policy=self._policy,
         )
         context.remembers_for_project = self._remembers_for_project
         context.loaded_tools = set()

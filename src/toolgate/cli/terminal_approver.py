@@ -24,13 +24,21 @@ def terminal_approver() -> Approver | None:
 class TerminalApprover:
     """Shows what will happen and waits for `y`. Any other answer, or none, denies the call."""
 
-    def __init__(self, source: TextIO, screen: TextIO) -> None:
-        self._source = source
-        self._screen = screen
-        self._style = Style(screen)
+    def __init__(self, source: TextIO | None = None, screen: TextIO | None = None) -> None:
+        """Answers are read from `source` (default: stdin); questions are shown on `screen` (default: stderr)."""
+        self._source = source if source is not None else sys.stdin
+        self._screen = screen if screen is not None else sys.stderr
+        self._style = Style(self._screen)
+        self._turn = asyncio.Lock()
 
     async def decide(self, request: ApprovalRequest) -> Approval:
-        """Ask once; `v` shows the complete detail and asks again."""
+        """Ask once; `v` shows the complete detail and asks again. Without a terminal the answer is no."""
+        if not (self._source.isatty() and self._screen.isatty()):
+            return Approval(allowed=False, message="there is no terminal to ask at")
+        async with self._turn:  # two questions at the same time could not be told apart
+            return await self._decide(request)
+
+    async def _decide(self, request: ApprovalRequest) -> Approval:
         detail = visible(request.detail.rstrip("\n"))
         short, cut = excerpt(collapse_runs(detail), lines=_LINES, width=_WIDTH)
         cut = cut or short != detail

@@ -4,6 +4,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import Status, ToolResponse
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -66,6 +67,11 @@ class ToolResult(BaseModel):
         if self.is_error != (self.response.status is Status.error):
             raise ValueError("is_error must be true exactly when the response's status is 'error'")
         return self
+
+    @property
+    def error_code(self) -> ErrorCode | None:
+        """The code of the error; None if the call did not fail."""
+        return None if self.response.error is None else self.response.error.code
 
     def to_dict(self) -> dict[str, Any]:
         """The wire form, in camelCase."""

@@ -1,6 +1,7 @@
 """Tool modes, approval modes and tool groups."""
 
 from enum import StrEnum
+from typing import Literal, TypeAlias
 
 
 class ToolMode(StrEnum):
@@ -10,6 +11,11 @@ class ToolMode(StrEnum):
     coding = "coding"
 
     __hash__ = str.__hash__  # both gates look modes up in sets; the enum's own hash is a call into Python
+
+
+ModeName: TypeAlias = Literal["chat_safe", "coding"]
+AnyMode: TypeAlias = ToolMode | ModeName
+"""A mode as a program may write it: the enum, or its text."""
 
 
 class ApprovalMode(StrEnum):

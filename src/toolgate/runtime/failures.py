@@ -34,7 +34,9 @@ def failure_of(error: BaseException, tool_name: str, path: object = None) -> Too
             f"Tool '{tool_name}' failed: there is not enough memory.",
             next_step="Ask for less at a time, or tell the user that this machine is short of memory.",
         )
-    logger("pipeline").error("tool_failed", tool_name=tool_name, error=type(error).__name__, where=_where(error))
+    logger("pipeline").error(
+        "tool_failed", tool_name=tool_name, error=type(error).__name__, where=_where(error), exc_info=error
+    )
     return internal(tool_name, f"failed unexpectedly ({type(error).__name__})")
 
 

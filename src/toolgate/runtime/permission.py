@@ -153,7 +153,7 @@ async def _answer(invocation: Invocation, request: ApprovalRequest) -> Approval:
     except (asyncio.CancelledError, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 - a question that breaks, however it does, is answered with no
-        logger("permission").error("approver_failed", error=type(error).__name__)
+        logger("permission").error("approver_failed", error=type(error).__name__, exc_info=error)
         return Approval(allowed=False, message="the question could not be asked")
     if not isinstance(approval, Approval):
         logger("permission").error("approver_failed", error=f"answered with {type(approval).__name__}")

@@ -34,7 +34,9 @@ def policy_of(context: ToolContext) -> Policy:
         _require_named(context.settings.policy_file)
         root = None if context.workspace is None else str(context.workspace.root)
         state.policy_stamp = _stamp(context.settings.policy_file)
-        policy = Policy.load(user_file=context.settings.policy_file, project_text=project, project=root)
+        policy = Policy.load(
+            user_file=context.settings.policy_file, project_text=project, project=root, program=context.policy
+        )
         state.policy = policy
     return policy
 

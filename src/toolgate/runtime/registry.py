@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.log import logger
 from toolgate.protocol.calls import ToolDefinition
-from toolgate.protocol.modes import ApprovalMode, ToolMode
+from toolgate.protocol.modes import AnyMode, ApprovalMode, ToolMode
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.declaration import Declaration, declaration_of
 from toolgate.tools.foreign import ForeignTool
+from toolgate.tools.modes import mode_of
 from toolgate.tools.names import looks_of
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class ToolRegistry:
 
         return end
 
-    def register(self, tool: Tool[Any] | CallableTool, *, modes: Iterable[ToolMode] | None = None) -> None:
+    def register(self, tool: Tool[Any] | CallableTool, *, modes: Iterable[AnyMode] | None = None) -> None:
         """Add a tool; what it declares is checked and copied now.
 
         `DeclarationError` says what is wrong with it. A name that is taken, or looks like one that is, is refused and
@@ -179,14 +180,14 @@ class ToolRegistry:
         names = [name for name in self.names() if self.check_mode(name, mode, approval_mode)]
         return [name for name in names if (tool := self.get(name)) is not None and not tool.resting()[0] > 0]
 
-    def toolset(self, mode: ToolMode, context: ToolContext) -> CallableToolset:
+    def toolset(self, mode: AnyMode, context: ToolContext) -> CallableToolset:
         """The tools of `mode` behind both gates; `mode` wins over the context's.
 
         A tool that needs a port which the context does not have is left out.
         """
         from toolgate.runtime.toolset import CallableToolset
 
-        return CallableToolset(self.with_ports_of(context), context.derive(mode=require_mode(mode)))
+        return CallableToolset(self.with_ports_of(context), context.derive(mode=mode_of(mode)))
 
     def with_ports_of(self, context: ToolContext) -> ToolRegistry:
         """The tools whose ports the context has, as a live view."""
@@ -257,7 +258,7 @@ class RegistryView(ToolRegistry):
             return self._parent.check_mode(name, mode) and name in self._visible
         return self._parent.check_mode(name, mode, approval_mode) and name in self._visible
 
-    def register(self, tool: Tool[Any] | CallableTool, *, modes: Iterable[ToolMode] | None = None) -> None:
+    def register(self, tool: Tool[Any] | CallableTool, *, modes: Iterable[AnyMode] | None = None) -> None:
         """Refused: a view cannot be changed."""
         raise TypeError(_READ_ONLY)
 

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
+from toolgate.protocol.ids import uuid7
 from toolgate.protocol.record import Decision
+from toolgate.runtime.call_arguments import arguments_json
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.pipeline import Pipeline
 from toolgate.runtime.registry import ToolRegistry
@@ -47,6 +49,13 @@ class CallableToolset:
             self._starting_on = loop
             loop.call_soon(self._start_unstarted)
         return pending
+
+    def call(self, name: str, /, **arguments: object) -> PendingResult:
+        """Call a tool with these arguments, under an id of its own: `await toolset.call("grep", pattern="TODO")`.
+
+        A path is passed as its text and a pydantic model as its fields. `TypeError` if JSON cannot say a value.
+        """
+        return self.handle(ToolCall(id=uuid7(), name=name, arguments=arguments_json(name, arguments)))
 
     async def handle_all(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         """Handle the calls of one turn: read-only ones side by side, writers in order; results in call order."""

@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from typing import TypeVar
 
 from toolgate.errors import StoreError
+from toolgate.protocol.closing import AsyncClosing
 from toolgate.protocol.jsontext import is_unicode
 from toolgate.sessions.driver import Driver, Unit
 from toolgate.sessions.feed import Feed
@@ -14,7 +15,7 @@ from toolgate.sessions.feed import Feed
 T = TypeVar("T")
 
 
-class Database:
+class Database(AsyncClosing):
     """Where sessions and notes are kept: `sqlite:///relative.db`, `sqlite:////absolute.db`, `sqlite:///:memory:`, or
     `postgresql://user:password@host/name`. SQLAlchemy's spellings with a driver (`sqlite+aiosqlite`,
     `postgresql+asyncpg`) mean the same.
@@ -48,6 +49,10 @@ class Database:
         return (self._driver or self.driver).read(unit)
 
     async def close(self) -> None:
+        """The same as `aclose`."""
+        await self.aclose()
+
+    async def aclose(self) -> None:
         """Finish what was begun and close everything."""
         if self._driver is not None:
             await self._driver.close()

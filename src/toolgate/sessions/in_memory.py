@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolgate.protocol.closing import AsyncClosing
 from toolgate.sessions.database import Database
 from toolgate.sessions.manager import SessionManager
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from toolgate.settings import SessionSettings
 
 
-class InMemorySessions(SessionManager):
+class InMemorySessions(SessionManager, AsyncClosing):
     """The same store over a database in memory: same behaviour, no file, nothing to set up, nothing to wait for."""
 
     def __init__(self, settings: SessionSettings | None = None) -> None:
@@ -21,6 +22,10 @@ class InMemorySessions(SessionManager):
             settings = Settings.defaults().session
         super().__init__(Database("sqlite:///:memory:"), settings)
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Forget everything."""
         await self._db.close()
+
+    async def close(self) -> None:
+        """The same as `aclose`."""
+        await self.aclose()

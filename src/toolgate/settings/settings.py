@@ -8,6 +8,7 @@ from typing import Any, Self, cast
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings
 
+from toolgate.errors import ConfigError
 from toolgate.protocol.fast import fill, trusted
 from toolgate.settings.area import Area, area
 from toolgate.settings.local import (
@@ -19,6 +20,7 @@ from toolgate.settings.local import (
     ToolOutputSettings,
     WorkspaceSettings,
 )
+from toolgate.settings.problems import problems_of
 from toolgate.settings.served import DistributedSettings, GatewaySettings, LimitSettings
 from toolgate.userfiles import VARIABLE, read_config_file, users_config, users_policy, users_servers
 
@@ -100,6 +102,11 @@ class Settings(BaseModel):
         super().__init__(**given)
 
     @classmethod
+    def load(cls, **given: Any) -> Self:
+        """Read the environment and the user's config file; what is given takes precedence over both."""
+        return cls(**given)
+
+    @classmethod
     def defaults(cls) -> Self:
         """The defaults of every area, whatever the environment and the config file say."""
         areas = {name: area.model_construct() for name, area in AREAS.items()}
@@ -107,11 +114,24 @@ class Settings(BaseModel):
 
     @classmethod
     def of(cls, **given: Any) -> Self:
-        """The defaults with these areas (or tables of their values) and files; an unknown name is refused.
+        """The defaults with these areas (or tables of their values) and files.
 
         The environment and the config file are not read, so there is no user's policy unless `policy_file` is given.
+        Raises `ConfigError` for an unknown name or a wrong value.
         """
-        return cls.defaults().model_copy(update=given)
+        problems = list[str]()
+        for name, value in given.items():
+            if name in AREAS and isinstance(value, Mapping):
+                try:
+                    given = {**given, name: AREAS[name].of(value)}
+                except ValidationError as error:
+                    problems += problems_of(error, AREAS[name].model_fields, name)
+        try:
+            if not problems:
+                return cls.defaults().model_copy(update=given)
+        except ValidationError as error:
+            problems = problems_of(error, cls.model_fields)
+        raise ConfigError(problems) from None
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with other areas or files; unlike pydantic's own, it validates them and refuses unknown names."""

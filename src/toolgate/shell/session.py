@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from toolgate.errors import ToolError
 from toolgate.log import logger
+from toolgate.protocol.closing import AsyncClosing
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
 from toolgate.sandbox import choose_layer
@@ -43,7 +44,7 @@ _PAUSE = 0.02
 """Seconds that starting and loading a shell takes."""
 
 
-class ShellSession:
+class ShellSession(AsyncClosing):
     """A shell whose state persists, although no process does.
 
     `execute` calls queue in the order in which they were made. Cancelling one ends only its processes.
@@ -192,6 +193,10 @@ class ShellSession:
             starter, memory = self._parts()
             starter.discard()
             memory.forget()
+
+    async def aclose(self) -> None:
+        """The same as `close`."""
+        await self.close()
 
     async def close(self) -> None:
         """End all commands and remove the session's files."""

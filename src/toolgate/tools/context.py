@@ -6,8 +6,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ToolError
+from toolgate.protocol.closing import AsyncClosing
 from toolgate.protocol.codes import ErrorCode
-from toolgate.protocol.modes import ApprovalMode, ToolMode
+from toolgate.protocol.modes import AnyMode, ApprovalMode, ToolMode
+from toolgate.tools.approver import approver_of
+from toolgate.tools.modes import mode_of
 from toolgate.tools.session_state import SessionState
 
 if TYPE_CHECKING:
@@ -18,23 +21,26 @@ if TYPE_CHECKING:
     from toolgate.protocol.calls import ToolDefinition
     from toolgate.protocol.plan import Plan
     from toolgate.protocol.ports import AgentRunner, Approver, Clock, MemoryStore, Recorder, TodoStore
+    from toolgate.runtime.policy import Policy
     from toolgate.settings import Settings
     from toolgate.shell import ShellSession
+    from toolgate.tools.approver import AnyApprover
     from toolgate.workspace import Workspace
 
 
-class ToolContext:
+class ToolContext(AsyncClosing):
     """The ports and the workspace of one session.
 
-    `settings=None` means the defaults; the environment is not read.
+    `settings=None` means the defaults; the environment is not read. `policy` adds the program's own rules to those of
+    the user's and the project's files: the strictest wins. Close it with `aclose`, or use it with `async with`.
     """
 
     def __init__(
         self,
         workspace: Workspace | None = None,
-        mode: ToolMode = ToolMode.chat_safe,
+        mode: AnyMode = ToolMode.chat_safe,
         session_id: str | None = None,
-        approver: Approver | None = None,
+        approver: AnyApprover | None = None,
         settings: Settings | None = None,
         shell: ShellSession | None = None,
         memory: MemoryStore | None = None,
@@ -43,12 +49,13 @@ class ToolContext:
         recorder: Recorder | None = None,
         *,
         approval_mode: ApprovalMode = ApprovalMode.ask,
+        policy: Policy | None = None,
     ) -> None:
-        if not isinstance(mode, ToolMode):
-            raise TypeError(f"mode must be a ToolMode, not {mode!r}")
-        self.mode = mode
+        self.mode = mode_of(mode)
         self.session_id = session_id
-        self.approver = approver
+        self.approver: Approver | None = approver_of(approver)
+        self.policy = checked_policy(policy)
+        """The program's own rules; `toolgate.runtime.policy_source` adds those of the files."""
         self.memory = memory
         self.todos = todos
         self.agents = agents
@@ -151,6 +158,20 @@ class ToolContext:
         if self._owns_shell and session is not None:
             self.state.shell = None
             await session.close()
+
+
+def checked_policy(policy: object) -> Policy | None:
+    """Return the program's own policy, or None. Raises `TypeError` for everything else."""
+    if policy is None:
+        return None
+    from toolgate.runtime.policy import Policy
+
+    if not isinstance(policy, Policy):
+        raise TypeError(
+            f"policy must be a toolgate.Policy, not {type(policy).__name__}: "
+            'write Policy.of(Rule(tool="Bash", words=("git", "push"), decision="deny"))'
+        )
+    return policy
 
 
 def _checked(settings: object) -> Settings:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr
 from toolgate.protocol.calls import ToolDefinition
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import AnyMode
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.declaration import modes_of
@@ -47,7 +47,7 @@ class ForeignTool(Tool[BaseModel]):
 
     has_params = False
 
-    def __init__(self, target: CallableTool, modes: Iterable[ToolMode] = ()) -> None:
+    def __init__(self, target: CallableTool, modes: Iterable[AnyMode] = ()) -> None:
         definition: Any = getattr(target, "tool_definition", None)
         if not callable(target) or not all(hasattr(definition, name) for name in ToolDefinition.model_fields):
             raise TypeError(f"{target!r} is no tool: it has to be a Tool(), or callable with a 'tool_definition'")

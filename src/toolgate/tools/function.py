@@ -8,29 +8,31 @@ import inspect
 import re
 import threading
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
+from typing import Annotated, Any, Generic, ParamSpec, Protocol, TypeVar, get_args, get_origin, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ToolGroup, ToolMode
+from toolgate.protocol.modes import AnyMode, ToolGroup
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.declaration import modes_of
 
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
 _ENTRY = r"^(\s*)\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$"
 _SECTION = r"^(\w[\w ]*):\s*$"
 _PREFIX = "field_"
 
 
-class FunctionTool(Tool[BaseModel]):
-    """A tool made of a function; calling it calls the function."""
+class FunctionTool(Tool[BaseModel], Generic[Arguments, Returned]):
+    """A tool made of a function; calling it calls the function, with the function's own types."""
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+    def __init__(self, function: Callable[Arguments, Returned], **options: Any) -> None:
         functools.update_wrapper(self, function, updated=())
         summary, documented = parse_docstring(inspect.getdoc(function) or "")
-        self.function = function
+        self.function: Callable[..., Any] = function
         self.name = options.pop("name") or function.__name__  # type: ignore[misc]  # a class attribute on hand-written tools
         self.description = options.pop("description") or summary or self.name  # type: ignore[misc]  # as above
         self.Params, self._context_name = params_of(function, self.name, documented)  # type: ignore[misc]  # as above
@@ -42,9 +44,10 @@ class FunctionTool(Tool[BaseModel]):
         for option, value in options.items():
             setattr(self, option, value)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
         """Call the function as if it had not been decorated."""
-        return self.function(*args, **kwargs)
+        value: Returned = self.function(*args, **kwargs)
+        return value
 
     @property
     def blocks(self) -> bool:
@@ -162,8 +165,16 @@ def parse_docstring(docstring: str) -> tuple[str, dict[str, str]]:
     return "\n".join(summary).strip(), documented
 
 
+class ToolDecorator(Protocol):
+    """What `tool(modes=…)` returns: it keeps the types of the function that it decorates."""
+
+    def __call__(self, target: Callable[Arguments, Returned], /) -> FunctionTool[Arguments, Returned]:
+        """Turn the function into a tool."""
+        ...
+
+
 @overload
-def tool(function: Callable[..., Any], /) -> FunctionTool: ...
+def tool(function: Callable[Arguments, Returned], /) -> FunctionTool[Arguments, Returned]: ...
 
 
 @overload
@@ -171,14 +182,14 @@ def tool(
     *,
     name: str | None = ...,
     description: str | None = ...,
-    modes: Iterable[ToolMode] = ...,
+    modes: Iterable[AnyMode] = ...,
     group: ToolGroup = ...,
     requires_permission: bool = ...,
     read_only: bool = ...,
     idempotent: bool = ...,
     deferred: bool = ...,
     timeout: float | None = ...,
-) -> Callable[[Callable[..., Any]], FunctionTool]: ...
+) -> ToolDecorator: ...
 
 
 def tool(
@@ -187,7 +198,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    modes: Iterable[ToolMode] = (),
+    modes: Iterable[AnyMode] = (),
     group: ToolGroup = ToolGroup.code,
     requires_permission: bool = False,
     read_only: bool = False,
@@ -197,7 +208,7 @@ def tool(
 ) -> Any:
     """Turn a typed function into a tool. Without `modes` it is neither shown nor run anywhere."""
 
-    def decorate(target: Callable[..., Any]) -> FunctionTool:
+    def decorate(target: Callable[Arguments, Returned]) -> FunctionTool[Arguments, Returned]:
         return FunctionTool(
             target,
             name=name,

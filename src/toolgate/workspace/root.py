@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
@@ -115,6 +115,12 @@ class Workspace:
 
         return Journal(self)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close the root. Nothing can be opened afterwards."""
         self.closed = True
@@ -210,6 +216,21 @@ class Workspace:
             os.close(fd)
             raise
         return OpenedFile(fd, relative, info)
+
+    def read_text(self, path: str) -> str:
+        """Return the text of a whole file. Raises `ToolError` if it is missing, binary or too large."""
+        from toolgate.workspace.text_files import read_text
+
+        return read_text(self, path)
+
+    def write_text(self, path: str, text: str) -> None:
+        """Create a file or replace all of one, atomically and journalled: `toolgate undo` takes it back.
+
+        It asks nobody: a tool that uses it declares `requires_permission`, or the program means it.
+        """
+        from toolgate.workspace.text_files import write_text
+
+        write_text(self, path, text)
 
     def stat(self, path: str) -> os.stat_result | None:
         """Return the status of the file that `path` leads to; None if it does not exist."""

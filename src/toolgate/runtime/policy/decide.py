@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.runtime.policy import memory
 from toolgate.runtime.policy.builtin import builtin_rules
+from toolgate.runtime.policy.documents import checked_document, merge, merge_program
 from toolgate.runtime.policy.load import PROJECT_FILE, Document, parse_policy, read_user_file
 from toolgate.runtime.policy.matching import Call
 from toolgate.runtime.policy.rules import SHELL, Choice, Layer, Rule
@@ -60,6 +61,19 @@ class Policy:
         self._place_all(self._session_rules, "session")
 
     @classmethod
+    def of(cls, *rules: Rule, unmatched: Mapping[str, Choice] | None = None) -> Policy:
+        """The built-in rules and these, for `policy=`; no file and no environment is read.
+
+        `unmatched` says what to decide about the calls of a tool that no rule is about: `ask` or `deny`.
+        """
+        return cls({"built-in": Document(rules=builtin_rules()), "settings": checked_document(rules, unmatched or {})})
+
+    @classmethod
+    def parse(cls, text: str, name: str = "policy") -> Policy:
+        """The built-in rules and those of a TOML text; `name` is how errors call it."""
+        return cls({"built-in": Document(rules=builtin_rules()), "settings": parse_policy(text, name)})
+
+    @classmethod
     def load(
         cls,
         *,
@@ -67,16 +81,20 @@ class Policy:
         project_text: str | None = None,
         extra: Sequence[Rule] = (),
         project: str | None = None,
+        program: Policy | None = None,
     ) -> Policy:
         """All layers; a file that is not there has no rules, one that is unreadable or invalid is a `PolicyError`.
 
-        `project` is the path of the project's root, for rules that are about one project only.
+        `project` is the path of the project's root, for rules that are about one project only. `program` is a policy
+        of the program's own: its rules are added as the layer `settings`.
         """
+        own = merge_program({} if program is None else program.layers, extra)
+        theirs = parse_policy(project_text, PROJECT_FILE) if project_text is not None else Document()
         layers: dict[Layer, Document] = {
             "built-in": Document(rules=builtin_rules()),
             "user": read_user_file(user_file) if user_file is not None else Document(),
-            "settings": Document(rules=tuple(extra)),
-            "project": parse_policy(project_text, PROJECT_FILE) if project_text is not None else Document(),
+            "settings": own,
+            "project": theirs if program is None else merge(program.layers.get("project", Document()), theirs),
         }
         policy = cls(layers, project)
         if policy.ignored:

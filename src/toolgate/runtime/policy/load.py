@@ -54,7 +54,7 @@ def parse_policy(text: str, name: str) -> Document:
     if not isinstance(entries, list):
         raise PolicyError(f"{name}: 'rule' must be an array of tables. Write {_SHAPE}.")
     rules = tuple(_rule(entry, f"{name}, rule {number}") for number, entry in enumerate(entries, start=1))
-    return Document(rules=rules, unmatched=_unmatched(document.get("unmatched", {}), name))
+    return Document(rules=rules, unmatched=checked_unmatched(document.get("unmatched", {}), name))
 
 
 def _rule(entry: Any, where: str) -> Rule:
@@ -82,7 +82,8 @@ def _problem(item: Any) -> str:
     return f"{name!r} {message}" if name else f"the rule {message}"
 
 
-def _unmatched(table: Any, name: str) -> dict[str, Choice]:
+def checked_unmatched(table: Any, name: str) -> dict[str, Choice]:
+    """What a policy says about calls that no rule is about."""
     if not isinstance(table, dict):
         raise PolicyError(f"{name}: 'unmatched' must be a table. Write [unmatched] and below it Bash = \"ask\".")
     for tool, decision in table.items():
