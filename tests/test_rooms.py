@@ -13,6 +13,7 @@ NOT_THE_PROJECT = {
     SOURCE / "cli" / "errors.py",  # replaces a closed standard stream with /dev/null
     SOURCE / "userfiles.py",  # reads the user's config file, outside every project
     SOURCE / "gateway" / "assets.py",  # reads the page's own files, a part of this package, once
+    SOURCE / "plugins.py",  # reads the metadata of installed packages, to find their entry points
     SOURCE / "sessions" / "files.py",  # makes and checks the database's own file, outside every project
     SOURCE / "sessions" / "sqlite_log.py",  # reads the log that SQLite keeps beside that file
     SOURCE / "process",  # finds programs, and reads about processes in /proc

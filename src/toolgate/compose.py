@@ -172,6 +172,7 @@ async def assemble(
     *,
     model: ModelClient | None = None,
     registry: ToolRegistry | None = None,
+    tools: Iterable[Tool[Any] | CallableTool] = (),
     approver: Approver | None = None,
     user: str = "",
     live_output: bool = False,
@@ -181,6 +182,7 @@ async def assemble(
     """Sessions, a model and the tools on the project that the settings name, for as long as the block lasts.
 
     `settings=None` reads them. Without a `model` the settings and the environment choose one (`settings_with_model`).
+    `tools` are added to the built-in ones and those of the user's MCP servers; with a `registry` there are no others.
     Without a `project` sessions and notes are filed under the path of the root. With `remembers_for_project` a person
     may have rules written to the user's own policy file: only where whoever answers is that user.
     """
@@ -204,7 +206,7 @@ async def assemble(
             models=ModelSource(settings.model, model, os.environ),
             registry=registry
             if registry is not None
-            else await closing.enter_async_context(_tools(settings, workspace)),
+            else await closing.enter_async_context(_tools(settings, workspace, tools)),
             approver=approver,
             live_output=live_output,
             user=user,
@@ -216,9 +218,12 @@ async def assemble(
 
 
 @contextlib.asynccontextmanager
-async def _tools(settings: Settings, workspace: Workspace) -> AsyncIterator[ToolRegistry]:
-    """The built-in tools, and those of the MCP servers that the user has configured."""
+async def _tools(
+    settings: Settings, workspace: Workspace, more: Iterable[Tool[Any] | CallableTool]
+) -> AsyncIterator[ToolRegistry]:
+    """The built-in tools, more tools, and those of the MCP servers that the user has configured."""
     registry = agent_registry()
+    add_tools(registry, more)
     servers = settings.mcp_config
     if servers is None or (servers == users_servers(os.environ) and not os.path.exists(servers)):
         yield registry
@@ -252,17 +257,19 @@ async def working(
     *,
     model: ModelClient | None = None,
     registry: ToolRegistry | None = None,
+    tools: Iterable[Tool[Any] | CallableTool] = (),
 ) -> AsyncIterator[Worker]:
     """A worker that plays the turns of these workspaces (name → root), for as long as the block lasts."""
     from toolgate.distributed.options import Options
     from toolgate.distributed.worker import Worker
 
+    tools = list(tools)
     async with contextlib.AsyncExitStack() as closing:
         runtimes: dict[str, WorkspaceRuntime] = {}
         for name, root in workspaces.items():
             there = settings.model_copy(update={"workspace": settings.workspace.model_copy(update={"root": root})})
             stack = await closing.enter_async_context(
-                assemble(there, model=model, registry=registry, project=name, live_output=True)
+                assemble(there, model=model, registry=registry, tools=tools, project=name, live_output=True)
             )
             runtimes[name] = workspace_runtime(stack)
         worker = Worker(

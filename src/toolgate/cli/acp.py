@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolgate.cli.errors import UsageError
-from toolgate.cli.parser import add_model
+from toolgate.cli.parser import add_model, add_tools, own_tools
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack
@@ -25,6 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--coding", action="store_true", help="sessions may use files and commands (coding mode)")
     add_model(parser)
+    add_tools(parser)
     parser.add_argument("--root", type=Path, metavar="DIR", help="allow only this project and directories below it")
 
 
@@ -53,6 +54,7 @@ async def _serve(args: argparse.Namespace) -> None:
     if sys.stdin.isatty():
         sys.stderr.write("Waiting for an editor on stdin. Editors start this command; Ctrl-D ends it.\n")
     mode = ToolMode.coding if args.coding else ToolMode.chat_safe
+    tools = own_tools(args)
     limit = args.root.resolve() if args.root is not None else None
 
     @contextlib.asynccontextmanager
@@ -64,7 +66,7 @@ async def _serve(args: argparse.Namespace) -> None:
         if limit is not None and not root.is_relative_to(limit):
             raise ToolgateError(f"{root} is not inside {limit}, which this agent was started for (--root)")
         given = argparse.Namespace(root=root, coding=args.coding, model=args.model)
-        async with assemble(settings_for(given), approver=approver, live_output=True) as stack:
+        async with assemble(settings_for(given), tools=tools, approver=approver, live_output=True) as stack:
             yield stack
 
     with private_stdio() as (stdin, stdout):

@@ -9,15 +9,18 @@ import asyncio
 import secrets
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from toolgate.cli.parser import add_json, add_mode, add_root
+from toolgate.cli.parser import add_json, add_mode, add_root, add_tools, own_tools
 from toolgate.cli.stdin import read_stdin
 from toolgate.cli.style import Style
 from toolgate.cli.visible import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolgate.protocol.calls import ToolResult
+    from toolgate.tools.base import Tool
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,13 +35,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_mode(parser, default="chat_safe")
     add_root(parser)
+    add_tools(parser)
     add_json(parser, "the envelope")
 
 
 def run(args: argparse.Namespace) -> int:
     """Call the tool, show the result, and return the exit code."""
-    arguments = read_stdin() if args.arguments == ["-"] else arguments_of(args.name, args.arguments)
-    result = asyncio.run(_call(args.name, arguments, args.mode, args.root))
+    tools = own_tools(args)
+    arguments = read_stdin() if args.arguments == ["-"] else arguments_of(args.name, args.arguments, tools)
+    result = asyncio.run(_call(args.name, arguments, args.mode, args.root, tools))
     if args.json:
         sys.stdout.write(result.response.to_json() + "\n")
     elif result.is_error:
@@ -48,14 +53,14 @@ def run(args: argparse.Namespace) -> int:
     return exit_code(result)
 
 
-def arguments_of(name: str, words: list[str]) -> str:
+def arguments_of(name: str, words: list[str], tools: "Sequence[Tool[Any]]" = ()) -> str:
     """Return a call's arguments as JSON, from any form that the chat takes."""
     import shlex
 
     import toolgate
     from toolgate.models.offline import typed_arguments
 
-    tool = toolgate.builtin_registry().get(name)
+    tool = next((tool for tool in tools if tool.name == name), None) or toolgate.builtin_registry().get(name)
     text = words[0] if len(words) == 1 else shlex.join(words)
     if name != "Bash" and text.lstrip().startswith("["):
         return text  # JSON, but no object: the pipeline says so
@@ -73,7 +78,9 @@ def exit_code(result: "ToolResult") -> int:
     return 2 if misread or error.code is ErrorCode.TOOL_NOT_FOUND else 1
 
 
-async def _call(name: str, arguments: str, mode: str, root: Path | None) -> "ToolResult":
+async def _call(
+    name: str, arguments: str, mode: str, root: Path | None, tools: "Sequence[Tool[Any]]" = ()
+) -> "ToolResult":
     import toolgate
     from toolgate.cli.terminal_approver import terminal_approver
     from toolgate.settings import Settings
@@ -85,6 +92,7 @@ async def _call(name: str, arguments: str, mode: str, root: Path | None) -> "Too
         mode=toolgate.ToolMode(mode),
         approver=terminal_approver(),
         settings=settings,
+        tools=tools,
         remembers_for_project=True,
     ) as toolset:
         return await toolset.handle(call)

@@ -9,11 +9,11 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from toolgate.cli.errors import UsageError
-from toolgate.cli.parser import add_mode, add_root
+from toolgate.cli.parser import add_mode, add_root, add_tools, own_tools
 from toolgate.log import logger
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from toolgate.protocol.modes import ToolMode
     from toolgate.runtime.registry import ToolRegistry
     from toolgate.settings import Settings
+    from toolgate.tools.base import Tool
     from toolgate.tools.context import ToolContext
     from toolgate.workspace import Workspace
 
@@ -34,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_mode(parser, default="chat_safe")
     add_root(parser)
-    parser.add_argument("--tools", metavar="A,B", help="only these tools of the mode")
+    add_tools(parser, "; names without a colon (A,B) serve only these tools of the mode")
     parser.add_argument("--record", action="store_true", help="record all calls in the sessions' database")
     parser.add_argument(
         "--approvals",
@@ -99,12 +100,14 @@ async def _open_clients(args: argparse.Namespace, settings: "Settings") -> Async
     from toolgate.protocol.modes import ToolMode
     from toolgate.workspace import Workspace
 
+    only, named = _split(args.tools)
+    own = own_tools(argparse.Namespace(tools=named))
     mode = ToolMode(args.mode)
     workspace = Workspace(args.root or settings.workspace.root)
     storage = Storage(settings, mode)
     try:
         contexts = _ContextFactory(settings, mode, storage, record=args.record)
-        registry = _filter_tools(_available(contexts.context(workspace)), mode, args.tools)
+        registry = _filter_tools(_available(contexts.context(workspace), own), mode, only)
         trusted = args.approvals == "client"
         clients = Clients(
             registry, mode, workspace, open_context=contexts.context, settings=settings, client_approves=trusted
@@ -164,11 +167,20 @@ def _has_database() -> bool:
     return importlib.util.find_spec("alembic") is not None
 
 
-def _available(context: "ToolContext") -> "ToolRegistry":
+def _split(given: list[str]) -> tuple[str | None, list[str]]:
+    """Return the names of tools that are served (None: all), and the places of tools of one's own."""
+    names = [text for text in given if ":" not in text]
+    return (",".join(names) if names else None), [text for text in given if ":" in text]
+
+
+def _available(context: "ToolContext", own: "Sequence[Tool[Any]]") -> "ToolRegistry":
     from toolgate.compose import available_tools
     from toolgate.runtime.builtin import builtin_registry
+    from toolgate.runtime.own_tools import add_tools as add
 
-    return available_tools(builtin_registry(), context)
+    registry = builtin_registry()
+    add(registry, own)
+    return available_tools(registry, context)
 
 
 def _filter_tools(registry: "ToolRegistry", mode: "ToolMode", names: str | None) -> "ToolRegistry":

@@ -2,10 +2,13 @@
 
 import argparse
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from toolgate.cli.errors import UsageError
 from toolgate.protocol.choices import PROVIDERS
+
+if TYPE_CHECKING:
+    from toolgate.tools.base import Tool
 
 
 class Parser(argparse.ArgumentParser):
@@ -35,6 +38,24 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(f"{name}:NAME" if provider.key else name for name, provider in PROVIDERS.items())
     claimed = ", ".join(f"{start}… is {one.title}'s" for one in PROVIDERS.values() for start in one.models)
     parser.add_argument("--model", metavar="NAME", help=f"{names}, or a name ({claimed})")
+
+
+def add_tools(parser: argparse.ArgumentParser, more: str = "") -> None:
+    """Add `--tools`, which may be repeated. `more` is what else the command takes there."""
+    parser.add_argument(
+        "--tools",
+        action="append",
+        default=[],
+        metavar="MODULE:ATTRIBUTE",
+        help=f"tools of your own beside the built-in ones and those of installed packages; may be repeated{more}",
+    )
+
+
+def own_tools(args: argparse.Namespace) -> "list[Tool[Any]]":
+    """Return the tools of installed packages and of `--tools`. Raises `ConfigError` for what is none."""
+    from toolgate.plugins import load_tools, tools_of
+
+    return tools_of(load_tools(getattr(args, "tools", ())))
 
 
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from toolgate.cli.parser import add_model, add_root
+from toolgate.cli.parser import add_model, add_root, add_tools, own_tools
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -25,6 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, help="port to listen on; 0 takes a free one (default: 8765)")
     parser.add_argument("--coding", action="store_true", help="allow sessions in coding mode")
     add_model(parser)
+    add_tools(parser)
     parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate chain to serve with, PEM")
     parser.add_argument("--tls-key", type=Path, metavar="FILE", help="the certificate's private key, PEM")
     parser.add_argument(
@@ -37,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
     """Serve until a signal arrives."""
     from toolgate.gateway.server import serve
 
-    return serve(with_kept_token(_settings(args)), say=_say, browser=not args.no_open and _has_desktop())
+    tools, browser = own_tools(args), not args.no_open and _has_desktop()
+    return serve(with_kept_token(_settings(args)), say=_say, browser=browser, tools=tools)
 
 
 def with_kept_token(settings: "Settings") -> "Settings":

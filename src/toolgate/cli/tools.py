@@ -1,41 +1,54 @@
-"""Show the built-in tools and their modes: a model sees exactly the tools that it may run."""
+"""Show the tools, their modes and where they come from: a model sees exactly the tools that it may run.
+
+The tools of MCP servers are not in the list: toolgate servers shows them.
+"""
 
 import argparse
 import json
 import sys
 
-from toolgate.cli.parser import add_json
+from toolgate.cli.parser import add_json, add_tools
 from toolgate.cli.style import Style, columns
+from toolgate.cli.visible import visible
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--mode", choices=("chat_safe", "coding"), help="only the tools of this mode")
+    add_tools(parser)
     add_json(parser, "the tools' schemas (OpenAI function format)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the table."""
     import toolgate
+    from toolgate.plugins import load_tools
+    from toolgate.runtime.own_tools import add_tools as add
     from toolgate.tools.declaration import asks_when
 
-    registry = toolgate.builtin_registry()
+    registry, origins = toolgate.builtin_registry(), dict[str, str]()
+    for source in load_tools(args.tools):
+        add(registry, source.tools)
+        origins |= {tool.name: source.origin for tool in source.tools}
     modes = [toolgate.ToolMode(args.mode)] if args.mode else list(toolgate.ToolMode)
-    names = sorted({tool.name for mode in modes for tool in registry.list_declarations(mode)}, key=str.lower)
+    shown = {tool.name for mode in modes for tool in registry.list_declarations(mode)}
+    # a tool of one's own that declares no mode is listed without --mode, so that its author sees why it is not used
+    names = sorted(shown | (set() if args.mode else set(origins)), key=str.lower)
     if args.json:
         schemas = {entry["function"]["name"]: entry for mode in modes for entry in registry.get_tools_schema(mode)}
-        sys.stdout.write(json.dumps([schemas[name] for name in names], ensure_ascii=False, indent=2) + "\n")
+        found = [schemas[name] for name in names if name in schemas]
+        sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
         return 0
-    rows = [["TOOL", "GROUP", *(mode.value for mode in modes), "ASKS", "WHAT IT DOES"]]
+    rows = [["TOOL", "GROUP", *(mode.value for mode in modes), "ASKS", "FROM", "WHAT IT DOES"]]
     for name in names:
         tool = registry.declaration(name)
         assert tool is not None
         marks = ["yes" if registry.check_mode(name, mode) else "-" for mode in modes]
-        found = registry.get(name)
-        assert found is not None
-        asks = {"always": "yes", "risky": "if risky", "never": "-"}[asks_when(found, tool)]
-        does = _first(tool.definition.description)
-        rows.append([name, tool.group.value, *marks, asks, does])
+        made = registry.get(name)
+        assert made is not None
+        asks = {"always": "yes", "risky": "if risky", "never": "-"}[asks_when(made, tool)]
+        does, origin = _first(tool.definition.description), origins.get(name, "built-in")
+        rows.append([name, tool.group.value, *marks, asks, visible(origin, keep=""), visible(does, keep="")])
     _print(rows)
     return 0
 

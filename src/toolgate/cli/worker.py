@@ -9,18 +9,19 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolgate.cli.errors import UsageError
-from toolgate.cli.parser import add_model, add_root
+from toolgate.cli.parser import add_model, add_root, add_tools, own_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from toolgate.distributed.worker import Worker
     from toolgate.models import ModelClient
     from toolgate.runtime.registry import ToolRegistry
     from toolgate.settings import Settings
+    from toolgate.tools.base import Tool
 
 _MAX_NAME = 1000
 """Maximum characters of a workspace name, which may be a path."""
@@ -39,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--coding", action="store_true", help="allow sessions in coding mode")
     add_model(parser)
+    add_tools(parser)
     parser.add_argument("--port", type=int, metavar="PORT", help="serve /health/live, /health/ready and /metrics here")
     parser.add_argument("--host", default="127.0.0.1", help="address for --port (default: 127.0.0.1)")
 
@@ -49,9 +51,9 @@ def run(args: argparse.Namespace) -> int:
     workspaces = _workspaces(args.workspace, settings)
     from toolgate.gateway.logs import logging_to_stderr
 
-    probe = _probe(args.host, args.port)
+    probe, tools = _probe(args.host, args.port), own_tools(args)
     with logging_to_stderr(settings):
-        asyncio.run(work(settings, workspaces, say=_say, probe=probe))
+        asyncio.run(work(settings, workspaces, say=_say, probe=probe, tools=tools))
     return 0
 
 
@@ -109,6 +111,7 @@ async def work(
     say: Callable[[str], None],
     model: ModelClient | None = None,
     registry: ToolRegistry | None = None,
+    tools: Sequence[Tool[Any]] = (),
     probe: tuple[str, int] | None = None,
 ) -> None:
     """Run turns until a signal; then finish running turns, or release them to other workers."""
@@ -125,7 +128,9 @@ async def work(
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, told)
     async with contextlib.AsyncExitStack() as closing:
-        worker = await closing.enter_async_context(working(settings, workspaces, model=model, registry=registry))
+        worker = await closing.enter_async_context(
+            working(settings, workspaces, model=model, registry=registry, tools=tools)
+        )
         if probe is not None:
             from toolgate.distributed.probe import answering
 

@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Iterable
+from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 from starlette.applications import Starlette
@@ -34,13 +34,22 @@ if TYPE_CHECKING:
     from toolgate.models import ModelClient
     from toolgate.runtime.registry import ToolRegistry
     from toolgate.settings import Settings
+    from toolgate.tools.base import CallableTool, Tool
 
 APPROVAL_SECONDS = 600.0
 """Default seconds that an approval request waits for its answer."""
 
 
-def create_app(settings: Settings, model: ModelClient | None = None, registry: ToolRegistry | None = None) -> Starlette:
+def create_app(
+    settings: Settings,
+    model: ModelClient | None = None,
+    registry: ToolRegistry | None = None,
+    *,
+    tools: Iterable[Tool[Any] | CallableTool] = (),
+) -> Starlette:
     """Create the gateway. It migrates its database at startup, and creates a token if the settings have none.
+
+    `tools` are added to the built-in ones; a `registry` has all the tools that there are.
 
     `app.state.access` knows the tokens; its `code_for(user)` creates a one-time code. `app.state.service` is set while
     the gateway runs, and `app.state.failure` if it could not start.
@@ -50,7 +59,7 @@ def create_app(settings: Settings, model: ModelClient | None = None, registry: T
     app = Starlette(
         routes=_routes(),
         middleware=[Middleware(Guard, access=access, settings=settings.gateway)],
-        lifespan=lambda app: _running(app, settings, model, registry),
+        lifespan=lambda app: _running(app, settings, model, registry, tools),
     )
     app.state.settings = settings
     app.state.access = access
@@ -76,12 +85,22 @@ def _with_defaults(settings: Settings) -> Settings:
 
 @contextlib.asynccontextmanager
 async def _running(
-    app: Starlette, settings: Settings, model: ModelClient | None, registry: ToolRegistry | None
+    app: Starlette,
+    settings: Settings,
+    model: ModelClient | None,
+    registry: ToolRegistry | None,
+    tools: Iterable[Tool[Any] | CallableTool],
 ) -> AsyncIterator[None]:
     project = None if settings.distributed.role == "local" else settings.distributed.workspace
     model = model if model is not None else workers_model(settings)
     assembled = assemble(
-        settings, model=model, registry=registry, approver=RemoteApprover(), live_output=True, project=project
+        settings,
+        model=model,
+        registry=registry,
+        tools=tools,
+        approver=RemoteApprover(),
+        live_output=True,
+        project=project,
     )
     async with contextlib.AsyncExitStack() as closing:
         try:

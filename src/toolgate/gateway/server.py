@@ -9,7 +9,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -29,19 +29,22 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from toolgate.settings import GatewaySettings, Settings
+    from toolgate.tools.base import Tool
 
 _BACKLOG = 2048
 ADDRESS_FILE = "gateway-address"
 """Beside the user's database: where the last gateway listens."""
 
 
-def serve(settings: Settings, *, say: Callable[[str], None], browser: bool = False) -> int:
-    """Serve until a signal; return the exit code."""
+def serve(
+    settings: Settings, *, say: Callable[[str], None], browser: bool = False, tools: Sequence[Tool[Any]] = ()
+) -> int:
+    """Serve until a signal, with these tools beside the built-in ones; return the exit code."""
     check_address(settings.gateway)
     with contextlib.closing(_listening(settings.gateway)) as listening:
         port = listening.getsockname()[1]
         gateway = settings.gateway.model_copy(update={"port": port})
-        app = create_app(settings.model_copy(update={"gateway": gateway}))
+        app = create_app(settings.model_copy(update={"gateway": gateway}), tools=tools)
         _raise_descriptor_limit()
         with logging_to_stderr(app.state.settings):
             server = GatewayServer(app)

@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from toolgate.cli.errors import UsageError
-from toolgate.cli.parser import add_model, add_root
+from toolgate.cli.parser import add_model, add_root, add_tools
 from toolgate.cli.stdin import piped_text, read_stdin
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "that undo can take back), plan (nothing is changed; the agent proposes a plan)",
     )
     add_model(parser)
+    add_tools(parser)
     add_root(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(

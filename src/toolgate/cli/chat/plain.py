@@ -10,6 +10,7 @@ from toolgate.cli.chat.conversation import Conversation, conversation_for
 from toolgate.cli.chat.headless import HeadlessApprover, print_error
 from toolgate.cli.chat.slash_commands import SlashCommands
 from toolgate.cli.errors import UsageError, run_until_signalled
+from toolgate.cli.parser import own_tools
 from toolgate.cli.sh.line_source import EndOfInput, PlainLines
 from toolgate.cli.terminal_approver import terminal_approver
 from toolgate.cli.visible import prose, visible
@@ -35,7 +36,8 @@ async def _converse(args: argparse.Namespace) -> int:
 
     settings = settings_for(args)
     approver = terminal_approver() or HeadlessApprover(yes=False, policy_file=settings.policy_file)
-    async with assemble(settings, model=model_from_settings(settings.model), approver=approver) as stack:
+    model, tools = model_from_settings(settings.model), own_tools(args)
+    async with assemble(settings, model=model, tools=tools, approver=approver) as stack:
         conversation = await conversation_for(stack, args)
         return await PlainChat(conversation).talk(MessageLines(sys.stdin.fileno(), "> " if _is_terminal() else ""))
 

@@ -12,6 +12,7 @@ from toolgate.cli.chat.command import settings_for
 from toolgate.cli.chat.conversation import Conversation, conversation_for
 from toolgate.cli.chat.headless import HeadlessApprover, print_error
 from toolgate.cli.errors import UsageError, run_until_signalled
+from toolgate.cli.parser import own_tools
 from toolgate.protocol.ids import uuid7
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ async def _answer(args: argparse.Namespace, message: str) -> int:
     settings = settings_for(args)
     model = model_from_settings(settings.model)
     approver = HeadlessApprover(yes=args.yes, policy_file=settings.policy_file)
-    async with assemble(settings, model=model, approver=approver, live_output=args.json) as stack:
+    tools = own_tools(args)
+    async with assemble(settings, model=model, tools=tools, approver=approver, live_output=args.json) as stack:
         if args.yes:
             _check_sandbox(stack)
         conversation = await conversation_for(stack, args)

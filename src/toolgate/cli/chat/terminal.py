@@ -22,6 +22,7 @@ from toolgate.cli.chat.slash_commands import SlashCommands
 from toolgate.cli.chat.turn_view import TurnView
 from toolgate.cli.chat.welcome import draw_prompt, message_history, session_recap, welcome
 from toolgate.cli.errors import UsageError, run_until_signalled
+from toolgate.cli.parser import own_tools
 from toolgate.cli.sh.line_source import EndOfInput
 from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import visible
@@ -53,7 +54,12 @@ async def _converse(args: argparse.Namespace) -> int:
     if isinstance(model, SdkModel):
         model.warm()  # in the background, while the person writes the first message
     async with assemble(
-        settings, model=model, approver=approval_prompt, live_output=True, remembers_for_project=True
+        settings,
+        model=model,
+        tools=own_tools(args),
+        approver=approval_prompt,
+        live_output=True,
+        remembers_for_project=True,
     ) as stack:
         conversation = await conversation_for(stack, args)
         chat = Chat(conversation, canvas, approval_prompt)
