@@ -71,16 +71,20 @@ class Compactor:
         self._shortened = 0
         """The number of messages, from the beginning, whose words are shortened if they are very long."""
         self._sizes: list[int] = []
+        self._kept: list[Message] | None = None
+        """What is left of the first messages, as many as have a size; None if it has to be chosen again."""
+        self._kept_tokens = 0
 
     def begin(self, messages: Sequence[Message]) -> None:
         """Start a turn with these messages. If they are not those of before, nothing is left out of them yet."""
         known = len(self._sizes)
         if known and (known > len(messages) or self._sizes[-1] != tokens_of(messages[known - 1])):
             self.clear()
+        self._kept = None
 
     def clear(self) -> None:
         """Leave nothing out: the conversation is another one. Its person went back in it, or it has a summary now."""
-        self._blanked = self._dropped = self._shortened = 0
+        self._limit(0, 0, 0)
         self._sizes = []
 
     def summary_end(self, messages: Sequence[Message], spent: int, first: int) -> int:
@@ -88,8 +92,8 @@ class Compactor:
 
         `first` is the number of messages that a summary stands for already.
         """
-        kept = self._kept(messages)
-        if self.budget < _SMALLEST_SUMMARISED or spent + sum(map(tokens_of, kept)) <= self.budget:
+        self._keep(messages)
+        if self.budget < _SMALLEST_SUMMARISED or spent + self._kept_tokens <= self.budget:
             return 0
         ends = _step_ends(messages)[:-1]
         blanked = [tokens_of(_blank(message)) for message in messages]
@@ -107,26 +111,26 @@ class Compactor:
 
         `spent` is the number of tokens of the rest of the request.
         """
-        self._sizes += map(tokens_of, messages[len(self._sizes) :])
-        kept = self._kept(messages)
-        untouched = len(kept) == len(messages) and not self._blanked and not self._shortened
-        before = spent + (sum(self._sizes) if untouched else sum(map(tokens_of, kept)))
+        kept = self._keep(messages)
+        before = spent + self._kept_tokens
         if before <= self.budget:
             return kept, before, before
-        as_it_was = self._blanked, self._dropped, self._shortened, kept
+        as_it_was = self._blanked, self._dropped, self._shortened
         aim = int(self.budget * _AIM) - spent - tokens_of({"content": _LEFT_OUT})
-        self._blanked, self._dropped = self._chosen(messages, aim)
-        kept = self._kept(messages)
-        if spent + sum(map(tokens_of, kept)) > self.budget:
-            self._blanked = len(messages)  # even the latest outputs are too much: the model can ask for less
-            kept = self._kept(messages)
-        if spent + sum(map(tokens_of, kept)) > self.budget:
-            self._shortened = max((place for place, m in enumerate(messages) if m["role"] == "user"), default=0)
-            kept = self._kept(messages)
-        size = spent + sum(map(tokens_of, kept))
+        self._limit(*self._chosen(messages, aim), self._shortened)
+        kept = self._keep(messages)
+        if spent + self._kept_tokens > self.budget:
+            # even the latest outputs are too much: the model can ask for less
+            self._limit(len(messages), self._dropped, self._shortened)
+            kept = self._keep(messages)
+        if spent + self._kept_tokens > self.budget:
+            last = max((place for place, m in enumerate(messages) if m["role"] == "user"), default=0)
+            self._limit(self._blanked, self._dropped, last)
+            kept = self._keep(messages)
+        size = spent + self._kept_tokens
         if size >= before:  # compaction would gain nothing, and its note would cost tokens
-            self._blanked, self._dropped, self._shortened, kept = as_it_was
-            size = before
+            self._limit(*as_it_was)
+            kept, size = self._keep(messages), before
         return kept, size, before
 
     def _chosen(self, messages: Sequence[Message], aim: int) -> tuple[int, int]:
@@ -154,20 +158,39 @@ class Compactor:
             dropped = max(dropped, end)
         return blanked, dropped
 
-    def _kept(self, messages: Sequence[Message]) -> list[Message]:
+    def _limit(self, blanked: int, dropped: int, shortened: int) -> None:
+        self._blanked, self._dropped, self._shortened = blanked, dropped, shortened
+        self._kept = None
+
+    def _keep(self, messages: Sequence[Message]) -> list[Message]:
+        """What is left of the messages. Only those that came since the last request are looked at."""
+        added = messages[len(self._sizes) :]
+        sizes = [tokens_of(message) for message in added]
+        self._sizes += sizes
+        if self._kept is None:
+            self._kept, self._kept_tokens = self._chosen_anew(messages)
+        else:
+            self._kept += added
+            self._kept_tokens += sum(sizes)
+        return list(self._kept)
+
+    def _chosen_anew(self, messages: Sequence[Message]) -> tuple[list[Message], int]:
         if not self._blanked and not self._dropped and not self._shortened:
-            return list(messages)
+            return list(messages), sum(self._sizes)
         kept: list[Message] = []
-        said = False
-        for place, message in enumerate(messages):
+        tokens, said = 0, False
+        for place, (message, size) in enumerate(zip(messages, self._sizes, strict=True)):
             if place < self._dropped and message["role"] != "user":
                 if not said:
                     kept.append({"role": "assistant", "content": _LEFT_OUT})
+                    tokens += tokens_of(kept[-1])
                     said = True
                 continue
-            message = _blank(message) if place < self._blanked else message
-            kept.append(_quoted(message) if place < self._shortened else message)
-        return kept
+            shorter = _blank(message) if place < self._blanked else message
+            shorter = _quoted(shorter) if place < self._shortened else shorter
+            kept.append(shorter)
+            tokens += size if shorter is message else tokens_of(shorter)
+        return kept, tokens
 
 
 def _step_ends(messages: Sequence[Message]) -> list[int]:
