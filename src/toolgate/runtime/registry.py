@@ -55,6 +55,8 @@ class ToolRegistry:
         """What a name looks like → the name that is registered."""
         self._overrides: dict[str, frozenset[ToolMode]] = {}
         self._listeners: dict[object, Callable[[], object]] = {}
+        self._admitted: dict[tuple[ToolMode, ApprovalMode], tuple[int, list[tuple[str, Tool[Any]]]]] = {}
+        """The tools that the modes allow, and at which count of changes they were looked up."""
         self.changes = Changes()
         """A caller that caches an answer of this registry asks again when the count has changed."""
 
@@ -177,8 +179,12 @@ class ToolRegistry:
     def _shown(self, mode: ToolMode, approval_mode: ApprovalMode) -> list[str]:
         require_mode(mode)
         require_approval_mode(approval_mode)
-        names = [name for name in self.names() if self.check_mode(name, mode, approval_mode)]
-        return [name for name in names if (tool := self.get(name)) is not None and not tool.resting()[0] > 0]
+        count, admitted = self._admitted.get((mode, approval_mode), (-1, []))
+        if count != self.changes.count or not self.steady:
+            names = [name for name in self.names() if self.check_mode(name, mode, approval_mode)]
+            admitted = [(name, tool) for name in names if (tool := self.get(name)) is not None]
+            self._admitted[mode, approval_mode] = self.changes.count, admitted
+        return [name for name, tool in admitted if not tool.resting()[0] > 0]
 
     def toolset(self, mode: AnyMode, context: ToolContext) -> CallableToolset:
         """The tools of `mode` behind both gates; `mode` wins over the context's.
