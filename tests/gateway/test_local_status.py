@@ -48,7 +48,7 @@ async def test_a_browser_without_a_key_gets_a_page_that_asks_with_it(tmp_path: P
         address = f"http://{running.address}/status"
         page = await web.get(address, headers={"accept": "text/html"})
         assert page.status_code == 200
-        assert "/static/status.js" in page.text
+        assert "static/status.js" in page.text
         assert "Running turns" not in page.text
         wrong = await web.get(address, headers={"accept": "text/html", "authorization": "Bearer wrong"})
         assert wrong.status_code == 401

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolgate.gateway.app import create_app
+    from toolgate.gateway.mount import mount
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "mount"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "create_app":
-        from toolgate.gateway.app import create_app
+    if name in __all__:
+        import importlib
 
-        return create_app
+        value = getattr(importlib.import_module(f"toolgate.gateway.{'app' if name == 'create_app' else name}"), name)
+        globals()[name] = value  # over the module `mount`, which the import has put here
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

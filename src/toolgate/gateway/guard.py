@@ -52,7 +52,7 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope)
+        refusal = self._refusal(scope) or _not_started(scope)
         if refusal is not None:
             await refuse(scope, send, *refusal)
             return
@@ -99,6 +99,19 @@ class Guard:
         if host in self._allowed:
             return True
         return (scheme == "https") is secure and self._is_own_host(host, ports, secure)
+
+
+def _not_started(scope: Scope) -> tuple[int, str] | None:
+    """Why nothing can be answered if the application that this one is mounted in has not started it."""
+    if hasattr(scope["app"].state, "authenticator") or _route(scope).startswith("/health/"):
+        return None
+    return 503, "The gateway has not been started: mount it with toolgate.gateway.mount, or run its lifespan."
+
+
+def _route(scope: Scope) -> str:
+    """The path below the prefix that the gateway is mounted at."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
 
 
 def _has_token_header(scope: Scope) -> bool:

@@ -157,7 +157,7 @@ function textOf(data, result) {
 
 /** Offer the whole text in a viewer: from the gateway if it was cut, else what is here. */
 function offerWhole(call, link, text, { more }) {
-  const address = link ? new URL(link, location.href) : null;
+  const address = link ? new URL(`.${link}`, location.href) : null;
   if (address && address.origin !== location.origin) return;
   const open = async () => {
     const { openViewer } = await import("./viewer.js");

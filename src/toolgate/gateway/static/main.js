@@ -39,7 +39,7 @@ const parts = {
 document.body.append(parts.approval);
 
 const wire = new Wire(() => {
-  const address = new URL("/ws", location.href);
+  const address = new URL("ws", location.href);
   address.protocol = address.protocol.replace("http", "ws");
   return new WebSocket(address, signin.protocols());
 });

@@ -67,7 +67,7 @@ export class Notifier {
     const said = new Notification("Toolgate", {
       body: `${visible(title || UNTITLED)} ${WORDS[status]}`,
       tag: id,
-      icon: "/static/icon.svg",
+      icon: "static/icon.svg",
     });
     said.addEventListener("click", () => {
       focus();

@@ -44,7 +44,7 @@ export function get(address) {
 
 /** Exchange a code or token for a key; return whether it worked. */
 async function exchange(given) {
-  const answer = await fetch("/auth", {
+  const answer = await fetch("auth", {
     method: "POST",
     headers: { "content-type": "application/json", ...authHeaders() },
     body: JSON.stringify(given),
@@ -66,7 +66,7 @@ setInterval(renew, HOUR_MS);
 /** Whether the gateway accepts this browser: true, false, or null if it does not answer. */
 export async function known() {
   try {
-    return (await get("/auth")).ok;
+    return (await get("auth")).ok;
   } catch {
     return null;
   }
@@ -74,7 +74,7 @@ export async function known() {
 
 /** Sign out: the key becomes invalid everywhere. */
 export async function leave() {
-  await fetch("/auth", { method: "DELETE", headers: authHeaders() });
+  await fetch("auth", { method: "DELETE", headers: authHeaders() });
   store(null);
 }
 

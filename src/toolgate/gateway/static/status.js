@@ -6,13 +6,13 @@ const REFRESH_MS = 5_000;
 const place = document.querySelector("main");
 
 async function refresh() {
-  const answer = await get("/status").catch(() => null);
+  const answer = await get("status").catch(() => null);
   if (answer?.ok) {
     const found = (await answer.text()).match(/<body>([\s\S]*)<\/body>/)?.[1] ?? "";
     trusted(place, found);
   } else {
     const why = answer === null ? "The gateway does not answer." : (await answer.json()).error;
-    place.replaceChildren(h("p", {}, why), h("p", {}, h("a", { href: "/" }, "Sign in")));
+    place.replaceChildren(h("p", {}, why), h("p", {}, h("a", { href: "./" }, "Sign in")));
   }
   setTimeout(refresh, REFRESH_MS);
 }

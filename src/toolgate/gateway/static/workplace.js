@@ -167,7 +167,7 @@ export class Workplace extends EventTarget {
     const notify = () => this.#notifier.toggle().then((text) => toast(text));
     const page = [
       { label: "Desktop notifications", checked: on, act: notify, disabled: !possible },
-      { label: "State of the gateway", icon: "pulse", act: () => open("/status", "_blank", "noopener") },
+      { label: "State of the gateway", icon: "pulse", act: () => open("status", "_blank", "noopener") },
     ];
     const session = id ? [...own, ...(known?.archived === undefined ? [] : more), null] : [];
     showMenu(button, "Menu", [...session, ...page]);
