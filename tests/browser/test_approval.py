@@ -212,3 +212,36 @@ async def test_a_key_that_comes_with_the_question_answers_nothing(context: Brows
     await expect(person.card("Bash")).to_have_attribute("data-state", "waiting")
     await person.page.keyboard.press("a")
     await person.ended("Bash", "success")
+
+
+async def test_a_question_is_answered_with_a_number_or_a_text(
+    context: BrowserContext, gateway_with: Callable[..., Gateway]
+) -> None:
+    def ask(number: int) -> ToolCall:
+        arguments = json.dumps({"question": "Which database?", "options": ["SQLite", "PostgreSQL"]})
+        return ToolCall(id=f"q{number}", name="ask_user", arguments=arguments)
+
+    model = ScriptedModel([[ask(1)], [ask(2)], [ask(3)], "Thanks."])
+    person = await arrive(context, gateway_with(model))
+    await person.begin("coding")
+    await person.say("Choose.")
+    dialog = await person.asked()
+    await expect(dialog.get_by_role("heading")).to_have_text("Which database?")
+    await expect(dialog).to_contain_text("The model asks")
+    await person.page.keyboard.press("a")  # nothing to allow
+    await person.picture("approval-question")
+    await person.page.keyboard.press("2")
+    await expect(person.card("ask_user").first).to_contain_text("PostgreSQL", timeout=PATIENCE)
+    dialog = await person.asked()
+    await dialog.get_by_label("Your answer").fill("DuckDB, number 2")
+    await person.page.keyboard.press("Enter")
+    await expect(person.page.locator("section.approval[data-armed=false]")).to_have_count(1, timeout=PATIENCE)
+    dialog = await person.asked()
+    await person.page.keyboard.press("d")
+    await person.page.keyboard.type("you choose")
+    await person.page.keyboard.press("Enter")
+    await person.idle()
+    answers = [request.messages[-1]["content"] for request in model.requests[1:]]
+    assert answers[:2] == ["The user answered: PostgreSQL", "The user answered: DuckDB, number 2"]
+    assert "you choose" in answers[2]
+    assert person.problems == []

@@ -12,6 +12,7 @@ import pytest
 
 from toolgate import Approval, ApprovalChoice, ApprovalRequest
 from toolgate.cli.terminal_approver import TerminalApprover, terminal_approver
+from toolgate.protocol.approval import Question
 
 NO = Approval(allowed=False, message="not allowed at the terminal")
 
@@ -190,3 +191,23 @@ async def test_a_withdrawn_question_stops_waiting(screen: Screen) -> None:
 
 def test_without_a_terminal_there_is_nobody_to_ask() -> None:
     assert terminal_approver() is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("2\n", Approval(allowed=True, text="PostgreSQL")),
+        ("3\n", Approval(allowed=True, text="3")),
+        ("a third one\n", Approval(allowed=True, text="a third one")),
+        ("\n", Approval(allowed=False, message="the person at the terminal declined")),
+        ("\x04", Approval(allowed=False, message="the person at the terminal declined")),
+    ],
+)
+async def test_a_question_is_answered_with_a_number_or_a_text(screen: Screen, typed: str, answer: Approval) -> None:
+    question = Question(text="Which?", options=("SQLite", "PostgreSQL"))
+    asks = request("Which?\n1. SQLite\n2. PostgreSQL", "Which?", question=question)
+    decision = asyncio.ensure_future(screen.approver.decide(asks))
+    shown = await screen.until("no answer] ")
+    screen.type(typed)
+    assert await decision == answer
+    assert (shown.count("Which?"), "2. PostgreSQL" in shown) == (1, True)

@@ -262,3 +262,20 @@ async def test_a_question_that_could_not_be_written_down_at_first_is_asked_all_t
 
     assert ended.status == "done"
     assert machines.effects() == ["asked"]
+
+
+async def test_a_question_to_a_person_outlives_the_worker_and_the_gateway_that_asked_it(machines: Cluster) -> None:
+    worker = machines.worker()
+    await machines.ready(worker)
+    session = await machines.session()
+    turn = await machines.begin(session, [["ask_user", {"question": "Which?", "options": ["a", "b"]}]], "At last.")
+    question = await machines.question(session)
+    await machines.becomes(turn.id, "parked")
+    worker.kill()
+    await machines.ready(machines.worker())
+    await machines.sessions.decide(question.id, Approval(allowed=True, text="b"))
+    ended = await machines.ended(turn.id)
+
+    assert (ended.status, ended.attempt) == ("done", 1)
+    assert await _told(machines, session) == "The user answered: b"
+    assert await _count(machines, session, "approval_request") == 1

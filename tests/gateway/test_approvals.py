@@ -182,3 +182,42 @@ async def test_a_sub_agents_question_names_it_and_rises_to_the_person(tmp_path: 
         assert (tmp_path / "root/new.txt").exists() is answer
         mine = [frame for frame in seen if frame.get("session_id") == session]
         assert text_of(mine) == "Parent done."
+
+
+QUESTION = call("ask_user", '{"question": "Which database?", "options": ["SQLite", "PostgreSQL"]}')
+
+
+async def test_a_question_is_answered_with_a_text_and_an_empty_yes_leaves_it_open(tmp_path: Path) -> None:
+    model = ScriptedModel([[QUESTION], "Done."])
+    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
+        session = await client.session("chat_safe")
+        data = (await asked(client, session))["data"]
+        assert data["question"] == {"text": "Which database?", "options": ["SQLite", "PostgreSQL"]}
+        empty = await client.ask("approval.respond", id=data["id"], allowed=True)
+        assert (empty["type"], empty["data"]["code"]) == ("error", "INVALID_PARAMS")
+        await client.data("approval.respond", id=data["id"], allowed=True, text="PostgreSQL")
+        frames = await client.until(is_done)
+        assert types(frames)[:2] == ["approval_resolved", "tool_result"]
+        assert model.requests[1].messages[-1]["content"] == "The user answered: PostgreSQL"
+
+
+async def test_a_question_that_nobody_answers_in_time_says_so(tmp_path: Path) -> None:
+    model = ScriptedModel([[QUESTION], "Then I decide."])
+    async with gateway(with_deadline(settings_for(tmp_path), 0.3), model) as running, running.client() as client:
+        session = await client.session("chat_safe")
+        await asked(client, session)
+        await client.until(is_done)
+        said = model.requests[1].messages[-1]["content"]
+        assert "The question was not answered: nobody answered in time." in said
+
+
+async def test_a_text_is_an_answer_to_questions_only(tmp_path: Path) -> None:
+    async with (
+        gateway(settings_for(tmp_path), ScriptedModel([[WRITE], "Done."])) as running,
+        running.client() as client,
+    ):
+        data = (await asked(client, await client.session("coding")))["data"]
+        refused = await client.ask("approval.respond", id=data["id"], allowed=True, text="yes")
+        assert (refused["type"], data["question"]) == ("error", None)
+        await client.data("approval.respond", id=data["id"], allowed=False)
+        await client.until(is_done)

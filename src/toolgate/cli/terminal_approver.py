@@ -7,7 +7,7 @@ from typing import TextIO
 
 from toolgate.cli.style import Style, diff_colour
 from toolgate.cli.visible import collapse_runs, excerpt, visible
-from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest, Scope
+from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest, Question, Scope
 from toolgate.protocol.ports import Approver
 
 _LINES = 40
@@ -39,6 +39,8 @@ class TerminalApprover:
             return await self._decide(request)
 
     async def _decide(self, request: ApprovalRequest) -> Approval:
+        if request.question is not None:
+            return await self._answer(request, request.question)
         detail = visible(request.detail.rstrip("\n"))
         short, cut = excerpt(collapse_runs(detail), lines=_LINES, width=_WIDTH)
         cut = cut or short != detail
@@ -59,6 +61,16 @@ class TerminalApprover:
                 allowed=answer in {"y", "yes"}, message="" if answer in {"y", "yes"} else "not allowed at the terminal"
             )
 
+    async def _answer(self, request: ApprovalRequest, asked: Question) -> Approval:
+        """Show a question and read one line: the number of an option, or any text. An empty line declines."""
+        self._show(request, collapse_runs(visible(request.detail.rstrip("\n"))))
+        hint = f"1-{len(asked.options)} or your own text, empty: no answer" if asked.options else "empty: no answer"
+        self._ask(hint, "Your answer?")
+        said = (await self._line()).strip()
+        if said.isdecimal() and 1 <= int(said) <= len(asked.options):
+            said = asked.options[int(said) - 1]
+        return Approval(allowed=bool(said), text=said, message="" if said else "the person at the terminal declined")
+
     async def _pick(self, request: ApprovalRequest) -> Approval | None:
         """Show every rule that can be remembered, and read which one and for how long; None: ask again."""
         offered: list[tuple[ApprovalChoice, Scope]] = []
@@ -76,7 +88,8 @@ class TerminalApprover:
 
     def _show(self, request: ApprovalRequest, detail: str) -> None:
         who = f" for {visible(request.agent, keep='')}" if request.agent else ""
-        head = f"{visible(request.tool_name, keep='')}{who} asks: {visible(request.summary, keep='')}"
+        summary = visible(request.summary, keep="") if request.question is None else ""
+        head = f"{visible(request.tool_name, keep='')}{who} asks: {summary}".rstrip()
         self._write(f"\n{self._style(head, 'bold', 'yellow')}\n")
         if detail:
             self._write(self._indented(detail))

@@ -14,6 +14,8 @@ commands that begin with these words."""
 Scope = Literal["session", "project"]
 """How long it is remembered: for this session, or in the user's own policy file for this project."""
 Risk = Literal["low", "medium", "high"]
+ASK_TOOL = "ask_user"
+"""The tool whose approval request is a question."""
 
 
 class ApprovalChoice(BaseModel):
@@ -27,6 +29,16 @@ class ApprovalChoice(BaseModel):
     rule: str
     """Exactly what would be stored: the rules as TOML, or the description of the exact call."""
     scopes: tuple[Scope, ...] = ("session",)
+
+
+class Question(BaseModel):
+    """A question of the model that the person answers with a text (`ask_user`), not with yes or no."""
+
+    model_config = _FROZEN
+
+    text: str
+    options: tuple[str, ...] = ()
+    """Suggested answers. The person may always give another one."""
 
 
 class ApprovalRequest(BaseModel):
@@ -57,6 +69,9 @@ class ApprovalRequest(BaseModel):
     choices: tuple[ApprovalChoice, ...] = ()
     """What may be remembered; empty if the call is asked about every time."""
 
+    question: Question | None = None
+    """Set if an answer is wanted, not a permission: `Approval.text` has it, and `allowed: false` declines to answer."""
+
     def choice(self, choice_id: str) -> ApprovalChoice | None:
         """The choice of that id, if it is offered."""
         return next((choice for choice in self.choices if choice.id == choice_id), None)
@@ -78,4 +93,4 @@ class Approval(BaseModel):
     approval_mode: ApprovalMode | None = None
     """The answer to a plan: the approval mode that the session goes on in."""
     text: str = ""
-    """The answer to a plan: the plan as the person edited it."""
+    """The answer to a question; the answer to a plan: the plan as the person edited it."""

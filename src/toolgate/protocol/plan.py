@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from toolgate.protocol.approval import Question
+
 Access = Literal["read", "write", "full"]
 """What a call may touch: read the root, change the root, or more than the root (which always asks)."""
 
@@ -57,6 +59,8 @@ class Plan(BaseModel):
     if only the exact call can be remembered."""
     once: str = ""
     """Why an approval is for this one call and cannot be remembered: something is only known when it runs."""
+    question: Question | None = Field(default=None, exclude=True)
+    """What the person is asked for, if it is an answer: no rule can give it. It is part of the arguments."""
     payload: Any = Field(default=None, exclude=True, repr=False)
     """What `prepare` hands to `execute`; private to the tool."""
 

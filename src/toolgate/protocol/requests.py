@@ -150,7 +150,8 @@ class ApprovalRespond(Params):
     text: str = Field(
         default="",
         max_length=100_000,
-        description="Accepting a plan (`propose_plan`): the plan as the person edited it.",
+        description="Answering a `question` (`ask_user`): the answer; `allowed: false` declines. "
+        "Accepting a plan (`propose_plan`): the plan as the person edited it.",
     )
 
 

@@ -33,6 +33,8 @@ def weigh(invocation: Invocation, policy: Policy) -> Decision:
         return refusal
     if _is_dry_run(invocation):
         return Decision(decision="allow", gate="permission", reason="a dry run changes nothing")
+    if plan is not None and plan.question is not None:
+        return Decision(decision="ask", gate="permission", reason="the model asks a question")
     if plan is not None and plan.access == "full":
         return Decision(decision="ask", gate="permission", reason=plan.reason or "full access always asks")
     if verdict is not None:
@@ -79,6 +81,8 @@ async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...])
         approval = checked(await _answer(invocation, request), request)
     finally:
         invocation.started += perf_counter() - asked  # the time that a person takes is not the call's
+    if request.question is not None and not approval.text.strip():
+        approval = approval if not approval.allowed else Approval(allowed=False, message="no answer was given")
     if approval.allowed and policy.fingerprint(name, invocation.arguments, invocation.plan) != request.fingerprint:
         approval = Approval(allowed=False, message="the call changed after it was shown")
     refresh = invocation.context.refresh_permissions
@@ -92,6 +96,8 @@ async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...])
     invocation.decision = Decision(
         decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict
     )
+    if not approval.allowed and request.question is not None:
+        return _unanswered(approval)
     if not approval.allowed:
         approver = invocation.context.approver
         unseen = approver is None
@@ -147,7 +153,8 @@ async def _answer(invocation: Invocation, request: ApprovalRequest) -> Approval:
     """What the approver says; no approver, an exception or any other value means no."""
     approver = invocation.context.approver
     if approver is None:
-        return Approval(allowed=False, message="it needs permission and nobody can be asked here")
+        said = "nobody can be asked here" if request.question is not None else ""
+        return Approval(allowed=False, message=said or "it needs permission and nobody can be asked here")
     try:
         approval: object = await approver.decide(request)
     except (asyncio.CancelledError, GeneratorExit):
@@ -193,6 +200,12 @@ def _not_in_plan_mode(decision: Decision) -> ToolResponse:
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _unanswered(approval: Approval) -> ToolResponse:
+    message = f"The question was not answered: {approval.message.rstrip('.') or 'the user declined'}."
+    step = "Decide yourself where that does no harm, and say what you assumed; otherwise end with your question."
+    return ToolResponse.failure(ErrorCode.APPROVAL_DENIED, message, next_step=step)
 
 
 def _refused(message: str, advice: str = "") -> ToolResponse:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from toolgate.protocol.approval import ApprovalChoice, ApprovalRequest, Risk
+from toolgate.protocol.approval import ApprovalChoice, ApprovalRequest, Question, Risk
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.plan import Plan
 
@@ -47,6 +47,7 @@ def question_of(invocation: Invocation, policy: Policy, reason: str, secrets: tu
         risk=risk_of(plan),
         labels=tuple(visible_without(secrets, *labels_of(plan))),
         choices=choices,
+        question=_safe_question(plan, secrets),
     )
 
 
@@ -96,6 +97,15 @@ def _choices(invocation: Invocation, policy: Policy) -> tuple[ApprovalChoice, ..
         for_project=context.remembers_for_project
         and can_remember_for_project(context.settings.policy_file, context.workspace),
     )
+
+
+def _safe_question(plan: Plan, secrets: tuple[str, ...]) -> Question | None:
+    if plan.question is None:
+        return None
+    from toolgate.text.visible import visible_without
+
+    text, *options = visible_without(secrets, plan.question.text, *plan.question.options)
+    return Question(text=text, options=tuple(options))
 
 
 def _safe(choice: ApprovalChoice, secrets: tuple[str, ...]) -> ApprovalChoice | None:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from toolgate.errors import ChoiceNotOffered
-from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest
+from toolgate.protocol.approval import ASK_TOOL, Approval, ApprovalChoice, ApprovalRequest
 from toolgate.protocol.modes import ApprovalMode
 from toolgate.sessions import permissions
 from toolgate.sessions.driver import Row, Transaction
@@ -139,8 +139,10 @@ def check_offered(row: ApprovalRow, answer: Approval) -> None:
         raise ChoiceNotOffered("Only the answer that accepts a plan can switch the approval mode.")
     if answer.approval_mode is ApprovalMode.plan:
         raise ChoiceNotOffered("An accepted plan goes on in the approval mode ask or accept_edits.")
-    if answer.text and row.tool_name != PLAN_TOOL:
-        raise ChoiceNotOffered("Only the answer to a plan has a text.")
+    if answer.text and row.tool_name not in (PLAN_TOOL, ASK_TOOL):
+        raise ChoiceNotOffered("Only the answer to a plan or a question has a text.")
+    if row.tool_name == ASK_TOOL and answer.allowed and not answer.text.strip():
+        raise ChoiceNotOffered("A question is answered with a text, or declined with allowed: false.")
     if not (answer.allowed and answer.remember) or answer.choice is None:
         return  # a call that cannot be remembered is allowed this once
     offered = next((choice for choice in row.choices if choice.id == answer.choice), None)

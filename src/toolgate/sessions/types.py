@@ -266,7 +266,7 @@ class ApprovalRow(BaseModel):
     approval_mode: ApprovalMode | None = None
     """The approval mode that the answer to a plan switched to."""
     answer: str = ""
-    """The plan as the person edited it."""
+    """The answer to a question, or the plan as the person edited it."""
     decided_at: float | None = None
 
 

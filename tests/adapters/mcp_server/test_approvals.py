@@ -223,3 +223,71 @@ async def test_a12_what_a_tool_prints_is_no_answer(root: Path) -> None:
         result = await connected.call_tool("write_file", WRITE)
     assert forged in text(printed)
     assert code(result) == "APPROVAL_DENIED"
+
+
+ASK = {"question": "Which database?", "options": ["SQLite", "PostgreSQL"]}
+
+
+def submitting(content: dict[str, Any] | None, forms: list[Any], action: Any = "accept") -> Any:
+    async def submit(_: Any, params: Any) -> types.ElicitResult:
+        forms.append((params.message, params.requested_schema))
+        return types.ElicitResult(action=action, content=content)
+
+    return submit
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("content", "answer"),
+    [
+        ({"choice": "PostgreSQL"}, "PostgreSQL"),
+        ({"answer": "DuckDB"}, "DuckDB"),
+        ({"choice": "SQLite", "answer": "DuckDB"}, "DuckDB"),
+    ],
+)
+async def test_a_question_is_a_form_and_its_answer_reaches_the_model(
+    root: Path, era: str, content: dict[str, Any], answer: str
+) -> None:
+    forms: list[Any] = []
+    async with near(root, era=era, elicitation_callback=submitting(content, forms)) as connected:
+        result = await connected.call_tool("ask_user", ASK)
+    assert text(result) == f"The user answered: {answer}"
+    [(message, schema)] = forms
+    assert message == "Which database?"
+    assert schema["properties"]["choice"]["enum"] == ["SQLite", "PostgreSQL"]
+    assert "decision" not in schema["properties"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("content", "action"),
+    [
+        ({}, "accept"),
+        ({"choice": "MySQL"}, "accept"),
+        ({"answer": "  "}, "accept"),
+        ({"answer": 1}, "accept"),
+        (None, "decline"),
+        (None, "cancel"),
+    ],
+)
+async def test_a_form_without_an_answer_is_no_answer(root: Path, era: str, content: Any, action: str) -> None:
+    async with near(root, era=era, elicitation_callback=submitting(content, [], action)) as connected:
+        result = await connected.call_tool("ask_user", ASK)
+    assert (code(result), "The question was not answered" in text(result)) == ("APPROVAL_DENIED", True)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_client_that_cannot_ask_says_so_at_once(root: Path, era: str) -> None:
+    async with near(root, era=era) as connected:
+        result = await connected.call_tool("ask_user", ASK)
+    assert (code(result), "nobody can be asked here" in text(result)) == ("APPROVAL_DENIED", True)
+
+
+async def test_a_client_that_is_trusted_to_ask_gives_no_answers() -> None:
+    from toolgate.adapters.mcp_server.approvals import ClientApprover
+    from toolgate.protocol.approval import ApprovalRequest, Question
+
+    asks = ApprovalRequest(
+        id="1", tool_name="ask_user", call_id="c", summary="s", detail="d", fingerprint="f", question=Question(text="q")
+    )
+    assert not (await ClientApprover().decide(asks)).allowed

@@ -4,11 +4,14 @@ import asyncio
 import io
 from typing import Any
 
+import pytest
+
 from toolgate import Approval, ApprovalChoice, ApprovalMode, ApprovalRequest
 from toolgate.cli.chat import approval_prompt
 from toolgate.cli.chat.approval_prompt import ApprovalPrompt
 from toolgate.cli.chat.canvas import Canvas
 from toolgate.cli.chat.typed_ahead import TypedAhead
+from toolgate.protocol.approval import Question
 
 CALL = ApprovalChoice(id="call", label="this exact call", rule="session: allow exactly edit_file")
 FOLDER = ApprovalChoice(
@@ -97,3 +100,35 @@ async def test_a_plan_is_accepted_in_a_mode_or_with_changes_or_refused(monkeypat
     changed, _ = await answered(monkeypatch, "eless\r", **plan)
     assert (changed.allowed, changed.text.startswith("# Plan"), changed.text.endswith("less")) == (True, True, True)
     assert (await answered(monkeypatch, "dno\r", **plan))[0] == Approval(allowed=False, message="no")
+
+
+QUESTION = Question(text="Which database?", options=("SQLite", "PostgreSQL"))
+ASKS = {"tool_name": "ask_user", "summary": "Which database?", "detail": "Which database?\n1. SQLite\n2. PostgreSQL"}
+
+
+@pytest.mark.parametrize(
+    ("pressed", "answer"),
+    [
+        ("2", Approval(allowed=True, text="PostgreSQL")),
+        ("93", Approval(allowed=False, message="nothing")),
+        ("eDuck\r", Approval(allowed=True, text="Duck")),
+        ("e\r", Approval(allowed=False, message="the person at the terminal declined")),
+        ("ad", Approval(allowed=False, message="the person at the terminal declined")),
+    ],
+)
+async def test_a_question_is_answered_with_a_number_or_a_text(monkeypatch: Any, pressed: str, answer: Approval) -> None:
+    if pressed == "93":  # no option has these numbers: the question stays
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await answered(monkeypatch, pressed, question=QUESTION, **ASKS)
+        return
+    given, shown = await answered(monkeypatch, pressed, question=QUESTION, **ASKS)
+    assert given == answer
+    assert shown.count("Which database?") == 1
+    assert "2. PostgreSQL" in shown
+
+
+async def test_a_question_without_options_is_answered_with_a_text(monkeypatch: Any) -> None:
+    asks = {"tool_name": "ask_user", "summary": "Why?", "detail": "Why?"}
+    given, _ = await answered(monkeypatch, "1 day\r", question=Question(text="Why?"), **asks)
+    assert given == Approval(allowed=True, text="1 day")

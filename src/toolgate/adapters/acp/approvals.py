@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from acp.interfaces import Client
 
 ALLOW_ONCE, ALLOW_SESSION, REJECT = "allow_once", "allow_session", "reject"
+ANSWER = "answer_"
+"""Begins the id of an option of a question; its number follows."""
+_NO_FIELD = "the editor has no field for an answer; give options, or end your turn with the question"
 
 
 class EditorApprover:
@@ -31,6 +34,9 @@ class EditorApprover:
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Show the request and wait. Anything but an option that allows is a no."""
+        asked = request.question
+        if asked is not None and not asked.options:
+            return Approval(allowed=False, message=_NO_FIELD)
         session_id = await self._top_session(request.session_id or "")
         try:
             answer = await self._client().request_permission(
@@ -40,6 +46,10 @@ class EditorApprover:
             logger("acp").warning("permission_not_asked", error=type(error).__name__)
             return Approval(allowed=False, message="the editor could not ask")
         chosen = answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else None
+        if asked is not None:
+            answers = {f"{ANSWER}{number}": option for number, option in enumerate(asked.options)}
+            text = answers.get(chosen or "", "")
+            return Approval(allowed=bool(text), text=text, message="" if text else "the user declined to answer")
         if chosen == ALLOW_ONCE or (chosen == ALLOW_SESSION and request.rule):
             return Approval(allowed=True, remember=chosen == ALLOW_SESSION)
         return Approval(allowed=False, message="the user denied it" if chosen == REJECT else "the question was closed")
@@ -47,6 +57,13 @@ class EditorApprover:
 
 def options(request: ApprovalRequest) -> list[PermissionOption]:
     """Return the answers that the editor offers."""
+    if request.question is not None:
+        names = [visible(option, keep="") for option in request.question.options]
+        answers = [
+            PermissionOption(option_id=f"{ANSWER}{number}", name=name, kind="allow_once")
+            for number, name in enumerate(names)
+        ]
+        return [*answers, PermissionOption(option_id=REJECT, name="Do not answer", kind="reject_once")]
     found = [PermissionOption(option_id=ALLOW_ONCE, name="Allow once", kind="allow_once")]
     if request.rule:
         name = "Allow exactly this call for this session"

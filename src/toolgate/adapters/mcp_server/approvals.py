@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 
-from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.approval import Approval, ApprovalRequest, Question
 from toolgate.text.visible import collapse_runs, visible
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ ALLOW_SESSION = "allow for this session"
 ALWAYS = "always in this session: "
 DENY = "deny"
 _MAX_REASON = 1000
+_MAX_ANSWER = 10_000
 _UNSEEN = {"decline": "the user or the client declined", "cancel": "the question was closed without an answer"}
 
 
@@ -34,6 +35,8 @@ def can_ask(session: ServerSession) -> bool:
 
 def form(request: ApprovalRequest) -> dict[str, Any]:
     """Return the schema of the form. What can be remembered for the session is a decision of its own."""
+    if request.question is not None:
+        return answer_form(request.question)
     more = [f"{ALWAYS}{visible(choice.label, keep='')}" for choice in request.choices if choice.id != "call"]
     decisions = [ALLOW_ONCE, *([ALLOW_SESSION] if request.rule else []), *more, DENY]
     return {
@@ -46,8 +49,36 @@ def form(request: ApprovalRequest) -> dict[str, Any]:
     }
 
 
+def answer_form(asked: Question) -> dict[str, Any]:
+    """Return the schema of the form for a question: its options, if it has any, and a text of the person's own."""
+    options = [visible(option, keep="") for option in asked.options]
+    answer = {"type": "string", "title": "Your own answer" if options else "Answer", "maxLength": _MAX_ANSWER}
+    properties: dict[str, Any] = {"choice": {"type": "string", "title": "Answer", "enum": options}} if options else {}
+    return {
+        "type": "object",
+        "properties": {**properties, "answer": answer},
+        "required": [] if options else ["answer"],
+    }
+
+
+def answer_of(result: types.ElicitResult, asked: Question) -> Approval:
+    """Read the answer to a question: the person's own text, else the option that was picked."""
+    if result.action != "accept":
+        return Approval(allowed=False, message=_UNSEEN.get(result.action, "the question was not answered"))
+    content = result.content or {}
+    own, picked = content.get("answer"), content.get("choice")
+    if isinstance(own, str) and own.strip():
+        return Approval(allowed=True, text=own.strip()[:_MAX_ANSWER])
+    chosen = next((option for option in asked.options if visible(option, keep="") == picked), None)
+    if chosen is None:
+        return Approval(allowed=False, message="the form was sent without an answer")
+    return Approval(allowed=True, text=chosen)
+
+
 def question(request: ApprovalRequest) -> str:
     """Return the text that the person reads: rendered from the plan, with nothing hidden."""
+    if request.question is not None:
+        return collapse_runs(visible(request.question.text))
     head = f"{visible(request.tool_name, keep='')} asks: {visible(request.summary, keep='')}"
     detail = collapse_runs(visible(request.detail.rstrip("\n")))
     more = [choice for choice in request.choices if choice.id != "call"]
@@ -58,6 +89,8 @@ def question(request: ApprovalRequest) -> str:
 
 def approval_of(result: types.ElicitResult, request: ApprovalRequest) -> Approval:
     """Read the form's result. Only a decision that allows, and that the form offered, allows the call."""
+    if request.question is not None:
+        return answer_of(result, request.question)
     if result.action != "accept":
         return Approval(allowed=False, message=_UNSEEN.get(result.action, "the question was not answered"))
     content = result.content or {}
@@ -80,7 +113,9 @@ class ClientApprover:
     """Leaves approvals to a client that asks its own user before every call (`--approvals client`)."""
 
     async def decide(self, request: ApprovalRequest) -> Approval:
-        """Allow the call."""
+        """Allow the call. A question has to reach a person, which the client was not asked to do."""
+        if request.question is not None:
+            return Approval(allowed=False, message="the client answers no questions of tools")
         return Approval(allowed=True, message="the client asks its own user")
 
 

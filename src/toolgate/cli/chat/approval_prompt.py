@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import collapse_runs, excerpt, visible
 from toolgate.command.approval_text import without_command
-from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest
+from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest, Question
 from toolgate.protocol.modes import ApprovalMode
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ PLAN_TOOL = "propose_plan"
 _LINES = 40
 _WIDTH = 2000
 _MAX_REASON = 500
+_MAX_ANSWER = 4000
+_DECLINED = "the person at the terminal declined"
 _KEY_PAUSE = 0.35
 """Seconds without another key before a key counts as an answer."""
 _ALLOW, _ALWAYS, _DENY, _ALL, _CHANGE = "ay", "A", "dn", "v", "e"
@@ -79,6 +81,8 @@ class ApprovalPrompt:
         keyboard.forget()
         keys: asyncio.Queue[str] = asyncio.Queue()
         keyboard.on_key = keys.put_nowait
+        if request.question is not None:
+            return await self._read_answer(request.question, keys)
         while True:
             self._say((_question(request), "bold yellow"), *_keys(request, cut=cut))
             key = await self._read_single_key(keys)
@@ -94,6 +98,30 @@ class ApprovalPrompt:
                 return Approval(allowed=True)
             elif key in _ALWAYS and request.choices and (picked := await self._pick(request, keys)) is not None:
                 return picked
+
+    async def _read_answer(self, asked: Question, keys: asyncio.Queue[str]) -> Approval:
+        """Read the number of an option, or a text. Without a text there is no answer."""
+        if asked.options:
+            numbers = "1" if len(asked.options) == 1 else f"1-{len(asked.options)}"
+            shown: list[Piece] = [
+                (numbers, "bold"),
+                " pick   ",
+                ("e", "bold"),
+                " own answer   ",
+                ("d", "bold"),
+                " decline",
+            ]
+            while True:
+                self._say(("Your answer? ", "bold yellow"), *shown)
+                key = await self._read_single_key(keys)
+                if key.isdecimal() and 1 <= int(key) <= len(asked.options):
+                    return Approval(allowed=True, text=asked.options[int(key) - 1])
+                if key in _DENY:
+                    return Approval(allowed=False, message=_DECLINED)
+                if key in _CHANGE:
+                    break
+        text = await self._read_text("Your answer: ", "(Enter sends it; empty: no answer) ", keys, _MAX_ANSWER)
+        return Approval(allowed=bool(text), text=text, message="" if text else _DECLINED)
 
     async def _accept_plan(self, request: ApprovalRequest, key: str, keys: asyncio.Queue[str]) -> Approval | None:
         """The answer to a plan: accepted in one of two approval modes, or with changes; None if it was another key."""
@@ -159,7 +187,7 @@ class ApprovalPrompt:
         """Read the reason for the denial, which the model reads. Enter alone gives none."""
         return await self._read_text("Why not? ", "(Enter: no reason) ", keys) or "the person at the terminal denied it"
 
-    async def _read_text(self, head: str, hint: str, keys: asyncio.Queue[str]) -> str:
+    async def _read_text(self, head: str, hint: str, keys: asyncio.Queue[str], most: int = _MAX_REASON) -> str:
         """Read one line."""
         text = ""
         while True:
@@ -172,7 +200,7 @@ class ApprovalPrompt:
             elif key == "\x15":
                 text = ""
             else:
-                text = (text + "".join(one for one in key if one.isprintable()))[:_MAX_REASON]
+                text = (text + "".join(one for one in key if one.isprintable()))[:most]
 
     def _say(self, *parts: Piece) -> None:
         self._prompt = list(parts)
@@ -181,9 +209,11 @@ class ApprovalPrompt:
     def _show(self, request: ApprovalRequest, detail: str) -> None:
         who = f" (sub-agent {visible(request.agent, keep='')})" if request.agent else ""
         name = visible(request.tool_name, keep="")
-        head = self._canvas.line(
-            ("?", "bold yellow"), " ", (f"{name}{who} asks: ", "bold yellow"), visible(request.summary, keep="")
-        )
+        summary = visible(request.summary, keep="") if request.question is None else ""
+        head = self._canvas.line(("?", "bold yellow"), " ", (f"{name}{who} asks: ", "bold yellow"), summary)
+        if request.question is not None:
+            self.print([head, *self._coloured(detail)])
+            return
         said = visible(request.reason, keep="")
         facts = without_command(detail).split("\n")
         told = said == f"{name} needs permission" or all(f"because: {part}" in facts for part in said.split("; "))

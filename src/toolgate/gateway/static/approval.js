@@ -166,12 +166,14 @@ export class Approval extends HTMLElement {
     const plain = !(event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat);
     const writing = event.target.matches(EDITABLE) && event.target.type !== "radio";
     if (!plain || this.#block.dataset.armed !== "true" || writing) return;
-    const plan = isPlan(this.#queue.get(this.#shown).question);
+    const { question } = this.#queue.get(this.#shown);
+    const plan = isPlan(question);
     const acts = {
-      a: () => (plan ? this.#accept() : this.#answer(true)),
       d: () => this.#panel("denial"),
+      ...(!question.question && { a: () => (plan ? this.#accept() : this.#answer(true)) }),
       ...(plan ? { e: () => this.#edit() } : { w: () => this.#panel("rule") }),
     };
+    question.question?.options.forEach((text, at) => (acts[at + 1] = () => this.#answer(true, "", { text })));
     const act = acts[event.key.toLowerCase()];
     if (!act || this.#block.querySelector(".panel:not([hidden])")) return;
     event.preventDefault();

@@ -43,6 +43,12 @@ function choices(question, acts) {
       later,
     ];
   }
+  if (question.question) {
+    const options = question.question.options.map((text, at) =>
+      button(visible(text), `${at + 1}`, "allow", () => acts.answer(true, "", { text })),
+    );
+    return [...options, button("Decline", "D", "deny", deny), later];
+  }
   const risky = question.risk === "high";
   const allowing = button("Allow once", "A", risky ? "allow" : "primary allow", () => acts.answer(true));
   const denying = button("Deny", "D", risky ? "danger deny" : "deny", deny);
@@ -66,6 +72,18 @@ function denial(question, acts) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     acts.answer(false, field.value.trim());
+  });
+  return form;
+}
+
+/** The field for an answer in the person's own words. */
+function own(acts) {
+  const words = "Your answer";
+  const field = h("input", { maxlength: "10000", autocomplete: "off", "aria-label": words, placeholder: words });
+  const form = h("form", { class: "own row" }, field, submit("Answer", "primary"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (field.value.trim()) acts.answer(true, "", { text: field.value.trim() });
   });
   return form;
 }
@@ -102,10 +120,12 @@ function always(question, acts) {
   return form;
 }
 
-const who = ({ agent }) => (agent ? `Sub-agent ${visible(agent)} asks` : "Permission needed");
+const who = ({ agent, question }) =>
+  agent ? `Sub-agent ${visible(agent)} asks` : question ? "The model asks" : "Permission needed";
 
 /** One sentence of what will happen; the command itself is shown below, once. */
 function sentence(question) {
+  if (question.question) return visible(question.question.text);
   if (isPlan(question)) return "The model proposes a plan";
   if (question.sentence) return visible(question.sentence);
   const shown = question.detail && !isDiff(question.detail);
@@ -113,7 +133,8 @@ function sentence(question) {
 }
 
 /** Why approval is needed, as short labels. A tool that always asks needs no reason. */
-function labels({ labels: given, reason = "", tool_name }) {
+function labels({ labels: given, reason = "", tool_name, question }) {
+  if (question) return [];
   if (given?.length) return given.map(visible);
   return !reason || reason === `${tool_name} needs permission` ? [] : visible(reason).split(/;\s+/);
 }
@@ -131,7 +152,8 @@ function plan(question) {
 
 /** The block of a request; `left`: how many others wait; `acts`: what its buttons do. */
 export function request(question, left, acts) {
-  const risk = question.risk && h("span", { class: "risk" }, RISKS[question.risk]);
+  const asked = question.question;
+  const risk = question.risk && !asked && h("span", { class: "risk" }, RISKS[question.risk]);
   return h(
     "section",
     {
@@ -150,7 +172,7 @@ export function request(question, left, acts) {
     ),
     h("h3", { id: "approval-sentence", tabindex: "-1" }, sentence(question)),
     h("p", { class: "labels" }, risk, ...labels(question).map((label) => h("span", {}, label))),
-    isPlan(question) ? plan(question) : detail(once(question)),
+    asked ? own(acts) : isPlan(question) ? plan(question) : detail(once(question)),
     denial(question, acts),
     always(question, acts),
     h("p", { class: "problem", role: "alert", hidden: true }),
