@@ -21,7 +21,7 @@ from toolgate.cli.worker import work
 from toolgate.models.base import ModelItem, ModelRequest, ModelUsage
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.modes import ToolMode
-from toolgate.runtime.builtin import builtin_registry
+from toolgate.runtime.builtin import agent_registry
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.settings import Settings
 from toolgate.tools.function import tool
@@ -61,7 +61,7 @@ def _write(directory: str, name: str, line: str) -> None:
 
 def registry(effects: str) -> ToolRegistry:
     """The built-in tools, and some with effects that must happen at most once."""
-    made = builtin_registry()
+    made = agent_registry()
     both = frozenset(ToolMode)
 
     async def note(key: str, seconds: float = 0.0) -> str:

@@ -175,10 +175,10 @@ def _split(given: list[str]) -> tuple[str | None, list[str]]:
 
 def _available(context: "ToolContext", own: "Sequence[Tool[Any]]") -> "ToolRegistry":
     from toolgate.compose import available_tools
-    from toolgate.runtime.builtin import builtin_registry
+    from toolgate.runtime.builtin import agent_registry
     from toolgate.runtime.own_tools import add_tools as add
 
-    registry = builtin_registry()
+    registry = agent_registry()
     add(registry, own)
     return available_tools(registry, context)
 

@@ -13,11 +13,15 @@ def builtin_registry() -> ToolRegistry:
 
 
 def agent_registry() -> ToolRegistry:
-    """The built-in tools, and those of an agent: `propose_plan`, which ends plan mode, and `load_tools`."""
+    """The built-in tools, and those of an agent that a person talks to.
+
+    `propose_plan` ends plan mode, `ask_user` asks the person, and `load_tools` offers the schemas of deferred tools.
+    """
+    from toolgate.tools.builtin.ask_user import AskUserTool
     from toolgate.tools.builtin.load_tools import LoadToolsTool
     from toolgate.tools.builtin.propose_plan import ProposePlanTool
 
     registry = builtin_registry()
-    registry.register(ProposePlanTool())
-    registry.register(LoadToolsTool())
+    for tool in (ProposePlanTool(), AskUserTool(), LoadToolsTool()):
+        registry.register(tool)
     return registry

@@ -20,6 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from toolgate.adapters.mcp_server import Clients, build_server
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.builtin import builtin_registry
+from toolgate.tools.builtin.ask_user import AskUserTool
 from toolgate.workspace import Workspace
 
 TOKEN = "a-long-random-word"
@@ -70,7 +71,9 @@ def client(root: Path, *more: str, era: str = "legacy", mode: str = "coding", **
 
 def near(root: Path, *, era: str = "legacy", tools: Iterable[str] = (), **named: Any) -> Client:
     """The SDK's client on a server in this process: where it is not about the process."""
-    registry = builtin_registry().filter(tools) if tools else builtin_registry()
+    everything = builtin_registry()
+    everything.register(AskUserTool())
+    registry = everything.filter(tools) if tools else everything
     return Client(build_server(Clients(registry, ToolMode.coding, Workspace(root))), mode=era, **named)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.adapters.mcp_server.kit import ERAS, client, code, near
 from toolgate.protocol.modes import ToolMode
-from toolgate.runtime.builtin import builtin_registry
+from toolgate.runtime.builtin import agent_registry
 
 
 @pytest.fixture
@@ -22,7 +22,9 @@ def root(tmp_path: Path) -> Path:
 async def test_what_is_listed_is_the_view_of_the_mode(root: Path, mode: ToolMode, era: str) -> None:
     async with client(root, era=era, mode=mode.value) as connected:
         listed = [tool.name for tool in (await connected.list_tools()).tools]
-    assert listed == [tool.name for tool in builtin_registry().list_tools(mode) if tool.name != "task"]
+    assert listed == [
+        tool.name for tool in agent_registry().list_tools(mode) if tool.name not in ("task", "load_tools")
+    ]
 
 
 async def test_every_tool_says_what_it_does_to_the_world(root: Path) -> None:
@@ -42,6 +44,7 @@ async def test_every_tool_says_what_it_does_to_the_world(root: Path) -> None:
         "grep": reading,
         "memory_search": reading,
         "current_time": (True, False, True, True),
+        "ask_user": (True, False, True, True),
         "write_file": (False, True, False, False),
         "edit_file": (False, True, False, False),
         "apply_patch": (False, True, False, False),

@@ -14,8 +14,8 @@ from toolgate import (
     ToolMode,
     ToolResult,
     Workspace,
-    builtin_registry,
 )
+from toolgate.runtime.builtin import agent_registry
 from toolgate.runtime.policy import Rule
 from toolgate.runtime.policy_source import policy_of
 from toolgate.runtime.state import runtime_state
@@ -39,7 +39,7 @@ def context(root: Path, approver: Any, **more: Any) -> ToolContext:
 
 
 async def asked(own: ToolContext, **arguments: Any) -> ToolResult:
-    return await builtin_registry().toolset(own.mode, own).handle(call("ask_user", arguments or QUESTION))
+    return await agent_registry().toolset(own.mode, own).handle(call("ask_user", arguments or QUESTION))
 
 
 @pytest.mark.parametrize("approval_mode", list(ApprovalMode))
@@ -98,7 +98,7 @@ async def test_no_rule_answers_for_the_person_and_a_rule_may_forbid_to_ask(tmp_p
 async def test_a_bad_question_is_refused_before_anybody_is_asked(tmp_path: Path, arguments: dict[str, Any]) -> None:
     approver = AutoApprover()
     own = context(tmp_path, approver)
-    result = await builtin_registry().toolset(own.mode, own).handle(call("ask_user", arguments))
+    result = await agent_registry().toolset(own.mode, own).handle(call("ask_user", arguments))
     assert (code_of(result), approver.requests) == ("INVALID_PARAM", [])
 
 

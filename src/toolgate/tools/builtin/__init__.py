@@ -9,7 +9,6 @@ from toolgate.tools.base import Tool
 
 if TYPE_CHECKING:
     from toolgate.tools.builtin.apply_patch import ApplyPatchTool
-    from toolgate.tools.builtin.ask_user import AskUserTool
     from toolgate.tools.builtin.bash import BashTool
     from toolgate.tools.builtin.current_time import CurrentTimeTool
     from toolgate.tools.builtin.edit_file import FileEditTool
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ApplyPatchTool",
-    "AskUserTool",
     "BashTool",
     "CurrentTimeTool",
     "FileEditTool",
@@ -55,7 +53,6 @@ _WHERE = {
     "MemorySearchTool": "memory_search",
     "MemoryAppendTool": "memory_append",
     "TodoTool": "todo",
-    "AskUserTool": "ask_user",
 }
 
 
