@@ -29,7 +29,7 @@ SEVERAL_MACHINES = [
     ("agent/turn.py", "asks the model and runs its calls, as on one machine"),
     ("sessions/turn_store.py", "writes every event to the log, with the fence of the lease"),
     ("", "PostgreSQL: NOTIFY with session and sequence number"),
-    ("distributed/feed.py", "a gateway hears that there is more to read"),
+    ("gateway/durable_feed.py", "a gateway hears that there is more to read"),
     ("gateway/channel.py", "reads the log from where it was"),
     ("gateway/watcher.py", "sends it to the clients that watch the session"),
 ]

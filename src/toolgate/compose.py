@@ -243,8 +243,8 @@ def settings_with_model(settings: Settings, name: str | None = None) -> Settings
 
 def workspace_runtime(stack: Stack) -> WorkspaceRuntime:
     """What a worker plays the turns of this stack with: their whole outputs go to the database, for any gateway."""
-    from toolgate.distributed.outputs import WorkerSessions
     from toolgate.distributed.worker import WorkspaceRuntime
+    from toolgate.sessions.outputs import WorkerSessions
 
     stack.sessions = WorkerSessions(stack.database, stack.settings, stack.workspace_of)
     return WorkspaceRuntime(db=stack.database, loop_of=stack.loop_of, place=str(stack.workspace.root))

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from tests.distributed.program import main
-from toolgate.distributed.outputs import Outputs
+from toolgate.sessions.outputs import Outputs
 
 _keep = Outputs.keep
 

@@ -124,7 +124,7 @@ def registry(effects: str) -> ToolRegistry:
 
 _FLAKY = {
     "child": ("toolgate.sessions.turns", "get", "toolgate.distributed.agents"),
-    "question": ("toolgate.sessions.approvals", "ask", "toolgate.distributed.approvals"),
+    "question": ("toolgate.sessions.approvals", "ask", "toolgate.sessions.approvals"),
 }
 """What fails once: a function of a module, as another module uses it."""
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.distributed.cluster import until
 from tests.distributed.conftest import new_database
-from toolgate.distributed import blobs as module
-from toolgate.distributed.blobs import Blobs, Pieces
 from toolgate.errors import OutputMissing, StoreError, ToolgateError
 from toolgate.sessions import Database
+from toolgate.sessions import blobs as module
+from toolgate.sessions.blobs import Blobs, Pieces
 from toolgate.sessions.driver import Transaction
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(120)]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.distributed.cluster import Cluster, until
 from tests.distributed.faults import proxied
-from toolgate.distributed.feed import DurableFeed
+from toolgate.gateway.durable_feed import DurableFeed
 from toolgate.sessions import Database, SessionManager
 from toolgate.settings import SessionSettings
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolgate.distributed.live_output import MOST, OutputBuffer, OutputChunk
+from toolgate.sessions.live_output import MOST, OutputBuffer, OutputChunk
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 

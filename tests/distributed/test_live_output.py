@@ -15,8 +15,8 @@ import pytest
 from tests.distributed.cluster import OPTIONS, Cluster, Process, cluster, until
 from tests.distributed.faults import restart
 from tests.distributed.gateways import Client, client, gateway, port_of
-from toolgate.distributed.live import look
-from toolgate.distributed.live_output import MOST, OutputChunk, OutputWriter
+from toolgate.sessions.live import look
+from toolgate.sessions.live_output import MOST, OutputChunk, OutputWriter
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 

@@ -17,14 +17,14 @@ from tests.distributed.gateways import client, port_of
 from tests.gateway import kit
 from toolgate import Workspace
 from toolgate.compose import Stack, assemble, workspace_runtime
-from toolgate.distributed import outputs as module
-from toolgate.distributed.blobs import Blobs
-from toolgate.distributed.outputs import Outputs
 from toolgate.errors import OutputMissing
 from toolgate.gateway.outputs import LocalBlobs
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.references import references
 from toolgate.sessions import Event, SessionManager
+from toolgate.sessions import outputs as module
+from toolgate.sessions.blobs import Blobs
+from toolgate.sessions.outputs import Outputs
 from toolgate.settings import SessionSettings, Settings
 from toolgate.testing import AutoApprover, ScriptedModel
 from toolgate.workspace.outputs import OUTPUTS

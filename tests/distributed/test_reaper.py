@@ -3,8 +3,8 @@
 import pytest
 
 from tests.distributed.cluster import OPTIONS, Cluster, until
-from toolgate.distributed.blobs import Blobs
 from toolgate.distributed.reaper import Reaper
+from toolgate.sessions.blobs import Blobs
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
@@ -27,7 +27,7 @@ async def test_a_worker_removes_what_is_old(machines: Cluster) -> None:
 
 
 async def test_much_that_is_old_is_removed_round_by_round(machines: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolgate.distributed.blobs._AT_ONCE", 1)
+    monkeypatch.setattr("toolgate.sessions.blobs._AT_ONCE", 1)
     blobs, left = Blobs(machines.db), []
     for number in range(3):
         await blobs.store("old", f"{number}.log", lambda: iter([b"the same"]))

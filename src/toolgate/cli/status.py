@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the status once; return 1 if something needs attention."""
-    from toolgate.distributed.status_text import as_text
+    from toolgate.gateway.status_text import as_text
 
     status = asyncio.run(_read_status())
     if args.json:

@@ -132,7 +132,7 @@ async def work(
             working(settings, workspaces, model=model, registry=registry, tools=tools)
         )
         if probe is not None:
-            from toolgate.distributed.probe import answering
+            from toolgate.gateway.probe import answering
 
             host, port = await closing.enter_async_context(answering(worker, *probe))
             say(f"Health and metrics at http://{host}:{port}/")

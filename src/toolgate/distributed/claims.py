@@ -9,7 +9,8 @@ from typing import Final
 from toolgate.distributed import dispatches
 from toolgate.distributed import queue as turn_queue
 from toolgate.distributed.dispatches import ClaimedTurn
-from toolgate.distributed.names import NOW, version
+from toolgate.distributed.names import version
+from toolgate.sessions.clock import NOW
 from toolgate.sessions.driver import Transaction
 
 _CANDIDATES: Final = 5

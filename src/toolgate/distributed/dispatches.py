@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from toolgate.distributed import queue as turn_queue
-from toolgate.distributed.names import NOW, version
+from toolgate.distributed.names import version
 from toolgate.errors import SessionBusy
 from toolgate.sessions import handoff, leases, rewind, turns
+from toolgate.sessions.clock import NOW
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.event_log import EventWriter, as_json
 from toolgate.sessions.types import Lease, Message, Turn

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from toolgate.distributed import lease_renewal, workers
 from toolgate.distributed import queue as turn_queue
+from toolgate.distributed import workers
 from toolgate.distributed.turn_executor import Outcome
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
-from toolgate.sessions import Database
+from toolgate.sessions import Database, lease_renewal
 
 if TYPE_CHECKING:
     from toolgate.distributed.turn_executor import TurnExecutor

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolgate.distributed.names import NOW
 from toolgate.errors import SessionBusy
+from toolgate.sessions.clock import NOW
 from toolgate.sessions.driver import Transaction
 
 if TYPE_CHECKING:

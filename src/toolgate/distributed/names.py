@@ -1,4 +1,4 @@
-"""What all processes share: the names of the queues, the clock, and the version that decides who may claim a turn."""
+"""What all processes share: the names of the queues, and the version that decides who may claim a turn."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import Final
 
 from toolgate.sessions.schema import HEAD
 
-NOW: Final = "EXTRACT(EPOCH FROM clock_timestamp())"
-"""The database's clock, as SQL: the one clock that all processes share."""
 DEFAULT_WORKSPACE: Final = "default"
 
 _FORMAT: Final = 1

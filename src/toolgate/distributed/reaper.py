@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from toolgate.distributed import dispatches, workers
 from toolgate.distributed import queue as turn_queue
-from toolgate.distributed.blobs import Blobs
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
+from toolgate.sessions.blobs import Blobs
 
 if TYPE_CHECKING:
     from toolgate.distributed.options import Options

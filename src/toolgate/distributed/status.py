@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from toolgate.distributed import workers
-from toolgate.distributed.names import NOW, version
+from toolgate.distributed.names import version
 from toolgate.distributed.problems import problems
+from toolgate.sessions.clock import NOW
 
 if TYPE_CHECKING:
     from toolgate.sessions.driver import Row, Transaction

@@ -12,11 +12,11 @@ from toolgate.agent.turn import Turn
 from toolgate.agent.turn_result import TurnResult, run_turn
 from toolgate.distributed import dispatches
 from toolgate.distributed.agents import subagents_on_workers
-from toolgate.distributed.approvals import allowed_before
 from toolgate.distributed.live import LiveWriter
-from toolgate.distributed.revocable_lease import TurnLease
 from toolgate.errors import PolicyError, SessionFenced, ToolError, ToolgateError
 from toolgate.log import logger
+from toolgate.sessions.approvals import allowed_before
+from toolgate.sessions.revocable_lease import TurnLease
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentEvent, AgentLoop

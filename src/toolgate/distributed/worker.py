@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from toolgate.distributed import dispatches, workers
 from toolgate.distributed import queue as turn_queue
 from toolgate.distributed.claimer import Claimer
-from toolgate.distributed.exposition import as_metrics, worker_metrics
 from toolgate.distributed.heartbeat import Heartbeat, pause_of
 from toolgate.distributed.names import version
 from toolgate.distributed.options import Options
 from toolgate.distributed.reaper import Reaper
 from toolgate.distributed.retry import retry_until_available
-from toolgate.distributed.status import look
+from toolgate.distributed.status import Status, look
 from toolgate.distributed.turn_executor import ExecutorDependencies, Outcome, TurnExecutor
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 _MOST_BREAKS = 5
 """Attempts at a turn that fails in an unexpected way."""
 _ANSWER = 3.0
-"""Seconds that a metrics request waits for the database."""
+"""Seconds that a request for the status waits for the database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,14 +89,18 @@ class Worker:
             return "the database has not answered for longer than the lease"
         return self._state
 
-    async def metrics(self) -> str:
-        """Metrics in the Prometheus text format: of this worker, and of the cluster if the database is available."""
+    @property
+    def slots(self) -> int:
+        """Turns that it runs at the same time, per workspace."""
+        return self._options.slots
+
+    async def status(self) -> Status | None:
+        """The status of the cluster; None if the database is unavailable."""
         try:
             async with asyncio.timeout(_ANSWER):
-                status = await self._db.read(lambda tx: look(tx, lease=self._options.lease))
+                return await self._db.read(lambda tx: look(tx, lease=self._options.lease))
         except (ToolgateError, TimeoutError):
-            status = None
-        return as_metrics(status) + worker_metrics(self.running, self._options.slots, ready=self.is_ready)
+            return None
 
     async def start(self) -> None:
         """Register the worker and start to claim turns."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from toolgate.distributed.names import NOW
+from toolgate.sessions.clock import NOW
 from toolgate.sessions.driver import Transaction
 
 WorkerState = Literal["ready", "draining", "gone"]

@@ -33,10 +33,10 @@ async def create_service(stack: Stack, access: Access) -> AsyncIterator[Service]
     if stack.settings.distributed.role == "local":
         yield local_service(stack, access)
         return
-    from toolgate.distributed.blobs import Blobs
-    from toolgate.distributed.feed import DurableFeed
     from toolgate.distributed.options import Options
     from toolgate.distributed.runner import DurableRunner
+    from toolgate.gateway.durable_feed import DurableFeed
+    from toolgate.sessions.blobs import Blobs
 
     settings, database = stack.settings, stack.database
     runner = DurableRunner(database, settings.database.address, Options.of(settings), settings)
@@ -114,8 +114,8 @@ def workers_model(settings: Settings) -> ModelClient | None:
 
 async def cluster_metrics(database: Database, settings: Settings) -> str:
     """Return the metrics of all workers, or that the database is unavailable."""
-    from toolgate.distributed.exposition import as_metrics
     from toolgate.distributed.status import look
+    from toolgate.gateway.exposition import as_metrics
 
     try:
         async with asyncio.timeout(_METRICS_TIMEOUT):
@@ -129,9 +129,9 @@ async def status_page(request: Request) -> Response:
 
     A browser that opens the address has no header with a token. It gets a page that asks with the page's key.
     """
-    from toolgate.distributed.exposition import CONTENT_TYPE, as_metrics
     from toolgate.distributed.status import look
-    from toolgate.distributed.status_text import as_page
+    from toolgate.gateway.exposition import CONTENT_TYPE, as_metrics
+    from toolgate.gateway.status_text import as_page
 
     state, headers = request.app.state, {"cache-control": "no-store"}
     if state.service is None or state.authenticator.identify(request.scope) is None:

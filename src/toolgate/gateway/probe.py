@@ -8,8 +8,8 @@ import os
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from toolgate.distributed.exposition import CONTENT_TYPE
 from toolgate.errors import ConfigError
+from toolgate.gateway.exposition import CONTENT_TYPE, as_metrics, worker_metrics
 
 if TYPE_CHECKING:
     from toolgate.distributed.worker import Worker
@@ -56,5 +56,6 @@ async def _found(worker: Worker, path: str) -> tuple[int, str]:
     if path == "/health/ready":
         return (200, "ok\n") if worker.is_ready else (503, f"{worker.condition}\n")
     if path == "/metrics":
-        return 200, await worker.metrics()
+        own = worker_metrics(worker.running, worker.slots, ready=worker.is_ready)
+        return 200, as_metrics(await worker.status()) + own
     return 404, "There are /health/live, /health/ready and /metrics.\n"

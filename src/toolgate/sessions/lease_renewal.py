@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from toolgate.distributed.names import NOW
+from toolgate.sessions.clock import NOW
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.types import Lease
 

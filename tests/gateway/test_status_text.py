@@ -3,7 +3,7 @@
 from typing import Any
 
 from toolgate.distributed.status import LagStatus, QueueStatus, Status, TurnStatus, WorkerStatus
-from toolgate.distributed.status_text import as_page, as_text
+from toolgate.gateway.status_text import as_page, as_text
 
 
 def _worker(**changes: Any) -> WorkerStatus:

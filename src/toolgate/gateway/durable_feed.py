@@ -7,14 +7,14 @@ import contextlib
 from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING
 
-from toolgate.distributed import live
 from toolgate.errors import StoreError
 from toolgate.log import logger
+from toolgate.sessions import live
 
 if TYPE_CHECKING:
-    from toolgate.distributed.live import LiveText, LiveView
     from toolgate.protocol.ports import LiveListener
     from toolgate.sessions import Database, Event, SessionStore
+    from toolgate.sessions.live import LiveText, LiveView
 
 _AGAIN = 0.5
 """Seconds before an unavailable database is tried again."""

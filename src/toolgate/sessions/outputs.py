@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from toolgate.distributed.blobs import Blobs
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.record import CallRecord
 from toolgate.protocol.references import references
 from toolgate.sessions import Message, SessionManager
+from toolgate.sessions.blobs import Blobs
 from toolgate.text.masking import MaskedBytes
 from toolgate.text.redaction import secrets_of
 from toolgate.workspace.oserrors import from_os_error

@@ -4,8 +4,8 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from toolgate.distributed.exposition import as_metrics, worker_metrics
 from toolgate.distributed.status import LagStatus, QueueStatus, Status, TurnStatus, WorkerStatus
+from toolgate.gateway.exposition import as_metrics, worker_metrics
 
 
 def _worker(**changes: Any) -> WorkerStatus:

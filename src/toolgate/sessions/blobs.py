@@ -12,8 +12,8 @@ import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING
 
-from toolgate.distributed.names import NOW
 from toolgate.errors import OutputMissing, ToolgateError
+from toolgate.sessions.clock import NOW
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
