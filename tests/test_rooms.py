@@ -11,6 +11,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "toolgate"
 NOT_THE_PROJECT = {
     SOURCE / "cli" / "errors.py",  # replaces a closed standard stream with /dev/null
+    SOURCE / "transcript.py",  # reads and writes the file that a test names
     SOURCE / "userfiles.py",  # reads the user's config file, outside every project
     SOURCE / "gateway" / "assets.py",  # reads the page's own files, a part of this package, once
     SOURCE / "plugins.py",  # reads the metadata of installed packages, to find their entry points

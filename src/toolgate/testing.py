@@ -18,13 +18,17 @@ from toolgate.protocol.record import CallRecord
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.context import ToolContext
+from toolgate.transcript import Difference, RecordedCall, Transcript
 
 __all__ = [
     "AutoApprover",
+    "Difference",
     "FakeClock",
     "FaultyModel",
     "MemoryRecorder",
+    "RecordedCall",
     "ScriptedModel",
+    "Transcript",
     "check_tool",
     "violations",
 ]

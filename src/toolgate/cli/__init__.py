@@ -22,6 +22,7 @@ COMMANDS = {
     "mcp": "serve the tools to an agent that speaks MCP",
     "acp": "run the agent for an editor that speaks ACP (Zed, JetBrains, Neovim)",
     "call": "call a tool, the way a model does",
+    "eval": "run the tasks of a directory, check what came out, and report",
     "sh": "use the agent's shell: type what a model would type",
     "schema": "print the JSON Schema of the envelope",
     "policy": "explain which rule decides about a call",

@@ -78,6 +78,12 @@ class PendingResult:
         """Whether the result is there."""
         return self._result is not None
 
+    def result(self) -> ToolResult:
+        """The result; `asyncio.InvalidStateError` if it is not there yet."""
+        if self._result is None:
+            raise asyncio.InvalidStateError("the result is not there yet: await it")
+        return self._result
+
     def cancelled(self) -> bool:
         """Whether the call was cancelled."""
         return self._cancelled
