@@ -88,7 +88,13 @@ def _opening(code: str) -> list[str]:
         if (name in OPENS or name.rpartition(".")[2] in PATH_METHODS)
         and not name.startswith("toolgate.")
         and not name.endswith(
-            ("journal.open", "with_suffix('.md').read_text", "with_name('parameters.json').read_bytes")
+            (
+                "journal.open",
+                "workspace.read_text",
+                "workspace.write_text",
+                "with_suffix('.md').read_text",
+                "with_name('parameters.json').read_bytes",
+            )
         )
     ]
 

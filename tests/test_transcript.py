@@ -66,7 +66,7 @@ async def test_a_call_that_runs_is_not_part_of_it_yet(root: Path) -> None:
     async with toolgate.open(root, "coding") as toolset:
         pending = transcript.recording(toolset).call("Bash", command="sleep 30")
         await asyncio.sleep(0)
-        assert transcript.calls == ()
+        assert list(transcript.calls) == []
         with pytest.raises(asyncio.InvalidStateError):
             pending.result()
         pending.cancel()
