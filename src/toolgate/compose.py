@@ -26,6 +26,7 @@ from toolgate.tools.context import ToolContext, checked_policy
 from toolgate.tools.modes import mode_of
 from toolgate.userfiles import users_servers
 from toolgate.workspace import Workspace
+from toolgate.workspace.unsupported import UnsupportedWorkspace, open_root
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentLoop
@@ -150,7 +151,7 @@ class Stack:
                 self.models,
                 self.registry,
                 self.sessions,
-                workspace=self.workspace,
+                workspace=None if isinstance(self.workspace, UnsupportedWorkspace) else self.workspace,
                 approver=self.approver,
                 settings=self.settings,
                 memory=self.memory_of(user),
@@ -193,7 +194,7 @@ async def assemble(
     if model is None:
         settings = settings_with_model(settings)
     async with contextlib.AsyncExitStack() as closing:
-        workspace = Workspace(settings.workspace.root)
+        workspace = open_root(settings.workspace.root)
         closing.callback(workspace.close)
         database = Database(settings.database.address)
         closing.push_async_callback(database.close)
@@ -223,6 +224,8 @@ async def _tools(
 ) -> AsyncIterator[ToolRegistry]:
     """The built-in tools, more tools, and those of the MCP servers that the user has configured."""
     registry = agent_registry()
+    if isinstance(workspace, UnsupportedWorkspace):
+        _remove_file_tools(registry)
     add_tools(registry, more)
     servers = settings.mcp_config
     if servers is None or (servers == users_servers(os.environ) and not os.path.exists(servers)):
@@ -232,6 +235,13 @@ async def _tools(
 
     async with connect_configured(registry, settings, str(workspace.root)):
         yield registry
+
+
+def _remove_file_tools(registry: ToolRegistry) -> None:
+    """Leave the tools that need neither files nor commands: those of chat mode, and sub-agents."""
+    kept = {tool.name for tool in registry.list_tools(ToolMode.chat_safe)} | {"task"}
+    for name in set(registry.names()) - kept:
+        registry.unregister(name)
 
 
 def settings_with_model(settings: Settings, name: str | None = None) -> Settings:

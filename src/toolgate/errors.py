@@ -12,6 +12,8 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
     ├── ModelError           a language model did not answer; says whether a retry may help
     ├── StoreError           the database cannot be used; says what to do about it
     ├── OutputMissing        an output file is not available; says why
+    ├── MissingPackage       a part of Toolgate needs a package that is not installed; says what to install
+    ├── UnsupportedPlatform  a part of Toolgate needs Linux
     └── SessionError         a request to a session cannot be fulfilled
         ├── SessionNotFound  there is no such session
         ├── SessionBusy      another process holds it, or the database is locked for too long
@@ -78,6 +80,14 @@ class StoreError(ToolgateError):
 
 class OutputMissing(ToolgateError):
     """An output file is not available, or no longer. The message is for the user."""
+
+
+class MissingPackage(ToolgateError, ModuleNotFoundError):
+    """A part of Toolgate needs a package that is not installed. The message says what to install."""
+
+
+class UnsupportedPlatform(ToolgateError, OSError):
+    """A part of Toolgate needs Linux. The message says which part, and what works without."""
 
 
 class ModelError(ToolgateError):

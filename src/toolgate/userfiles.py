@@ -6,11 +6,13 @@ import json
 import os
 import re
 import stat
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolgate.errors import ConfigError
+from toolgate.system import O_BINARY, O_CLOEXEC, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK
 
 VARIABLE = "TOOLGATE_CONFIG_FILE"
 _LARGEST = 1 << 20
@@ -175,10 +177,10 @@ def _replace(path: Path, text: str) -> None:
     """Replace a file at once; only its owner can read it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            os.fchmod(descriptor, 0o600)
+            os.chmod(beside, 0o600)
             file.write(text)
             file.flush()
             os.fsync(descriptor)
@@ -213,9 +215,11 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
 
 def _read(path: Path) -> tuple[str, int]:
     """Return the text of a regular UTF-8 file, and its mode."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | O_BINARY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     try:
         mode = os.fstat(descriptor).st_mode
+        if sys.platform == "win32":  # the bits say nothing there; the user's directory keeps others out
+            mode &= ~0o077
         if not stat.S_ISREG(mode):
             raise ValueError("it is not a regular file")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
@@ -232,7 +236,7 @@ def _read(path: Path) -> tuple[str, int]:
 
 def write_new_file(path: str, text: str) -> None:
     """Write a file that only its owner can read. Raises `FileExistsError` if there is one already."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC, 0o600)
     with os.fdopen(fd, "w", encoding="utf-8") as file:
         file.write(text)
 

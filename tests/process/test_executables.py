@@ -101,3 +101,38 @@ async def test_a_session_starts_the_shell_by_its_absolute_path(tmp_path: Path) -
     workspace.close()
 
     assert result.stdout == f"{os.path.realpath('/bin/bash')}\n"
+
+
+def _bubblewraps(place: Path, monkeypatch: pytest.MonkeyPatch, system: str, wheel: str) -> tuple[str, str]:
+    """Make two programs that report these versions: the system's and the wheel's."""
+    for name, version in (("system", system), ("wheel", wheel)):
+        (place / name).write_text(f"#!/bin/sh\necho bubblewrap {version}\n")
+        (place / name).chmod(0o755)
+    paths = os.path.realpath(place / "system"), os.path.realpath(place / "wheel")
+    monkeypatch.setattr(executables, "find_program", lambda *_: paths[0])
+    monkeypatch.setattr(executables, "_from_wheel", lambda *_: paths[1])
+    return paths
+
+
+@pytest.mark.parametrize(("system", "first"), [("0.8.0", 1), ("0.11.0", 0), ("0.12.1", 0), ("of some kind", 1)])
+def test_the_newer_bubblewrap_comes_first_and_of_two_equal_ones_the_systems(
+    public_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, first: int
+) -> None:
+    paths = _bubblewraps(public_path, monkeypatch, system, "0.11.0")
+
+    assert executables.bubblewrap_candidates(None, ()) == (paths[first], paths[1 - first])
+
+
+def test_a_bubblewrap_with_the_setuid_bit_comes_first(public_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = _bubblewraps(public_path, monkeypatch, "0.8.0", "0.11.0")
+    os.chmod(paths[0], 0o4755)
+
+    assert executables.bubblewrap_candidates(None, ()) == paths
+
+
+def test_a_bubblewrap_that_commands_can_write_is_not_taken(public_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = _bubblewraps(public_path, monkeypatch, "0.8.0", "0.11.0")
+    monkeypatch.setattr(executables, "find_program", lambda *_: None)
+
+    assert executables.bubblewrap_candidates(None, (str(public_path),)) == ()
+    assert executables.bubblewrap_candidates(None, ()) == (paths[1],)

@@ -83,8 +83,6 @@ def _killed_at(path: Path, statement: int) -> bool:
 
 
 def test_d10_a_killed_migration_leaves_the_old_schema_or_the_new(tmp_path: Path) -> None:
-    import toolgate.sessions.migrate  # noqa: F401 - so that the children need not load it
-
     complete = tmp_path / "complete.db"
     asyncio.run(made(complete))
     new = _revision(complete)

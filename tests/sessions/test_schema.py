@@ -1,12 +1,16 @@
-"""The schema: a new file and alembic come to the same, and the log can only grow."""
+"""The schema: a new file, a migrated file and Alembic come to the same, and the log can only grow."""
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine
 
 from toolgate.sessions import Database, SessionManager, StoreError, files
-from toolgate.sessions.migrate import upgrade_sqlite
+from toolgate.sessions.connections import connect
+from toolgate.sessions.migrate import upgrade
+from toolgate.sessions.sqlite_revisions import upgrade_sqlite
 from toolgate.settings import SessionSettings
 
 
@@ -30,13 +34,22 @@ def _schema(path: Path) -> list[tuple[str, str]]:
         connection.close()
 
 
-def test_alembic_and_a_new_file_come_to_the_same_schema(tmp_path: Path) -> None:
+def _with_alembic(path: str) -> None:
+    """Run the revisions as PostgreSQL gets them."""
+    engine = create_engine("sqlite://", creator=lambda: connect(path))
+    with engine.begin() as connection:
+        upgrade(connection)
+    engine.dispose()
+
+
+@pytest.mark.parametrize("migrate", [upgrade_sqlite, _with_alembic])
+def test_a_migrated_file_and_a_new_file_have_the_same_schema(tmp_path: Path, migrate: Callable[[str], None]) -> None:
     new, upgraded = tmp_path / "new.db", tmp_path / "upgraded.db"
     files.create(str(new))
     with sqlite3.connect(upgraded) as connection:
         connection.execute("PRAGMA user_version = 1")  # a file of SQLite, without a single table
     connection.close()
-    upgrade_sqlite(str(upgraded))
+    migrate(str(upgraded))
 
     assert [name for name, _ in _schema(upgraded)] == [name for name, _ in _schema(new)]
     assert [row for row in _schema(upgraded) if row[0] != "alembic_version"] == [

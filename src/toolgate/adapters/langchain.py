@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import ToolMessage
-from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
 from toolgate.adapters.users_policy import under_users_policy
+from toolgate.extras import optional_imports
 from toolgate.protocol.calls import ToolCall, ToolDefinition
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import encode
+
+with optional_imports():
+    from langchain_core.messages import ToolMessage
+    from langchain_core.tools import BaseTool
 
 if TYPE_CHECKING:
     from toolgate.runtime.toolset import CallableToolset

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agents import AgentBase, FunctionTool, FunctionToolCustomDataContext, RunContextWrapper
-from agents.tool_context import ToolContext
-
 from toolgate.adapters.users_policy import under_users_policy
+from toolgate.extras import optional_imports
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
+
+with optional_imports():
+    from agents import AgentBase, FunctionTool, FunctionToolCustomDataContext, RunContextWrapper
+    from agents.tool_context import ToolContext
 
 if TYPE_CHECKING:
     from toolgate.runtime.toolset import CallableToolset

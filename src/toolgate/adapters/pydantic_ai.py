@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from pydantic_ai import RunContext, ToolDefinition, ToolFailed, ToolReturn
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
-
 from toolgate.adapters.users_policy import under_users_policy
+from toolgate.extras import optional_imports
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import encode
 from toolgate.runtime.arguments import ArgumentsError, parse_arguments
+
+with optional_imports():
+    from pydantic_ai import RunContext, ToolDefinition, ToolFailed, ToolReturn
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
 if TYPE_CHECKING:
     from toolgate.runtime.toolset import CallableToolset

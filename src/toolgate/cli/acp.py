@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_model, add_tools, own_tools
 
 if TYPE_CHECKING:
@@ -33,10 +32,6 @@ def run(args: argparse.Namespace) -> int:
     """Serve until the editor disconnects or a signal arrives."""
     try:
         asyncio.run(_serve(args))
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "acp":
-            raise
-        raise UsageError("agent-client-protocol is not installed: pip install 'toolgate[acp]'") from None
     except asyncio.CancelledError:
         return 0  # SIGTERM: running turns have ended
     return 0

@@ -17,6 +17,7 @@ from toolgate.runtime.policy_source import policy_of
 from toolgate.sandbox import probe
 from toolgate.search import ripgrep
 from toolgate.settings import Settings, explain, variables
+from toolgate.system import is_linux, linux_only
 from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.context import ToolContext
 from toolgate.workspace import Workspace
@@ -39,6 +40,8 @@ def run_checks(root: Path | None = None) -> list[Check]:
     """Run every check, essential ones first."""
     settings, problems = _settings()
     wanted = root or settings.workspace.root
+    if not is_linux():
+        return [_python(), _system(), *problems, *_database(settings), _model(settings), *_extras()]
     workspace, opened = _workspace(wanted)
     real = Path(os.path.realpath(wanted))
     try:
@@ -70,9 +73,9 @@ def _python() -> Check:
 
 def _system() -> Check:
     found = f"{platform.system()} {platform.release()}"
-    if platform.system() == "Linux":
+    if is_linux():
         return Check(name="system", state="ok", finding=found)
-    return Check(name="system", state="broken", finding=found, advice="Confining paths needs Linux.")
+    return Check(name="system", state="missing", finding=found, advice=linux_only("Working on files and commands"))
 
 
 def _settings() -> tuple[Settings, list[Check]]:
@@ -200,19 +203,19 @@ _EXTRAS = {
     "metrics": "Prometheus metrics",
     "mcp": "MCP",
     "otel": "exporting traces",
+    "acp": "editors that speak ACP",
+    "langchain": "tools in LangChain",
+    "openai-agents": "tools in the OpenAI Agents SDK",
+    "pydantic-ai": "tools in pydantic-ai",
     **{name: f"{provider.title} models" for name, provider in PROVIDERS.items()},
 }
 """Extra → what it is for."""
 
 
 def _extras() -> Iterator[Check]:
-    declared: dict[str, list[str]] = {}
-    for line in metadata("toolgate").get_all("Requires-Dist") or []:
-        requirement, _, marker = line.partition(";")
-        if "extra ==" in marker:
-            extra = marker.split("extra ==")[1].strip(" '\"")
-            declared.setdefault(extra, []).append(_distribution(requirement))
-    for extra, names in declared.items():
+    for extra, names in _declared_extras().items():
+        if extra == "all":
+            continue  # the others together
         absent = [name for name in names if not _installed(name)]
         yield Check(
             name=f"extra [{extra}]",
@@ -220,6 +223,17 @@ def _extras() -> Iterator[Check]:
             finding=f"without {', '.join(absent)}" if absent else ", ".join(names),
             advice=f"For {_EXTRAS.get(extra, extra)}: pip install 'toolgate[{extra}]'" if absent else "",
         )
+
+
+def _declared_extras() -> dict[str, list[str]]:
+    """Return the packages by extra, as the installed distribution declares them."""
+    declared: dict[str, list[str]] = {}
+    for line in metadata("toolgate").get_all("Requires-Dist") or []:
+        requirement, _, marker = line.partition(";")
+        if "extra ==" in marker:
+            extra = marker.split("extra ==")[1].strip(" '\"")
+            declared.setdefault(extra, []).append(_distribution(requirement))
+    return declared
 
 
 def _distribution(requirement: str) -> str:

@@ -67,8 +67,9 @@ def run_until_signalled(main: "Coroutine[Any, Any, int]") -> int:
             received.append(number)
             task.cancel()
 
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, end, number)
+        for name in ("SIGTERM", "SIGHUP"):
+            if hasattr(signal, name) and sys.platform != "win32":  # Windows has no handlers in loops: Ctrl-C ends it
+                loop.add_signal_handler(getattr(signal, name), end, getattr(signal, name))
         return await main
 
     try:
@@ -82,7 +83,10 @@ def _explain(command: str, error: Exception) -> int:
     from pydantic import ValidationError
 
     from toolgate.errors import ConfigError, ToolError, ToolgateError
+    from toolgate.extras import missing_package
 
+    if isinstance(error, ModuleNotFoundError):
+        error = missing_package(error) or error
     if isinstance(error, ValidationError) and error.title.endswith(("Settings", "_PolicyFile")):
         from toolgate.settings import explain
 

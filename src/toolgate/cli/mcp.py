@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_mode, add_root, add_tools, own_tools
+from toolgate.extras import require_extra
 from toolgate.log import logger
 
 if TYPE_CHECKING:
@@ -55,11 +56,6 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--host and --port belong to --http: add it, or leave them out")
     try:
         asyncio.run(_serve(args))
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package in ("toolgate", ""):
-            raise
-        raise UsageError(f"{package} is not installed: pip install 'toolgate[mcp]'") from None
     except asyncio.CancelledError:
         return 0  # SIGTERM: running calls have ended
     return 0
@@ -68,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 async def _serve(args: argparse.Namespace) -> None:
     from toolgate.settings import Settings
 
-    _require("mcp")
+    require_extra("mcp")
     settings = _short_outputs(Settings())
     task = asyncio.current_task()
     assert task is not None
@@ -141,30 +137,15 @@ class _ContextFactory:
             mode=self._mode,
             session_id=uuid7(),
             settings=self._settings,
-            memory=ProjectMemory(self._storage, str(workspace.root)) if _has_database() else None,
+            memory=ProjectMemory(self._storage, str(workspace.root)),
             recorder=ClientRecorder(self._storage, str(workspace.root)) if self._record else None,
         )
-
-
-def _require(package: str) -> None:
-    """Raise `ModuleNotFoundError` for a package that is loaded only after the first answers."""
-    import importlib.util
-
-    if importlib.util.find_spec(package) is None:
-        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
 
 
 def _short_outputs(settings: "Settings") -> "Settings":
     """Limit outputs to what clients pass on whole: several cut longer ones in the middle, without a hint."""
     limit = min(settings.tool_output.max_bytes, MAX_OUTPUT_BYTES)
     return settings.model_copy(update={"tool_output": settings.tool_output.model_copy(update={"max_bytes": limit})})
-
-
-def _has_database() -> bool:
-    """Whether the database packages for memory are installed."""
-    import importlib.util
-
-    return importlib.util.find_spec("alembic") is not None
 
 
 def _split(given: list[str]) -> tuple[str | None, list[str]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from toolgate.cli.parser import add_json
 from toolgate.cli.style import Style
 from toolgate.cli.visible import visible
+from toolgate.extras import require_extra
 
 if TYPE_CHECKING:
     from toolgate.distributed.status import Status
@@ -23,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the status once; return 1 if something needs attention."""
+    require_extra("postgres")
     from toolgate.gateway.status_text import as_text
 
     status = asyncio.run(_read_status())

@@ -2,13 +2,13 @@
 
 import asyncio
 import sys
-import termios
 from typing import TextIO
 
 from toolgate.cli.style import Style, diff_colour
 from toolgate.cli.visible import collapse_runs, excerpt, visible
 from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest, Question, Scope
 from toolgate.protocol.ports import Approver
+from toolgate.system import termios
 
 _LINES = 40
 _WIDTH = 2000

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_model, add_root, add_tools, own_tools
+from toolgate.extras import require_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,6 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run turns until a signal arrives."""
+    require_extra("postgres")
+    require_extra("distributed")
     settings = _settings(args)
     workspaces = _workspaces(args.workspace, settings)
     from toolgate.gateway.logs import logging_to_stderr

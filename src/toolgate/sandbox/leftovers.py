@@ -6,7 +6,6 @@ container. If the lock can be taken, the directory belongs to no living process.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import tempfile
@@ -14,6 +13,7 @@ import threading
 import time
 from contextlib import suppress
 
+from toolgate.system import O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW, O_PATH, fcntl
 from toolgate.workspace.threads import start_thread
 
 PREFIX = "toolgate-session-"
@@ -22,8 +22,8 @@ _PATIENCE = 5.0
 """Seconds that one process spends on removing the directories of others."""
 _DEEPEST = 64
 """Most directory levels that are open at once. Deeper levels are moved up first."""
-_ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_LOOK = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_ENTER = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+_LOOK = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 _swept: set[tuple[int, str]] = set()
 
 

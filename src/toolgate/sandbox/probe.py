@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from toolgate.errors import ToolError
 from toolgate.process import landlock
-from toolgate.process.executables import bubblewrap_candidates, find_bash, find_interpreter
+from toolgate.process.executables import bubblewrap_candidates, find_bash, find_interpreter, is_shipped_bubblewrap
 from toolgate.process.start import run_briefly
 from toolgate.sandbox import native_layers
 
@@ -84,7 +84,8 @@ def _bubblewrap(root: str, setting: str | None) -> Finding:
             path, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", shell, "-c", ":"
         )
         if tried.works:
-            return Finding(works=True, detail=f"{program(path, '--version').detail} ({path})")
+            origin = "installed with Toolgate" if is_shipped_bubblewrap(path) else "the system's"
+            return Finding(works=True, detail=f"{program(path, '--version').detail}, {origin} ({path})")
         failures.append(f"{path}: {tried.detail}")
     if failures:
         return Finding(works=False, detail=f"installed, but does not work here: {'; '.join(failures)}")

@@ -6,11 +6,12 @@ import os
 import stat
 from typing import Literal
 
+from toolgate.system import O_CLOEXEC, O_NOFOLLOW, O_PATH
 from toolgate.workspace.confine import choose_opener
 from toolgate.workspace.oserrors import is_shortage
 
 Kind = Literal["absent", "file", "directory", "other"]
-_LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOOK = O_PATH | O_NOFOLLOW | O_CLOEXEC
 
 
 class RootDirectory:

@@ -13,12 +13,13 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
 from toolgate.sandbox import leftovers
 from toolgate.sandbox.view import is_below
+from toolgate.system import O_CLOEXEC, O_NOFOLLOW
 
 _ON_DISK = ("", "/tmp", "/var/tmp", "/dev/shm")
 """Candidates for the session's directory. The empty one stands for the user's own choice (`TMPDIR`)."""
 _IN_MEMORY = ("/dev/shm",)
 """Where creating pipes is fastest."""
-_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | O_NOFOLLOW | O_CLOEXEC
 
 
 class SessionDirectory:

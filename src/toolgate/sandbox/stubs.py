@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
 
 from toolgate.sandbox.root_directory import RootDirectory
+from toolgate.system import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK, fcntl
 
 _MARK = stat.S_ISVTX
 """The sticky bit marks an empty entry as a stub. Nobody sets it on an empty file or an empty `.git`."""
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_OPEN = os.O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
 
 
 class Stubs:

@@ -86,7 +86,7 @@ def _driver(url: str, feed: Feed) -> Driver:
         try:
             from toolgate.sessions.postgres import Postgres
         except ModuleNotFoundError as error:
-            raise StoreError("PostgreSQL needs more packages: pip install 'toolgate[gateway,postgres]'.") from error
+            raise StoreError("PostgreSQL needs more packages: pip install 'toolgate[postgres]'.") from error
         try:
             return Postgres(f"postgresql+asyncpg://{rest}", feed)
         except ValueError as error:  # it quotes a part of the address, which may be a part of the password

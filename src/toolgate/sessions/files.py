@@ -15,6 +15,7 @@ from toolgate.protocol.ids import uuid7
 from toolgate.sessions import faults, sqlite_log
 from toolgate.sessions.connections import address, connect, connect_memory
 from toolgate.sessions.schema import HEAD, REVISIONS, statements
+from toolgate.system import O_BINARY, O_CLOEXEC, O_DIRECTORY
 
 CHECKED_AT_ONCE = 32 * 1024 * 1024
 """Bytes up to which a file is checked before it is used; a larger one is checked while it is used."""
@@ -54,7 +55,7 @@ def create(path: str) -> None:
 
 
 def _write(path: str, image: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_BINARY | O_CLOEXEC, 0o600)
     try:
         rest = memoryview(image)
         while rest:
@@ -77,7 +78,9 @@ def _publish(fresh: str, path: str) -> None:
         return
     finally:
         os.unlink(fresh)
-    directory = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    if not O_DIRECTORY:
+        return  # Windows cannot flush a directory
+    directory = os.open(os.path.dirname(path), os.O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     try:
         os.fsync(directory)
     finally:
@@ -104,11 +107,11 @@ def check_length(path: str) -> None:
     if size(f"{path}-wal"):
         return  # what is missing may be in SQLite's own log
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | O_BINARY | O_CLOEXEC)
     except OSError:
         return  # opening it as a database will say what is wrong
     try:
-        header, length = os.pread(descriptor, 32, 0), os.fstat(descriptor).st_size
+        header, length = _first_bytes(descriptor, 32), os.fstat(descriptor).st_size
     except OSError as error:
         raise faults.unreadable(path, error) from error
     finally:
@@ -117,6 +120,10 @@ def check_length(path: str) -> None:
     pages = int.from_bytes(header[28:32], "big")
     if header[:16] == b"SQLite format 3\0" and length < pages * (65_536 if page == 1 else page):
         raise faults.damaged(path, "its end is missing")
+
+
+def _first_bytes(descriptor: int, count: int) -> bytes:
+    return os.pread(descriptor, count, 0) if hasattr(os, "pread") else os.read(descriptor, count)
 
 
 def check_owner(path: str) -> None:

@@ -1,4 +1,4 @@
-"""Migrates an existing schema to this version with Alembic. It imports SQLAlchemy, so it is imported on demand."""
+"""Migrates the schema of a PostgreSQL database to this version with Alembic. It is imported on demand."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 from alembic.config import Config
 from alembic.runtime.environment import EnvironmentContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import Connection
 
 from toolgate.sessions import faults
-from toolgate.sessions.connections import connect
 from toolgate.sessions.schema import HEAD, REVISIONS
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -35,19 +34,3 @@ def upgrade(connection: Connection, target: str = HEAD) -> None:
     with EnvironmentContext(config, script, fn=missing, destination_rev=target) as environment:
         environment.configure(connection=connection, transactional_ddl=True)
         environment.run_migrations()
-
-
-def upgrade_sqlite(path: str, target: str = HEAD) -> None:
-    """Run what is missing on a SQLite file, all of it in one transaction."""
-    engine = create_engine("sqlite://", creator=lambda: connect(path))
-    event.listen(engine, "begin", _begin)
-    try:
-        with engine.begin() as connection:
-            upgrade(connection, target)
-    finally:
-        engine.dispose()
-
-
-def _begin(connection: Connection) -> None:
-    # the driver itself would begin only before the first INSERT, and leave every CREATE outside
-    connection.exec_driver_sql("BEGIN IMMEDIATE")

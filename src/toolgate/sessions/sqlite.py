@@ -17,6 +17,7 @@ from toolgate.sessions.driver import Unit
 from toolgate.sessions.feed import Feed
 from toolgate.sessions.file_watch import FileWatch
 from toolgate.sessions.schema import HEAD
+from toolgate.sessions.sqlite_revisions import upgrade_sqlite
 from toolgate.sessions.writer import Writer
 
 T = TypeVar("T")
@@ -116,9 +117,6 @@ class SqliteFile:
             self._readers.submit(self._check_later)
         revision = files.check_writable(self.path)
         if revision != HEAD:
-            from toolgate.sessions.migrate import check_known, upgrade_sqlite
-
-            check_known(revision, self.path)
             upgrade_sqlite(self.path)
 
     def _check_later(self) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple
 
 from toolgate.protocol.ids import uuid7
+from toolgate.system import O_BINARY, O_CLOEXEC
 
 _HEADER: Final = 32
 _FRAME: Final = 24
@@ -118,7 +119,7 @@ def keep_copy(path: str) -> str:
     """Copy the log, so that its data can be rescued; returns the copy's path, empty if that is not possible."""
     copy = f"{path}-wal.{uuid7()}.damaged"
     try:
-        descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_BINARY | O_CLOEXEC, 0o600)
         with open(f"{path}-wal", "rb") as log, open(descriptor, "wb") as kept:
             shutil.copyfileobj(log, kept)
     except OSError:

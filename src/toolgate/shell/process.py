@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import os
 import signal
 import struct
-import termios
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +24,7 @@ from toolgate.shell import bash_script
 from toolgate.shell.capture import Capture
 from toolgate.shell.state import ShellState
 from toolgate.shell.state_dump import BadDump
+from toolgate.system import fcntl, termios
 
 _PIPE = 1 << 20
 _GULP = 1 << 17

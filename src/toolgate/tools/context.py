@@ -9,6 +9,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.closing import AsyncClosing
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.modes import AnyMode, ApprovalMode, ToolMode
+from toolgate.system import is_linux, linux_only
 from toolgate.tools.approver import approver_of
 from toolgate.tools.modes import mode_of
 from toolgate.tools.session_state import SessionState
@@ -132,6 +133,8 @@ class ToolContext(AsyncClosing):
     def require_workspace(self) -> Workspace:
         """The workspace, or the failure of every tool that needs one: there is none, or its directory is gone."""
         if self.workspace is None:
+            if not is_linux():
+                raise ToolError(ErrorCode.EXECUTION_ERROR, linux_only("Working on files and commands"))
             raise ToolError(
                 ErrorCode.EXECUTION_ERROR,
                 "This session has no workspace.",

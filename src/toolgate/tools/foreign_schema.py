@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
+from toolgate.extras import optional_imports
+
 MOST_SCHEMAS = 20_000
 """Subschemas that a schema may have once its references are followed."""
 MOST_STEPS = 20_000_000
@@ -38,7 +40,8 @@ class ForeignSchema:
 
 
 def _compiled(schema: Any) -> Any:
-    import jsonschema_rs
+    with optional_imports():
+        import jsonschema_rs
 
     patterns = jsonschema_rs.FancyRegexOptions(
         backtrack_limit=_BACKTRACKING, size_limit=_PATTERN_BYTES, dfa_size_limit=_PATTERN_BYTES

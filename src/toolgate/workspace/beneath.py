@@ -3,9 +3,11 @@
 import os
 from functools import partial
 
+from toolgate.system import O_CLOEXEC, O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK
+
 scan_directory = os.scandir
 """The entries of an open directory."""
-open_directory = partial(os.open, flags=os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+open_directory = partial(os.open, flags=os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 """`open_directory(name, dir_fd=parent)`: a descriptor of a directory."""
-open_file = partial(os.open, flags=os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+open_file = partial(os.open, flags=os.O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 """`open_file(name, dir_fd=parent)`: a descriptor of a file."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from toolgate.errors import ToolError
+from toolgate.system import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 from toolgate.workspace.diff import Diff
 from toolgate.workspace.encoding import SAMPLE, detect
 from toolgate.workspace.journal import DIRECTORY, OpenJournal
@@ -18,7 +19,7 @@ LONGEST_DIFF = 60_000
 """Characters of one file's difference that are shown."""
 _LARGEST = 4 << 20
 """Bytes of a file that is compared."""
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FLAGS = os.O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Literal, NamedTuple, Protocol
 
+from toolgate.system import O_CLOEXEC, O_NOFOLLOW, O_PATH
+
 Confinement = Literal["auto", "openat2", "walk"]
 """Which implementation opens paths; `auto` takes `openat2` where it works."""
 
@@ -26,7 +28,7 @@ _RESOLVE_BENEATH = 0x08
 _RESOLVE_CACHED = 0x20
 _MOST_LINKS = 40
 _MOST_RETRIES = 256
-_LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOOK = O_PATH | O_NOFOLLOW | O_CLOEXEC
 
 
 class Opener(Protocol):

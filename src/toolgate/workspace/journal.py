@@ -5,7 +5,6 @@ in `journal.jsonl`, and the earlier content of each file in `images/` (a hard li
 record is durable before the file changes; after a crash the files themselves show whether a recorded write took place.
 """
 
-import fcntl
 import json
 import os
 import time
@@ -17,6 +16,7 @@ from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.ids import uuid7
+from toolgate.system import O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW, fcntl
 from toolgate.workspace.journal_entries import JournalEntry, Key, Origin, Snapshot, Write
 from toolgate.workspace.oserrors import from_os_error
 from toolgate.workspace.pieces import write_all
@@ -35,8 +35,8 @@ MOST_BYTES = 512 << 20
 _LOCK_PATIENCE = 10.0
 _PRUNE_EVERY = 100
 _FILE = "journal.jsonl"
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_NOFOLLOW | O_CLOEXEC
+_ENTER = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 
 
 class Journal:

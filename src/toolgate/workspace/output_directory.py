@@ -11,11 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+from toolgate.system import O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW
 from toolgate.workspace.outputs import OUTPUTS, is_output_name
 
 T = TypeVar("T")
 
-DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+DIRECTORY = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 MOST_ADOPTED = 1 << 30
 """Most bytes of added files that are stored at the same time."""
 _MOST_TRIES = 10_000

@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
+from toolgate.system import O_CLOEXEC, O_NOFOLLOW
 from toolgate.workspace.oserrors import from_os_error, quote
 from toolgate.workspace.output_directory import DIRECTORY, OutputDirectory
 from toolgate.workspace.outputs import OUTPUTS, is_output_name
@@ -30,7 +31,7 @@ _SWEEP_EVERY = 3600.0
 _DAY = 86_400.0
 _CHUNK = 1 << 22
 _IGNORE = ".gitignore"
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_NOFOLLOW | O_CLOEXEC
 
 
 def file_stem(label: str, now: float) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
+from toolgate.system import O_CLOEXEC, O_DIRECTORY, O_NOCTTY, O_NONBLOCK, require_linux
 from toolgate.workspace import paths, presence, protect
 from toolgate.workspace.confine import Confinement, Place, Walk, choose_opener
 from toolgate.workspace.file_state import ABSENT, stamp, state_of_file
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from toolgate.workspace.journal import Journal
     from toolgate.workspace.outputs import OwnOutputs
 
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_READ = os.O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+_DIRECTORY = os.O_RDONLY | O_DIRECTORY | O_CLOEXEC
 
 
 @dataclass(slots=True)
@@ -81,6 +82,7 @@ class Workspace:
     """Where the session's output files are; None if this is not the view of a session."""
 
     def __init__(self, root: str | os.PathLike[str], *, confinement: Confinement = "auto") -> None:
+        require_linux("Working on files")
         given = os.path.abspath(os.fspath(root))
         fd = os.open(given, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._close: Callable[[], object] = weakref.finalize(self, os.close, fd)

@@ -1,11 +1,12 @@
 """A new file that appears under its name either complete or not at all."""
 
 import errno
-import fcntl
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+
+from toolgate.system import fcntl
 
 TEMPORARY = ".toolgate-tmp-"
 """Prefix of the names of unfinished files. Listings omit them."""

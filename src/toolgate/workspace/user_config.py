@@ -1,11 +1,12 @@
 """Reads and writes the user's own files, which are outside every project root."""
 
-import fcntl
 import os
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from toolgate.system import O_BINARY, O_CLOEXEC, O_NOCTTY, O_NONBLOCK, fcntl
 from toolgate.workspace.temporary import Temporary
 
 LARGEST_CONFIG = 1 << 20
@@ -15,7 +16,7 @@ LARGEST_CONFIG = 1 << 20
 def read_config(path: Path, *, largest: int = LARGEST_CONFIG) -> str | None:
     """Return the text of a regular UTF-8 file, or None if it does not exist. Raises `OSError` or `ValueError`."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | O_BINARY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
@@ -39,6 +40,8 @@ def update_config(path: Path, change: Callable[[str | None], str], *, largest: i
     Other writers wait. Missing directories are created. Raises `OSError` or `ValueError`.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if sys.platform == "win32":
+        return _update_on_windows(path, change, largest)
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
@@ -55,3 +58,13 @@ def update_config(path: Path, change: Callable[[str | None], str], *, largest: i
             temporary.close()
     finally:
         os.close(directory)
+
+
+def _update_on_windows(path: Path, change: Callable[[str | None], str], largest: int) -> None:
+    """Replace the file atomically. Directories cannot be locked there, so the last of two writers wins."""
+    content = change(read_config(path, largest=largest)).encode()
+    if len(content) > largest:
+        raise ValueError(f"it would be larger than {largest} bytes")
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_bytes(content)
+    beside.replace(path)

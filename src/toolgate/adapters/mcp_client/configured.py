@@ -11,6 +11,7 @@ from toolgate.adapters.mcp_client.approvals import Approvals
 from toolgate.adapters.mcp_client.config import McpConfig, read_servers
 from toolgate.adapters.mcp_client.servers import START_TIMEOUT, Servers, connect
 from toolgate.errors import ConfigError
+from toolgate.extras import EXTRAS
 from toolgate.process.executables import safe_path
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.settings import Settings
@@ -23,8 +24,9 @@ def load_config(settings: Settings, root: str) -> McpConfig:
     found = read_servers(path, os.environ, root)
     if path is not None and not path.exists() and path != users_servers(os.environ):
         raise ConfigError([f"{path}: there is no such file. Create it, or unset TOOLGATE_MCP_CONFIG"])
-    if found.servers and find_spec("mcp") is None:
-        raise ConfigError([f"{path}: MCP servers need the package mcp: pip install 'toolgate[mcp]'"])
+    missing = [package for package in EXTRAS["mcp"] if find_spec(package) is None] if found.servers else []
+    if missing:
+        raise ConfigError([f"{path}: MCP servers need the package {missing[0]}: pip install 'toolgate[mcp]'"])
     return found
 
 

@@ -14,6 +14,7 @@ from toolgate.adapters.mcp_client.connection import ServerConnection
 from toolgate.adapters.mcp_client.names import exposed_name
 from toolgate.adapters.mcp_client.tool import McpTool
 from toolgate.adapters.mcp_client.tool_definition import OfferedTool
+from toolgate.extras import require_extra
 from toolgate.log import logger
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.registry import ToolRegistry
@@ -153,6 +154,8 @@ async def connect(
     `environ`.
     """
     configured = servers if isinstance(servers, McpConfig) else McpConfig(servers=tuple(servers))
+    if configured.servers:
+        require_extra("mcp")
     found = Servers(registry, approvals if approvals is not None else Approvals())
     found.refused = configured.refused
     for name, reason in configured.refused.items():

@@ -24,4 +24,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    from toolgate.extras import optional_imports
+
+    with optional_imports():
+        module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
+    return getattr(module, name)

