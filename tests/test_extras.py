@@ -11,6 +11,7 @@ import pytest
 
 from toolgate.errors import MissingPackage
 from toolgate.extras import EXTRAS, missing_package, optional_imports, require_extra
+from toolgate.protocol.choices import PROVIDERS
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -32,7 +33,7 @@ def test_every_extra_is_known_with_its_modules() -> None:
     declared = {
         name: _names(packages) - {"toolgate"}
         for name, packages in PROJECT["optional-dependencies"].items()
-        if name != "all"
+        if name != "all" and name not in PROVIDERS
     }
     known = {
         extra: {name.lower().replace("_", "-") for module in modules for name in distributions[module]}

@@ -10,20 +10,18 @@ from toolgate.errors import MissingPackage
 
 EXTRAS = {
     "acp": ("acp",),
-    "anthropic": ("anthropic",),
     "cli": ("prompt_toolkit", "rich"),
     "distributed": ("pgqueuer",),
     "gateway": ("starlette", "uvicorn", "websockets", "markdown_it", "pygments"),
     "langchain": ("langchain_core",),
     "mcp": ("mcp", "mcp_types", "jsonschema_rs"),
     "metrics": ("prometheus_client",),
-    "openai": ("openai",),
     "openai-agents": ("agents",),
     "otel": ("opentelemetry",),
     "postgres": ("alembic", "asyncpg", "sqlalchemy"),
     "pydantic-ai": ("pydantic_ai",),
 }
-"""The modules that each extra brings, by the name that is imported."""
+"""The modules that each extra brings, by the name that is imported. Providers of models have their own table."""
 
 _PACKAGES = {"acp": "agent-client-protocol", "agents": "openai-agents", "langchain_core": "langchain-core"}
 """Packages whose name differs from the module's in more than an underscore."""
