@@ -83,7 +83,7 @@ dist: $(READY) ## Build the wheel and the source archive, with their bill of mat
 	@cd dist && sha256sum * >SHA256SUMS && ls
 
 docs: $(READY) ## Build the documentation site into site/ (DOCS_ARGS=serve shows it while you write)
-	@$(BIN)/mkdocs $(if $(DOCS_ARGS),$(DOCS_ARGS),build --strict --quiet)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(if $(DOCS_ARGS),$(DOCS_ARGS),build --strict --quiet)
 
 release: $(READY) ## Build a release, check it, install it into clean environments, and print its changelog section
 	@$(MAKE) --no-print-directory dist
