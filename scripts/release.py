@@ -2,8 +2,8 @@
 
     make release
 
-The version is in one place, `src/toolgate/__init__.py`. A release needs a section of CHANGELOG.md with that version; the
-tag is `v` and the version. Publishing is the work of .github/workflows/release.yml, which runs when the tag is pushed.
+The version is in one place, `src/toolgate/__init__.py`. A release needs a section of CHANGELOG.md with that version;
+the tag is `v` and the version. Publishing is the work of .github/workflows/release.yml, which runs when the tag is pushed.
 """
 
 import re
@@ -45,7 +45,7 @@ def changelog(text: str, wanted: str) -> str:
     found = re.search(rf"^## \[{re.escape(wanted)}\][^\n]*\n(.*?)(?=^## \[|\Z)", text, re.M | re.S)
     if found is None or not found[1].strip():
         raise Unfit(
-            f"CHANGELOG.md has no section [{wanted}]: rename [Unreleased] to [{wanted}] - and the date, and begin a new "
+            f"CHANGELOG.md has no section [{wanted}]: rename [Unreleased] to [{wanted}] - DATE, and begin a new "
             "[Unreleased] above it"
         )
     return found[1].strip()
