@@ -3,7 +3,7 @@
     make release
 
 The version is in one place, `src/toolgate/__init__.py`. A release needs a section of CHANGELOG.md with that version;
-the tag is `v` and the version. Publishing is the work of .github/workflows/release.yml, which runs when the tag is pushed.
+the tag is `v` and the version. Publishing is done by .github/workflows/release.yml, which a pushed tag starts.
 """
 
 import re
