@@ -5,33 +5,15 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.cli.chat.conftest import Chat
 from tests.cli.conftest import Model, bash
 from tests.cli.terminal import Terminal
-from tests.support.scripted_server import ScriptedServer, Step
-
-Chat = Callable[..., Terminal]
-
-
-@pytest.fixture
-def chat(project: Path, tmp_path: Path) -> Iterator[Chat]:
-    """Begin a chat; it has ended when the test has."""
-    begun: list[Terminal] = []
-
-    def begin(*words: str, model: ScriptedServer | None = None, columns: int = 100) -> Terminal:
-        environment = {"XDG_DATA_HOME": str(tmp_path / "data"), **(model.environment if model else {})}
-        terminal = Terminal(["chat", *words], project, environment, columns)
-        begun.append(terminal)
-        terminal.until("❯ ")
-        return terminal
-
-    yield begin
-    for terminal in begun:
-        terminal.close()
+from tests.support.scripted_server import Step
 
 
 def test_without_a_model_one_is_told_what_to_do_and_what_to_try(chat: Chat) -> None:

@@ -1,33 +1,12 @@
 """Going back, forking, changes, export and status in the chat, at a real terminal."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.cli.chat.test_command import Chat
+from tests.cli.chat.conftest import Chat
 from tests.cli.conftest import Model
 from tests.cli.terminal import Terminal
-from tests.support.scripted_server import ScriptedServer
-
-
-@pytest.fixture
-def chat(project: Path, tmp_path: Path) -> Iterator[Chat]:
-    """Begin a chat; it has ended when the test has."""
-    begun: list[Terminal] = []
-
-    def begin(*words: str, model: ScriptedServer | None = None, columns: int = 100) -> Terminal:
-        environment = {"XDG_DATA_HOME": str(tmp_path / "data"), **(model.environment if model else {})}
-        terminal = Terminal(["chat", *words], project, environment, columns)
-        begun.append(terminal)
-        terminal.until("❯ ")
-        return terminal
-
-    yield begin
-    for terminal in begun:
-        terminal.close()
 
 
 def write(path: str, content: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Keyboard:
         """Input that was typed while a turn runs."""
         self.on_key: Callable[[str], None] | None = None
         """Called instead with each key, or with all of a pasted text."""
-        self.on_shift_tab: Callable[[], None] = lambda: None
+        self.on_shift_tab: Callable[[], object] = lambda: None
         """Called for Shift-Tab, also while a question is open."""
 
     def __enter__(self) -> Self:

@@ -7,6 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from toolgate.cli.chat.approval_words import APPROVAL_WORDS
 from toolgate.cli.errors import UsageError
 from toolgate.cli.visible import visible
 from toolgate.userfiles import write_new_file
@@ -140,6 +141,7 @@ class SessionCommands:
         rows: list[tuple[str, Any]] = [
             ("project", stack.workspace.root),
             ("mode", conversation.mode.value),
+            ("approvals", APPROVAL_WORDS[conversation.approval_mode]),
             ("model", conversation.model_name),
             ("session", session.id if session is not None else "starts with the first message"),
             ("title", (await stack.sessions.get(session.id)).title if session is not None else ""),

@@ -104,6 +104,8 @@ class Chat:
             self._region.print([""])
             try:
                 text = await self._next(editor)
+                if self._switching:  # what was switched before the message counts for it
+                    await asyncio.wait(self._switching)
                 if self._commands.knows(text):
                     await self._commands.run(text)
                 elif not await self._turn(self._checked(text)):
@@ -116,7 +118,17 @@ class Chat:
                 return
 
     async def switch_approval_mode(self) -> None:
-        """Switch to the next approval mode (Shift-Tab)."""
+        """Switch to the next approval mode (Shift-Tab), also if the message is sent meanwhile."""
+        await asyncio.shield(self._switch_soon())
+
+    def _switch_soon(self) -> asyncio.Task[None]:
+        """The same while a turn runs; the switch counts for the next call."""
+        task = asyncio.get_running_loop().create_task(self._switch())
+        self._switching.add(task)
+        task.add_done_callback(self._switching.discard)
+        return task
+
+    async def _switch(self) -> None:
         modes = list(ApprovalMode)
         following = modes[(modes.index(self._conversation.approval_mode) + 1) % len(modes)]
         try:
@@ -124,12 +136,6 @@ class Chat:
         except ToolgateError as error:
             self.say(visible(str(error)), "bold red")
         self._view.refresh()
-
-    def _switch_soon(self) -> None:
-        """The same while a turn runs; the switch counts for the next call."""
-        task = asyncio.get_running_loop().create_task(self.switch_approval_mode())
-        self._switching.add(task)
-        task.add_done_callback(self._switching.discard)
 
     def _checked(self, text: str) -> str:
         """Say what cannot be sent: there are only words in a message so far."""
