@@ -26,6 +26,7 @@ from toolgate.tools.context import ToolContext, checked_policy
 from toolgate.tools.modes import mode_of
 from toolgate.userfiles import users_servers
 from toolgate.workspace import Workspace
+from toolgate.workspace.skills import Skills
 from toolgate.workspace.unsupported import UnsupportedWorkspace, open_root
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ async def open(  # noqa: A001 - `toolgate.open(".")` reads like what it does
             policy=policy,
         ) as context:
             context.remembers_for_project = remembers_for_project
+            context.skills = Skills(workspace, settings.user_directory)
             yield available_tools(registry, context).toolset(mode, context)
     finally:
         workspace.close()

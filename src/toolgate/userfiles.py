@@ -28,6 +28,12 @@ def users_config(environ: Mapping[str, str]) -> Path | None:
     return Path(named) if named is not None else _in_config_directory(environ, "config.toml")
 
 
+def users_directory(environ: Mapping[str, str]) -> Path | None:
+    """Return `toolgate` in the user's config directory, with skills, commands and hooks; None if HOME is unset."""
+    found = _in_config_directory(environ, "config.toml")
+    return None if found is None else found.parent
+
+
 def users_policy(environ: Mapping[str, str]) -> Path | None:
     """Return `toolgate/policy.toml` in the user's config directory; None if HOME is unset."""
     return _in_config_directory(environ, "policy.toml")

@@ -21,6 +21,7 @@ from toolgate.runtime.approval_modes import RUN_BY_OTHERS
 from toolgate.runtime.builtin import agent_registry
 from toolgate.testing import AutoApprover, MemoryRecorder
 from toolgate.workspace import journal_entries
+from toolgate.workspace.skills import Skills
 
 ACCEPT, PLAN, ASK = ApprovalMode.accept_edits, ApprovalMode.plan, ApprovalMode.ask
 WRITE = {"path": "src/a.txt", "content": "hello\n"}
@@ -42,6 +43,7 @@ async def test_m01_schema_list_prompt_check_toolset_and_execution_agree(
     ports: Any = {"memory": object(), "agents": object()}  # never used: the arguments are wrong
     context = ToolContext(workspace=Workspace(tmp_path), mode=mode, approval_mode=approval_mode, **ports)
     context.loaded_tools = set()
+    context.skills = Skills()
     toolset = registry.toolset(mode, context)
     listed = {tool.name for tool in registry.list_tools(mode, approval_mode)}
     schema = {item["function"]["name"] for item in registry.get_tools_schema(mode, approval_mode)}

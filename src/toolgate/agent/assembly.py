@@ -17,6 +17,7 @@ from toolgate.log import logger
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import AgentRunner, Approver
 from toolgate.sessions import Lease, SessionStore
+from toolgate.tools.builtin.skill import SKILL_TOOL
 from toolgate.tools.context import ToolContext
 
 _LOOK = 1.0
@@ -48,6 +49,8 @@ def assemble(
         approver=approver,
         agents=agents,
     )
+    if own.loaded_tools is not None and own.skills is not None and own.skills.all():
+        own.loaded_tools.add(SKILL_TOOL)  # the prompt names the skills, so the tool that reads them is offered
     toolset = dependencies.registry.toolset(mode, own)
     turn = kind(dependencies, lease, turn_id, mode, toolset, recorder, emit, compactor)
     turn.handoff = handoff

@@ -43,6 +43,7 @@ from toolgate.sessions.ancestors import top_session
 from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.approver import AnyApprover, approver_of
 from toolgate.tools.context import ToolContext, checked_policy
+from toolgate.workspace.skills import Skills
 
 if TYPE_CHECKING:
     from toolgate.runtime.policy import Policy
@@ -96,7 +97,10 @@ class AgentLoop(AsyncClosing):
         self._project = project
         self._remembers_for_project = remembers_for_project
         self._agents = Agents(workspace, agents)
-        prompt = prompt or PromptBuilder(registry, settings, workspace=workspace, memory=memory, agents=self._agents)
+        self._skills = Skills(workspace, settings.user_directory)
+        prompt = prompt or PromptBuilder(
+            registry, settings, workspace=workspace, memory=memory, agents=self._agents, skills=self._skills
+        )
         self._ends = UnstoredResults(sessions)
         self._dependencies = TurnDependencies(
             sessions=sessions,
@@ -377,6 +381,7 @@ class AgentLoop(AsyncClosing):
         )
         context.remembers_for_project = self._remembers_for_project
         context.loaded_tools = set()
+        context.skills = self._skills
         return context
 
 

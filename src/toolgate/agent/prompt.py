@@ -15,11 +15,12 @@ from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.runtime.registry import ToolRegistry
+from toolgate.tools.builtin.skill import SKILL_TOOL
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:
     from toolgate.agent.definition import Agents
-    from toolgate.protocol.ports import Clock, MemoryStore
+    from toolgate.protocol.ports import Clock, MemoryStore, SkillStore
     from toolgate.settings import Settings
     from toolgate.workspace import Workspace
 
@@ -27,6 +28,8 @@ PLAN_TOOL = "propose_plan"
 NOTES_FILE = "AGENTS.md"
 _LONGEST = 16_384
 """Bytes of the project's notes that are included."""
+_LONGEST_SKILLS = 4_000
+"""Characters of the list of skills."""
 _RECENT = 10
 _LONGEST_NOTE = 300
 
@@ -56,6 +59,7 @@ class PromptBuilder:
         workspace: Workspace | None = None,
         memory: MemoryStore | None = None,
         agents: Agents | None = None,
+        skills: SkillStore | None = None,
         identity: str | None = None,
         clock: Clock = time,
     ) -> None:
@@ -65,6 +69,7 @@ class PromptBuilder:
         self._workspace = workspace
         self._memory = memory
         self._agents = agents
+        self._skills = skills
         self._identity = identity
         self._clock = clock
 
@@ -76,6 +81,7 @@ class PromptBuilder:
             self._layer_safety(mode),
             self._layer_approvals(mode, approval_mode),
             self._layer_agents(mode, approval_mode),
+            self._layer_skills(mode, approval_mode),
             self._layer_workspace(),
             await self._layer_memory(mode, approval_mode),
             self._layer_date(),
@@ -115,6 +121,22 @@ class PromptBuilder:
             return ""
         listed = "\n".join(f"- {agent.name}: {agent.description}" for agent in self._agents.all())
         return f"{_text('agents')}\n\n{listed}"
+
+    def _layer_skills(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> str:
+        """Names and descriptions of the skills, bounded; their bodies are read on demand."""
+        if self._skills is None or not self._registry.check_mode(SKILL_TOOL, mode, approval_mode):
+            return ""
+        lines, left = list[str](), _LONGEST_SKILLS
+        found = self._skills.all()
+        for skill in found:
+            words = skill.description
+            words = words if len(words) <= _LONGEST_NOTE else f"{words[:_LONGEST_NOTE]} …"
+            lines.append(f"- {skill.name}{' (project)' if skill.source == 'project' else ''}: {words}")
+            left -= len(lines[-1])
+            if left < 0:
+                lines[-1] = f"- and {len(found) - len(lines) + 1} more: `skill` without a name lists them"
+                break
+        return f"{_text('skills')}\n\n" + "\n".join(lines) if lines else ""
 
     def _layer_workspace(self) -> str:
         """The project's own notes for agents, if there are any."""

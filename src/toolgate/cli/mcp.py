@@ -131,8 +131,9 @@ class _ContextFactory:
         from toolgate.adapters.mcp_server.storage import ClientRecorder, ProjectMemory
         from toolgate.protocol.ids import uuid7
         from toolgate.tools.context import ToolContext
+        from toolgate.workspace.skills import Skills
 
-        return ToolContext(
+        context = ToolContext(
             workspace=workspace,
             mode=self._mode,
             session_id=uuid7(),
@@ -140,6 +141,9 @@ class _ContextFactory:
             memory=ProjectMemory(self._storage, str(workspace.root)),
             recorder=ClientRecorder(self._storage, str(workspace.root)) if self._record else None,
         )
+        skills = Skills(workspace, self._settings.user_directory)
+        context.skills = skills if skills.all() else None
+        return context
 
 
 def _short_outputs(settings: "Settings") -> "Settings":

@@ -1,7 +1,8 @@
 """What lower rooms need from the outside, as Protocols. Only `compose.py` knows the implementations."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.record import CallRecord
@@ -70,6 +71,33 @@ class TodoStore(Protocol):
 
     async def items(self) -> list[dict[str, str]]:
         """The list as it is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """A folder with instructions for the model."""
+
+    name: str
+    description: str
+    source: Literal["user", "project"]
+    path: str
+    """Where its folder is: relative to the project, or absolute if it is the user's."""
+
+
+@runtime_checkable
+class SkillStore(Protocol):
+    """The skills of a user and a project. Both methods read files, so call them in a thread.
+
+    MUST NOT follow links out of a project's skill, and MUST NOT return more than a bounded amount.
+    """
+
+    def all(self) -> list[Skill]:
+        """The valid ones."""
+        ...
+
+    def read(self, name: str, file: str = "") -> tuple[Skill, str, list[str]]:
+        """A skill, its instructions or one of its files, and the names of its files. Raises `ToolError`."""
         ...
 
 

@@ -15,13 +15,15 @@ def builtin_registry() -> ToolRegistry:
 def agent_registry() -> ToolRegistry:
     """The built-in tools, and those of an agent that a person talks to.
 
-    `propose_plan` ends plan mode, `ask_user` asks the person, and `load_tools` offers the schemas of deferred tools.
+    `propose_plan` ends plan mode, `ask_user` asks the person, `skill` reads skills, and `load_tools` offers the schemas
+    of deferred tools.
     """
     from toolgate.tools.builtin.ask_user import AskUserTool
     from toolgate.tools.builtin.load_tools import LoadToolsTool
     from toolgate.tools.builtin.propose_plan import ProposePlanTool
+    from toolgate.tools.builtin.skill import SkillTool
 
     registry = builtin_registry()
-    for tool in (ProposePlanTool(), AskUserTool(), LoadToolsTool()):
+    for tool in (ProposePlanTool(), AskUserTool(), SkillTool(), LoadToolsTool()):
         registry.register(tool)
     return registry

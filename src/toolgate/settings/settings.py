@@ -22,7 +22,7 @@ from toolgate.settings.local import (
 )
 from toolgate.settings.problems import problems_of
 from toolgate.settings.served import DistributedSettings, GatewaySettings, LimitSettings
-from toolgate.userfiles import VARIABLE, read_config_file, users_config, users_policy, users_servers
+from toolgate.userfiles import VARIABLE, read_config_file, users_config, users_directory, users_policy, users_servers
 
 
 class _PolicyFile(BaseSettings):
@@ -86,6 +86,8 @@ class Settings(BaseModel):
     """The MCP servers whose tools are used; unset, `toolgate/mcp.json` in the user's config directory."""
     config_file: Path | None = None
     """Where the config file is looked for; None if none was."""
+    user_directory: Path | None = None
+    """The user's own skills, commands and hooks: `toolgate` in the user's config directory; None if there is none."""
 
     @field_validator("policy_file", "mcp_config", mode="before")
     @classmethod
@@ -110,7 +112,9 @@ class Settings(BaseModel):
     def defaults(cls) -> Self:
         """The defaults of every area, whatever the environment and the config file say."""
         areas = {name: area.model_construct() for name, area in AREAS.items()}
-        return trusted(cls, {**areas, "policy_file": None, "mcp_config": None, "config_file": None})
+        return trusted(
+            cls, {**areas, "policy_file": None, "mcp_config": None, "config_file": None, "user_directory": None}
+        )
 
     @classmethod
     def of(cls, **given: Any) -> Self:
@@ -162,7 +166,7 @@ def _area(model: type[Area], value: Any) -> Any:
 
 
 def _paths(values: Mapping[str, Any]) -> bool:
-    files = (values["policy_file"], values["mcp_config"], values["config_file"])
+    files = (values["policy_file"], values["mcp_config"], values["config_file"], values["user_directory"])
     return all(file is None or isinstance(file, Path) for file in files)
 
 
@@ -188,6 +192,7 @@ def _read(given: Mapping[str, Any]) -> dict[str, Any]:
         "policy_file": loose.policy_file or users_policy(os.environ),
         "mcp_config": loose.mcp_config or users_servers(os.environ),
         "config_file": users_config(os.environ),
+        "user_directory": users_directory(os.environ),
     }
 
 

@@ -60,7 +60,7 @@ class ShellOptions:
             processes=shell.processes,
             file_bytes=shell.file_mb * MIB,
             passed_environment=shell.environment,
-            readable=shell.readable,
+            readable=(*shell.readable, *_users_skills(settings)),
             roots=shell.roots,
             hidden=tuple(_own_files(settings, root)),
         )
@@ -84,3 +84,9 @@ def _own_files(settings: Settings, root: str) -> Iterator[str]:
     if scheme.startswith("sqlite") and path and not path.startswith(":"):
         database = os.path.join(root, path.partition("?")[0])
         yield from (database + suffix for suffix in ("", "-wal", "-shm", "-journal"))
+
+
+def _users_skills(settings: Settings) -> tuple[str, ...]:
+    """The user's skills, whose scripts commands may run."""
+    found = None if settings.user_directory is None else settings.user_directory / "skills"
+    return () if found is None or not found.is_dir() else (str(found),)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolgate.protocol.approval import Approval
     from toolgate.protocol.calls import ToolDefinition
     from toolgate.protocol.plan import Plan
-    from toolgate.protocol.ports import AgentRunner, Approver, Clock, MemoryStore, Recorder, TodoStore
+    from toolgate.protocol.ports import AgentRunner, Approver, Clock, MemoryStore, Recorder, SkillStore, TodoStore
     from toolgate.runtime.policy import Policy
     from toolgate.settings import Settings
     from toolgate.shell import ShellSession
@@ -80,6 +80,8 @@ class ToolContext(AsyncClosing):
         """Whether a person may have a rule written to the user's own policy file, for this project."""
         self.visible_tools: Callable[[], list[ToolDefinition]] | None = None
         """What the caller of the call that is being handled may use."""
+        self.skills: SkillStore | None = None
+        """The skills of the user and the project; None: there are none to be read."""
         self.loaded_tools: set[str] | None = None
         """The deferred tools that the model has loaded. None: the caller is offered every schema at once."""
         self.on_output: Callable[[Literal["stdout", "stderr"], str], None] | None = None

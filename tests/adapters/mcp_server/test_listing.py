@@ -23,7 +23,7 @@ async def test_what_is_listed_is_the_view_of_the_mode(root: Path, mode: ToolMode
     async with client(root, era=era, mode=mode.value) as connected:
         listed = [tool.name for tool in (await connected.list_tools()).tools]
     assert listed == [
-        tool.name for tool in agent_registry().list_tools(mode) if tool.name not in ("task", "load_tools")
+        tool.name for tool in agent_registry().list_tools(mode) if tool.name not in ("task", "skill", "load_tools")
     ]
 
 
