@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolgate.adapters.formats import Document, plain, result_of, text_of
-from toolgate.models.anthropic_format import parse_arguments, valid_id
+from toolgate.models.anthropic_format import parse_arguments, result_content, valid_id
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.jsontext import encode
 
@@ -73,7 +73,7 @@ def _block(result: ToolResult) -> Document:
     block: Document = {
         "type": "tool_result",
         "tool_use_id": valid_id(result.tool_call_id),
-        "content": result.output or "(empty)",
+        "content": result_content(result.output, result.content),
     }
     return {**block, "is_error": True} if result.is_error else block
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolgate.adapters.formats import Document, plain, result_of, text_of
+from toolgate.models.openai_format import pictures_message
 from toolgate.models.tool_calls import ToolCallAssembler
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.jsontext import encode
@@ -56,8 +57,13 @@ def _call(call: Any) -> ToolCall:
 
 
 def to_results(results: Iterable[ToolResult]) -> list[Document]:
-    """Return the messages that answer the calls, one per call."""
-    return [{"role": "tool", "tool_call_id": result.tool_call_id, "content": result.output} for result in results]
+    """Return the messages that answer the calls, one per call; pictures follow in a message of the user."""
+    answers = list(results)
+    made: list[Document] = [
+        {"role": "tool", "tool_call_id": result.tool_call_id, "content": result.output} for result in answers
+    ]
+    images = [image for result in answers for image in result.content]
+    return [*made, pictures_message(images)] if images else made
 
 
 def from_results(messages: Iterable[Any]) -> list[ToolResult]:

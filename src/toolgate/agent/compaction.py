@@ -1,9 +1,9 @@
 """Fitting a conversation into the model's context without losing what the person said.
 
 The conversation is divided into steps. A message of the person is a step, and so is an assistant message with all
-results of its calls. A step is kept or removed as a whole, so a call is never separated from its result. The outputs of
-old calls are removed first, then old steps; the person's messages and the latest step stay. What was removed stays
-removed, so that the beginning of a request is the same in every round and a provider can cache it.
+results of its calls. A step is kept or removed as a whole, so a call is never separated from its result. Old pictures
+are removed first, then the outputs of old calls, then old steps; the person's messages and the latest step stay. What
+was removed stays removed, so that the beginning of a request is the same in every round and a provider can cache it.
 
 Where that would remove steps, the model is asked for a summary of them first (`summaries.py`). What is done here needs
 no model. Long messages of the person lose their middle only where nothing else can be left out, and never the last one.
@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from toolgate.agent.pictures import MOST_PICTURES, left_out
 from toolgate.errors import MessageTooLarge
+from toolgate.protocol.content import Picture
 
 Message = dict[str, Any]
 
@@ -36,7 +38,8 @@ def tokens_of(message: Message) -> int:
     size = len((message.get("content") or "").encode("utf-8", "replace"))
     for call in message.get("tool_calls") or ():
         size += len(call["function"]["name"]) + len(call["function"]["arguments"].encode("utf-8", "replace")) + 20
-    return size // 4 + 4
+    pictures: Sequence[Picture] = message.get("images") or ()
+    return size // 4 + 4 + sum(picture.tokens for picture in pictures)
 
 
 def tokens_of_tools(tools: Sequence[dict[str, Any]]) -> int:
@@ -64,6 +67,10 @@ class Compactor:
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
+        self._unpictured = 0
+        """The number of messages, from the beginning, whose pictures are removed."""
+        self._pictures = 0
+        """The number of pictures in the other messages that have a size."""
         self._blanked = 0
         """The number of messages, from the beginning, whose outputs are removed."""
         self._dropped = 0
@@ -86,6 +93,7 @@ class Compactor:
         """Leave nothing out: the conversation is another one. Its person went back in it, or it has a summary now."""
         self._limit(0, 0, 0)
         self._sizes = []
+        self._unpictured = self._pictures = 0
 
     def summary_end(self, messages: Sequence[Message], spent: int, first: int) -> int:
         """The number of messages that should be summarised; 0 if leaving out old outputs is enough, or all are needed.
@@ -111,12 +119,15 @@ class Compactor:
 
         `spent` is the number of tokens of the rest of the request.
         """
+        self._keep(messages)
+        self._limit_pictures(messages)
         kept = self._keep(messages)
         before = spent + self._kept_tokens
         if before <= self.budget:
             return kept, before, before
         as_it_was = self._blanked, self._dropped, self._shortened
         aim = int(self.budget * _AIM) - spent - tokens_of({"content": _LEFT_OUT})
+        self._drop_pictures(messages, aim)
         self._limit(*self._chosen(messages, aim), self._shortened)
         kept = self._keep(messages)
         if spent + self._kept_tokens > self.budget:
@@ -136,7 +147,7 @@ class Compactor:
     def _chosen(self, messages: Sequence[Message], aim: int) -> tuple[int, int]:
         """The two limits, for outputs and for steps, that leave about `aim` tokens."""
         sizes = [
-            tokens_of(_blank(m)) if place < self._blanked else self._sizes[place] for place, m in enumerate(messages)
+            tokens_of(_blank(m)) if place < self._blanked else self._size(m, place) for place, m in enumerate(messages)
         ]
         sizes = [
             0 if place < self._dropped and m["role"] != "user" else sizes[place] for place, m in enumerate(messages)
@@ -158,6 +169,33 @@ class Compactor:
             dropped = max(dropped, end)
         return blanked, dropped
 
+    def _limit_pictures(self, messages: Sequence[Message]) -> None:
+        """Leave out the older half of the pictures if there are more than one request takes."""
+        if self._pictures > MOST_PICTURES:
+            for place in range(self._unpictured, len(messages)):
+                if self._pictures <= MOST_PICTURES // 2:
+                    return
+                self._leave_out(messages, place)
+
+    def _drop_pictures(self, messages: Sequence[Message], aim: int) -> None:
+        """Leave out pictures of old steps, the oldest first, until about `aim` tokens are left."""
+        total = self._kept_tokens
+        for place in range(self._unpictured, (_step_ends(messages)[:-1] or [0])[-1]):
+            if total <= aim:
+                return
+            if messages[place].get("images"):
+                if place >= self._blanked:
+                    total -= self._sizes[place] - tokens_of(left_out(messages[place]))
+                self._leave_out(messages, place)
+
+    def _leave_out(self, messages: Sequence[Message], place: int) -> None:
+        self._pictures -= len(messages[place].get("images") or ())
+        self._unpictured = place + 1
+        self._kept = None
+
+    def _size(self, message: Message, place: int) -> int:
+        return tokens_of(left_out(message)) if place < self._unpictured else self._sizes[place]
+
     def _limit(self, blanked: int, dropped: int, shortened: int) -> None:
         self._blanked, self._dropped, self._shortened = blanked, dropped, shortened
         self._kept = None
@@ -167,6 +205,7 @@ class Compactor:
         added = messages[len(self._sizes) :]
         sizes = [tokens_of(message) for message in added]
         self._sizes += sizes
+        self._pictures += sum(len(message.get("images") or ()) for message in added)
         if self._kept is None:
             self._kept, self._kept_tokens = self._chosen_anew(messages)
         else:
@@ -175,7 +214,7 @@ class Compactor:
         return list(self._kept)
 
     def _chosen_anew(self, messages: Sequence[Message]) -> tuple[list[Message], int]:
-        if not self._blanked and not self._dropped and not self._shortened:
+        if not (self._unpictured or self._blanked or self._dropped or self._shortened):
             return list(messages), sum(self._sizes)
         kept: list[Message] = []
         tokens, said = 0, False
@@ -186,7 +225,8 @@ class Compactor:
                     tokens += tokens_of(kept[-1])
                     said = True
                 continue
-            shorter = _blank(message) if place < self._blanked else message
+            shorter = left_out(message) if place < self._unpictured else message
+            shorter = _blank(shorter) if place < self._blanked else shorter
             shorter = _quoted(shorter) if place < self._shortened else shorter
             kept.append(shorter)
             tokens += size if shorter is message else tokens_of(shorter)
@@ -213,6 +253,7 @@ def _quoted(message: Message) -> Message:
 
 
 def _blank(message: Message) -> Message:
+    message = left_out(message)
     content = message.get("content") or ""
     if message["role"] != "tool" or len(content) <= _SPARED:
         return message

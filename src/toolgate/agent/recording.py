@@ -9,6 +9,7 @@ from toolgate.agent.handoff import SessionHandoff
 from toolgate.errors import ToolgateError
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.content import ImageContent
 from toolgate.protocol.fast import trusted
 from toolgate.protocol.record import CallRecord
 from toolgate.sessions import Lease, Message, SessionStore
@@ -54,16 +55,17 @@ class TurnRecorder:
         for call, result, output in answers:
             *before, ended = self._taken(call)
             entries += [*before, ended.model_copy(update={"payload": _ending(call, result, ended), **_named(call)})]
-            entries.append(_tool_message(call, output))
+            entries.append(_tool_message(call, output, result))
         if self.unstored:  # the order of entries must stay
             self.unstored += entries
             return
+        images = [image for _, result, _ in answers for image in result.content]
         carried = None if self._handoff is None else self._handoff.of_shell()
         try:
             if self._handoff is None or carried is None:
-                await self._write(entries)
+                await self._write(entries, images)
             else:
-                await self._sessions.append(self._lease, entries, turn_id=self._turn_id, carried=carried)
+                await self._sessions.append(self._lease, entries, turn_id=self._turn_id, carried=carried, images=images)
                 self._handoff.kept(carried)
         except ToolgateError:
             self.unstored += entries
@@ -79,16 +81,18 @@ class TurnRecorder:
                 return held[:place]
         return [*held, CallRecord(kind="finished", session_id=self._lease.session_id, **_named(call))]
 
-    async def _write(self, entries: list[Entry]) -> None:
-        await self._sessions.append(self._lease, entries, turn_id=self._turn_id)
+    async def _write(self, entries: list[Entry], images: Sequence[ImageContent] = ()) -> None:
+        await self._sessions.append(self._lease, entries, turn_id=self._turn_id, images=images)
 
 
 def _named(call: ToolCall) -> dict[str, Any]:
     return {"call_id": call.id, "tool_name": call.name}
 
 
-def _tool_message(call: ToolCall, output: str) -> Message:
-    return trusted(Message, {"role": "tool", "content": output, "tool_calls": (), "tool_call_id": call.id})
+def _tool_message(call: ToolCall, output: str, result: ToolResult) -> Message:
+    images = tuple(image.stored for image in result.content)
+    fields = {"role": "tool", "content": output, "tool_calls": (), "tool_call_id": call.id, "images": images}
+    return trusted(Message, fields)
 
 
 def _ending(call: ToolCall, result: ToolResult, ended: CallRecord) -> dict[str, Any]:
@@ -103,6 +107,8 @@ def _ending(call: ToolCall, result: ToolResult, ended: CallRecord) -> dict[str, 
         "extras": result.extras,
         "time_ms": response.stats.get("time_ms", 0),
     }
+    if result.content:
+        payload["images"] = [image.stored.model_dump() for image in result.content]
     if ended.payload.get("uncertain") is True:
         payload["uncertain"] = True
     if ended.tool_name != call.name:

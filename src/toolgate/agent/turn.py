@@ -292,7 +292,7 @@ class Turn:
         del self._unanswered[: len(stored)]
         await self._recorder.close(stored)
         for call, result, output in stored:
-            self._context.history.append({"role": "tool", "content": output, "tool_call_id": call.id})
+            self._context.answered({"role": "tool", "content": output, "tool_call_id": call.id}, result.content)
             self.tally.calls[call.name] += 1
             declared = self._dependencies.registry.declaration(call.name)
             if declared is not None and declared.deferred:  # called without its schema: the next request has it

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.compaction import Compactor, tokens_of, tokens_of_tools
 from toolgate.agent.deferred import offered_schemas
 from toolgate.agent.events import Activity, AgentEvent, Compacted
+from toolgate.agent.pictures import PictureShelf
 from toolgate.agent.summaries import opening, size_of, write_summary
 from toolgate.errors import ModelError, ToolgateError
 from toolgate.log import logger
 from toolgate.models.base import ModelRequest
+from toolgate.protocol.content import ImageContent
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.sessions import Context, Lease, Usage
 
@@ -57,6 +59,11 @@ class TurnContext:
         """Whether the model is asked for summaries; not again in a turn in which it has failed."""
         self._shown: tuple[tuple[Modes, list[str], frozenset[str]], list[dict[str, Any]], str, int] | None = None
         self.history: list[dict[str, Any]] = []
+        self._pictures = PictureShelf(dependencies.sessions, lease.session_id, dependencies.model)
+
+    def answered(self, message: dict[str, Any], images: Sequence[ImageContent]) -> None:
+        """Add the answer to a call."""
+        self.history.append(self._pictures.attached(message, images))
 
     def load(self, stored: Context) -> None:
         """Start with what is stored."""
@@ -64,7 +71,8 @@ class TurnContext:
         self._compactor.budget = self._dependencies.limits.of(self._dependencies.model)
         before = opening(stored.summary, stored.quoted, self._compactor.budget)
         self._first = len(before)
-        self.history = [*before, *(message.to_dict() for message in stored.messages)]
+        attached = self._pictures.attached
+        self.history = [*before, *(attached(message.to_dict(), message.images) for message in stored.messages)]
         self._compactor.begin(self.history)
 
     async def request(self) -> tuple[ModelRequest, int]:
@@ -80,7 +88,7 @@ class TurnContext:
             said = {"before_tokens": before, "after_tokens": size, "by": "budget", "summary": ""}
             await self._store("compacted", said)
             self._emit(Compacted(before_tokens=before, after_tokens=size))
-        return ModelRequest([{"role": "system", "content": prompt}, *kept], tools), size
+        return ModelRequest([{"role": "system", "content": prompt}, *await self._pictures.filled(kept)], tools), size
 
     async def compact(self) -> None:
         """Summarise everything, because the person asked for it."""

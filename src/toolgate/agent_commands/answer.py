@@ -67,7 +67,7 @@ def to_bash_response(
             error.code, error.message, data=data, text=response.text, stats=stats, context=context
         )
     build = ToolResponse.success if response.status is Status.success else ToolResponse.partial
-    return build(data, response.text, stats=stats, context=context)
+    return build(data, response.text, stats=stats, context=context, content=response.content)
 
 
 def usage_response(usage: Usage) -> ToolResponse:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from toolgate.protocol.content import ImageContent
 
 _INVALID_ID_CHARACTERS = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -47,7 +49,7 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
             {
                 "type": "tool_result",
                 "tool_use_id": valid_id(message["tool_call_id"]),
-                "content": content or "(empty)",
+                "content": result_content(content, message.get("images") or ()),
             }
         ]
     text = [{"type": "text", "text": content}] if content.strip() else []  # the API rejects blank text
@@ -59,6 +61,17 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
             "input": parse_arguments(call["function"]["arguments"]),
         }
         for call in message.get("tool_calls") or ()
+    ]
+
+
+def result_content(text: str, images: Sequence[ImageContent]) -> str | list[dict[str, Any]]:
+    """Return the content of a result: its text, or blocks if there are pictures."""
+    if not images:
+        return text or "(empty)"
+    said = [{"type": "text", "text": text}] if text.strip() else []
+    return said + [
+        {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.base64}}
+        for image in images
     ]
 
 

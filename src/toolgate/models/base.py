@@ -14,7 +14,10 @@ class ModelRequest:
     """The input of one model request."""
 
     messages: Sequence[dict[str, Any]]
-    """The conversation in the format of OpenAI's chat API, system prompt first."""
+    """The conversation in the format of OpenAI's chat API, system prompt first.
+
+    For a model with `vision = True`, a tool message may also have `images`: a tuple of `ImageContent`.
+    """
     tools: Sequence[dict[str, Any]] = ()
     """`ToolRegistry.get_tools_schema(mode)`."""
 
@@ -48,7 +51,7 @@ class ModelClient(Protocol):
     `stream` MUST yield text as soon as it arrives. It MUST yield every tool call once, complete, with the arguments
     exactly as the model wrote them, even if they are invalid JSON. It MAY yield `ModelUsage` and `ModelStop`. It MUST
     raise `ModelError` on failure, and release its connection when it is closed or cancelled. It MUST NOT retry and
-    MUST NOT run tools.
+    MUST NOT run tools. A client MAY have an attribute `vision`; only if it is True, messages have `images`.
     """
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:

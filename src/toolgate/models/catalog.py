@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolgate.errors import ModelError
 from toolgate.models import errors
+from toolgate.models.vision import listed_as_seeing
 from toolgate.protocol.choices import PROVIDERS
 
 SECONDS: Final = 8.0
 """Seconds that a server has for its list."""
 _MAX_BYTES: Final = 4 * 1024 * 1024
 _MAX_MODELS: Final = 2000
-_VISION = re.compile(r"^(?:claude|gpt-4o|gpt-4\.1|gpt-5|o3|o4|gemini)|llava|vision|pixtral|-vl\b|vl-|gemma3|gemma-3")
-"""Names of models that are known to look at images."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,13 +134,5 @@ def _info(row: dict[str, Any]) -> ModelInfo:
         name=_name(row),
         label=label if isinstance(label, str) and label.isprintable() else _name(row),
         context_tokens=next((size for size in said if isinstance(size, int) and 0 < size < 2**40), None),
-        vision=_sees(row),
+        vision=listed_as_seeing(row, _name(row)),
     )
-
-
-def _sees(row: dict[str, Any]) -> bool:
-    able: Any = row.get("capabilities")
-    words: Iterable[Any] = able if isinstance(able, list | dict) else ()
-    if any(str(word) in ("vision", "multimodal", "image_input") for word in words) or row.get("type") == "vlm":
-        return True
-    return _VISION.search(_name(row).lower().rpartition("/")[2]) is not None

@@ -22,6 +22,7 @@ class MaskedModel:
         self._model = model
         self._secrets = secrets
         self.name = str(getattr(model, "name", ""))
+        self.vision = getattr(model, "vision", False) is True
         self.context_tokens: int | None = getattr(model, "context_tokens", None)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:

@@ -10,6 +10,7 @@ from toolgate.models import errors
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop, ModelUsage, StopReason
 from toolgate.models.catalog import Listing
 from toolgate.models.lazy_import import load
+from toolgate.models.openai_format import messages_of
 from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of, object_of, parse_object, text_of
 from toolgate.models.tool_calls import ToolCallAssembler
 
@@ -114,7 +115,7 @@ class OpenAIModel(SdkModel):
     def _arguments(self, request: ModelRequest) -> dict[str, Any]:
         arguments = {
             "model": self.name,
-            "messages": [_null_content(message) for message in request.messages],
+            "messages": messages_of(request.messages),
             "stream": True,
             "stream_options": {"include_usage": True},
             **self._limit,
@@ -138,8 +139,3 @@ def _add(calls: ToolCallAssembler, parts: Any) -> None:
 def _first(value: Any, key: str) -> dict[str, Any] | None:
     found = value.get(key) if isinstance(value, dict) else None
     return found[0] if isinstance(found, list) and found and isinstance(found[0], dict) else None
-
-
-def _null_content(message: dict[str, Any]) -> dict[str, Any]:
-    """Set the content of a message with only calls to `null`, as the API documents; some servers reject empty text."""
-    return {**message, "content": None} if message.get("tool_calls") and not message.get("content") else message

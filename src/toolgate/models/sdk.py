@@ -17,6 +17,7 @@ from toolgate.models import errors
 from toolgate.models.deadlines import ResponseDeadlines
 from toolgate.models.lazy_import import load
 from toolgate.models.server_sent_events import EventDecoder, EventTooLarge
+from toolgate.models.vision import named_as_seeing
 
 TIMEOUT: Final = 120.0
 """Seconds without a byte after which the server counts as stopped."""
@@ -50,6 +51,8 @@ class SdkModel:
         self.name = model
         self.context_tokens: int | None = None
         """Tokens that the model takes, if its server has said so."""
+        self.vision = named_as_seeing(model)
+        """Whether pictures are sent to it; `ModelSource` also asks the settings and the server's list."""
         self._silence = KEEP_ALIVE_FACTOR * timeout
         self._total = total_timeout
         options = {"api_key": api_key, "base_url": base_url, "timeout": timeout}

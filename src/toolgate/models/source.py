@@ -46,6 +46,8 @@ class ModelSource:
             self._default = model_from_settings(self._settings)
             if isinstance(self._default, SdkModel):
                 self._default.context_tokens = self._settings.context_tokens
+                if self._settings.vision is not None:
+                    self._default.vision = self._settings.vision
         return self._default
 
     @property
@@ -73,7 +75,9 @@ class ModelSource:
                 self._clients.pop(next(iter(self._clients)))
             client = model_from_settings(model_settings(name, self._settings, self._environ))
             if isinstance(client, SdkModel):
-                client.context_tokens = self._context_tokens(client.name)
+                info = self._info(client.name)
+                client.context_tokens = None if info is None else info.context_tokens
+                client.vision = client.vision if info is None else info.vision
             self._clients[name] = client
         return self._clients[name]
 
@@ -84,10 +88,10 @@ class ModelSource:
         self._clients.clear()
         self._lists.clear()
 
-    def _context_tokens(self, name: str) -> int | None:
-        """The tokens that a model takes, as far as its server has said so."""
+    def _info(self, name: str) -> ModelInfo | None:
+        """What the server has said about a model, if its list was read."""
         known = (info for _, infos in self._lists.values() for info in infos)
-        return next((info.context_tokens for info in known if info.name == name), None)
+        return next((info for info in known if info.name == name), None)
 
     async def catalog(self) -> tuple[list[tuple[str, ModelInfo]], str]:
         """All models that can be chosen, each with its provider, and why some are missing (empty if none are)."""

@@ -5,6 +5,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.content import ImageContent
 from toolgate.protocol.envelope import Status, ToolResponse
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -72,6 +73,11 @@ class ToolResult(BaseModel):
     def error_code(self) -> ErrorCode | None:
         """The code of the error; None if the call did not fail."""
         return None if self.response.error is None else self.response.error.code
+
+    @property
+    def content(self) -> tuple[ImageContent, ...]:
+        """The pictures that belong to the output, for models that look at them."""
+        return self.response.content
 
     def to_dict(self) -> dict[str, Any]:
         """The wire form, in camelCase."""

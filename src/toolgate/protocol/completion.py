@@ -8,6 +8,7 @@ from toolgate.protocol.envelope import ErrorInfo, ToolResponse, is_sound
 from toolgate.protocol.fast import trusted
 from toolgate.protocol.jsontext import encode, is_unicode, scrub
 
+_UNTOUCHED = frozenset({"status", "error", "content"})
 NEVER_VALIDATED = "returned an envelope that was never validated and contradicts itself"
 
 
@@ -52,8 +53,8 @@ def _without_plain_texts(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scrubbed(response: ToolResponse) -> ToolResponse:
-    fields = {name: scrub(value) for name, value in response.__dict__.items() if name not in ("status", "error")}
+    fields = {name: scrub(value) for name, value in response.__dict__.items() if name not in _UNTOUCHED}
     error = response.error
     if error is not None:
         error = trusted(ErrorInfo, {"code": error.code, "message": scrub(error.message)})
-    return trusted(ToolResponse, {**fields, "status": response.status, "error": error})
+    return trusted(ToolResponse, {**fields, "status": response.status, "error": error, "content": response.content})

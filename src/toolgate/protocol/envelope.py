@@ -3,10 +3,12 @@
 from enum import StrEnum
 from typing import Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, model_serializer, model_validator
+from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import to_json
 
 from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.content import ImageContent
 from toolgate.protocol.fast import trusted
 from toolgate.protocol.jsontext import dump
 
@@ -52,6 +54,8 @@ class ToolResponse(BaseModel):
     """Numbers about the run; `time_ms` is filled in by the pipeline."""
     context: dict[str, Any] = Field(default_factory=dict)
     """`cwd`, `params_input`, `path_resolved` and what else a tool wants to say about its surroundings."""
+    content: SkipJsonSchema[tuple[InstanceOf[ImageContent], ...]] = Field(default=(), exclude=True, repr=False)
+    """Pictures, for models that look at them. No document has this key: it is never written and never parsed."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -80,11 +84,13 @@ class ToolResponse(BaseModel):
         *,
         stats: dict[str, int | float | str] | None = None,
         context: dict[str, Any] | None = None,
+        content: tuple[ImageContent, ...] = (),
     ) -> Self:
         """The whole result, as asked for."""
-        if type(data) is dict and type(text) is str and not stats and not context and _is_whole(data):
+        if type(data) is dict and type(text) is str and not (stats or context or content) and _is_whole(data):
             return _simple(cls, Status.success, data, text, None)
-        return cls(status=Status.success, data=data, text=text, stats=stats or {}, context=context or {})
+        fields: dict[str, Any] = {"stats": stats or {}, "context": context or {}, "content": content}
+        return cls(status=Status.success, data=data, text=text, **fields)
 
     @classmethod
     def partial(
@@ -94,9 +100,11 @@ class ToolResponse(BaseModel):
         *,
         stats: dict[str, int | float | str] | None = None,
         context: dict[str, Any] | None = None,
+        content: tuple[ImageContent, ...] = (),
     ) -> Self:
         """A usable result with a discount; `text` says which, and how to get the rest."""
-        return cls(status=Status.partial, data=data, text=text, stats=stats or {}, context=context or {})
+        fields: dict[str, Any] = {"stats": stats or {}, "context": context or {}, "content": content}
+        return cls(status=Status.partial, data=data, text=text, **fields)
 
     @classmethod
     def failure(
@@ -149,7 +157,7 @@ class ToolResponse(BaseModel):
         return dump(document) if "N" in text or "I" in text else text  # the first letters of what `dump` looks for
 
 
-_KINDS = {"status": Status, "data": dict, "text": str, "stats": dict, "context": dict}
+_KINDS = {"status": Status, "data": dict, "text": str, "stats": dict, "context": dict, "content": tuple}
 
 
 def is_sound(response: ToolResponse) -> bool:
@@ -176,7 +184,7 @@ def _is_discounted(data: dict[str, Any]) -> bool:
 
 def _simple(cls: type[R], status: Status, data: dict[str, Any], text: str, error: ErrorInfo | None) -> R:
     """An envelope whose parts have been checked, without stats and context yet."""
-    fields = {"status": status, "data": data, "text": text, "error": error, "stats": {}, "context": {}}
+    fields = {"status": status, "data": data, "text": text, "error": error, "stats": {}, "context": {}, "content": ()}
     return trusted(cls, fields)
 
 

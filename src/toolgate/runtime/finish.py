@@ -34,6 +34,7 @@ def plain_result(invocation: Invocation, said: str, value: Any, most: int) -> To
             "error": None,
             "stats": {"time_ms": int((perf_counter() - (invocation.inner or invocation).started) * 1_000_000) / 1000},
             "context": {"cwd": ".", "params_input": invocation.arguments},
+            "content": (),
         }
     )
     return _new_result(

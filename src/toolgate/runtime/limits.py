@@ -36,7 +36,8 @@ class OutputLimits:
         error = response.error
         if error is not None:
             error = trusted(ErrorInfo, {"code": error.code, "message": mask(error.message, self.secrets)})
-        masked = trusted(ToolResponse, {**fields, "status": response.status, "error": error})
+        kept = {"status": response.status, "error": error, "content": response.content}
+        masked = trusted(ToolResponse, {**fields, **kept})
         return masked, mask(output, self.secrets)
 
     def owned(self, response: ToolResponse) -> ToolResponse:

@@ -194,4 +194,5 @@ def _envelope(response: ToolResponse, data: dict[str, Any], text: str, limits: L
         error=error,
         stats=response.stats,
         context=response.context,
+        content=response.content,
     )

@@ -6,8 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
+from toolgate.protocol.content import ImageContent
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions import calls, handoff, transcript, turns
+from toolgate.sessions import calls, handoff, pictures, transcript, turns
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import INSERT, TAKE, VERSION, EventWriter, publish, said_as_json
 from toolgate.sessions.schema import SPAN
@@ -58,8 +59,9 @@ def append_all(
     entries: Sequence[Message | CallRecord],
     turn_id: str | None,
     carried: str | None = None,
+    images: Sequence[ImageContent] = (),
 ) -> None:
-    """Add messages and records of calls, in this order, and the state for resuming the session."""
+    """Add messages and records of calls, in this order, their pictures, and the state for resuming the session."""
     if not entries:
         return
     proposed = sum(len(entry.tool_calls) for entry in entries if isinstance(entry, Message))
@@ -70,6 +72,7 @@ def append_all(
         else:
             transcript.write(writer, entry)
             calls.propose(writer, entry.tool_calls)
+    pictures.keep(transaction, lease.session_id, images)
     handoff.carry(transaction, lease.session_id, carried)
 
 
@@ -94,7 +97,7 @@ def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:
         payload = said_as_json(said.role, said.content)
         place = state.number * SPAN + seq
         events.append((place, session, seq, turn, "message", payload, state.fence, now, identifier))
-        messages.append((identifier, session, seq, turn, said.role, said.content, None, None, now))
+        messages.append((identifier, session, seq, turn, said.role, said.content, None, None, now, None))
         numbers.append(seq)
     transaction.many(TAKE, [(state.number, state.next_seq, now) for state in states.values()])
     transaction.many(INSERT, events)

@@ -7,7 +7,7 @@ unless all of the session is copied.
 from __future__ import annotations
 
 from toolgate.errors import NoSuchMessage
-from toolgate.sessions import rewind
+from toolgate.sessions import pictures, rewind
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import EventWriter, as_json, clean, time_of
 from toolgate.sessions.schema import SPAN
@@ -21,9 +21,9 @@ _COPIED_EVENTS = (
 )
 _COPIED_MESSAGES = (
     "INSERT INTO messages "
-    "(id, session_id, seq, turn_id, role, content, tool_calls, tool_call_id, created_at, rewound_by) "
+    "(id, session_id, seq, turn_id, role, content, tool_calls, tool_call_id, created_at, rewound_by, images) "
     "SELECT copy.id, ?2, m.seq, m.turn_id || ?3, m.role, m.content, m.tool_calls, m.tool_call_id, m.created_at, "
-    "m.rewound_by FROM events e JOIN messages m ON m.id = e.id "
+    "m.rewound_by, m.images FROM events e JOIN messages m ON m.id = e.id "
     f"JOIN events copy ON copy.place = ?1 * {SPAN} + e.seq "
     f"WHERE e.place > ?4 * {SPAN} AND e.place < ?4 * {SPAN} + ?5 ORDER BY e.place"
 )
@@ -101,6 +101,7 @@ def _copy(transaction: Transaction, source: str, new_id: str, numbers: tuple[int
         "SELECT ?1, reference, hash, size, stored_at FROM outputs WHERE session_id = ?2",
         *(new_id, source),
     )
+    pictures.copy(transaction, source, new_id)
     _keep_last(transaction, new_id, new)
 
 

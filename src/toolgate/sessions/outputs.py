@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
+from toolgate.protocol.content import ImageContent
 from toolgate.protocol.record import CallRecord
 from toolgate.protocol.references import references
 from toolgate.sessions import Message, SessionManager
@@ -47,6 +48,7 @@ class WorkerSessions(SessionManager):
         *,
         turn_id: str | None = None,
         carried: str | None = None,
+        images: Sequence[ImageContent] = (),
     ) -> None:
         """Add messages and records of calls, after the outputs that they refer to are stored."""
         found = [
@@ -57,7 +59,7 @@ class WorkerSessions(SessionManager):
         ]
         if found:
             await asyncio.gather(*(self._outputs.keep(lease.session_id, reference) for reference in found))
-        await super().append(lease, entries, turn_id=turn_id, carried=carried)
+        await super().append(lease, entries, turn_id=turn_id, carried=carried, images=images)
 
 
 class Outputs:

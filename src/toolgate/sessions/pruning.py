@@ -23,7 +23,18 @@ _LAST = (
     "SELECT session_id FROM (SELECT session_id FROM events ORDER BY id DESC LIMIT 1) AS last_event "
     "UNION SELECT id FROM (SELECT id FROM sessions ORDER BY number DESC LIMIT 1) AS last_session"
 )
-_BY_SESSION = ("tool_calls", "approvals", "todos", "turns", "live", "live_output", "shells", "outputs", "summaries")
+_BY_SESSION = (
+    "tool_calls",
+    "approvals",
+    "todos",
+    "turns",
+    "live",
+    "live_output",
+    "shells",
+    "outputs",
+    "summaries",
+    "pictures",
+)
 _MARK = "deleted"
 """The parent of the empty session that SQLite's numbers go on from."""
 _MOMENT = 30.0

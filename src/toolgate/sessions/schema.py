@@ -296,6 +296,21 @@ _JOBS = (
 )
 
 
+# The pictures of results: messages name them by the hash of their bytes, so that the log stays text.
+_PICTURES = (
+    "ALTER TABLE messages ADD COLUMN images TEXT",
+    """
+    CREATE TABLE pictures (
+        session_id TEXT NOT NULL,
+        sha256 TEXT NOT NULL,
+        media_type TEXT NOT NULL,
+        data {bytes} NOT NULL,
+        PRIMARY KEY (session_id, sha256)
+    )
+    """,
+)
+
+
 @contextlib.contextmanager
 def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
     """Whole sessions can be taken out of the log for as long as the block lasts, in its own transaction only."""
@@ -308,7 +323,7 @@ def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
     run(on)  # what fails in between is rolled back, and this with it
 
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0013")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0013")
 """All of them, oldest first; a module of the same name in `migrations/versions` hands each one to Alembic."""
 HEAD = REVISIONS[-1]
 
@@ -326,6 +341,7 @@ def statements(revision: str, dialect: Dialect) -> tuple[str, ...]:
         "0007": (_REWINDS, ()),
         "0008": (_MODELS, ()),
         "0009": (_APPROVAL_MODES, ()),
+        "0010": (_PICTURES, ()),
         "0013": (_JOBS, ()),
     }[revision]
     words = _WORDS[dialect]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.content import ImageContent
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.protocol.ports import Recorder, TodoStore
 from toolgate.protocol.record import CallRecord
@@ -108,11 +109,17 @@ class SessionStore(SessionManagement, Protocol):
         *,
         turn_id: str | None = None,
         carried: str | None = None,
+        images: Sequence[ImageContent] = (),
     ) -> None:
         """Add messages and records of calls in this order, all of them in one transaction: everything or nothing.
 
-        `carried` is what the session takes along to another process from now on; None leaves that as it is.
+        `carried` is what the session takes along to another process from now on; None leaves that as it is. `images`
+        are the pictures that the messages name.
         """
+        ...
+
+    async def picture(self, session_id: str, sha256: str) -> tuple[str, bytes] | None:
+        """The media type and the bytes of a picture of a session; None if it has none with this hash."""
         ...
 
     async def messages(self, session_id: str) -> builtins.list[Message]:

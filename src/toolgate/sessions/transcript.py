@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from toolgate.errors import MessageTooLarge
 from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.content import StoredImage
 from toolgate.protocol.fast import trusted
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import EventWriter, as_json, clean, said_as_json
@@ -24,11 +25,11 @@ NO_RESULT: Final = (
 """What a call is answered with that nobody has answered."""
 
 INSERT: Final = (
-    "INSERT INTO messages (id, session_id, seq, turn_id, role, content, tool_calls, tool_call_id, created_at) "
-    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+    "INSERT INTO messages (id, session_id, seq, turn_id, role, content, tool_calls, tool_call_id, created_at, "
+    "images) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
 )
 _OF_SESSION = (
-    "SELECT m.role, m.content, m.tool_calls, m.tool_call_id, e.place, m.turn_id "
+    "SELECT m.role, m.content, m.tool_calls, m.tool_call_id, e.place, m.turn_id, m.images "
     "FROM events e JOIN messages m ON m.id = e.id "
     f"WHERE e.place BETWEEN (SELECT number * {SPAN} FROM sessions WHERE id = ?1) "
     f"AND (SELECT number * {SPAN} + {SPAN - 1} FROM sessions WHERE id = ?1) AND m.rewound_by IS NULL"
@@ -44,7 +45,11 @@ class StoredMessage(NamedTuple):
 
 
 def message(
-    role: str, content: str | None, tool_calls: Iterable[ToolCall | Mapping[str, Any]] | None, tool_call_id: str | None
+    role: str,
+    content: str | None,
+    tool_calls: Iterable[ToolCall | Mapping[str, Any]] | None,
+    tool_call_id: str | None,
+    images: tuple[StoredImage, ...] = (),
 ) -> Message:
     """A message that may be stored, or why not: `ValueError` for what is none, `MessageTooLarge`."""
     if role not in ROLES:
@@ -60,12 +65,15 @@ def message(
     if calls and role != "assistant":
         raise ValueError("only an assistant message has tool_calls")
     identifier = None if tool_call_id is None else clean(tool_call_id)
-    return trusted(Message, {"role": role, "content": text, "tool_calls": calls, "tool_call_id": identifier})
+    if images and role != "tool":
+        raise ValueError("only a tool message has images")
+    fields = {"role": role, "content": text, "tool_calls": calls, "tool_call_id": identifier, "images": images}
+    return trusted(Message, fields)
 
 
 def checked(said: Message) -> Message:
     """The same message, in a form that may be stored."""
-    return message(said.role, said.content, said.tool_calls, said.tool_call_id)
+    return message(said.role, said.content, said.tool_calls, said.tool_call_id, said.images)
 
 
 def _call(call: ToolCall | Mapping[str, Any]) -> ToolCall:
@@ -95,8 +103,13 @@ def write(writer: EventWriter, said: Message) -> int:
         as_json(calls) if calls else None,
         said.tool_call_id,
         writer.now,
+        _images_as_json(said),
     )
     return seq
+
+
+def _images_as_json(said: Message) -> str | None:
+    return as_json([image.model_dump() for image in said.images]) if said.images else None
 
 
 def _payload(said: Message, calls: list[dict[str, Any]]) -> str:
@@ -107,6 +120,8 @@ def _payload(said: Message, calls: list[dict[str, Any]]) -> str:
         payload["tool_calls"] = calls
     if said.tool_call_id is not None:
         payload["tool_call_id"] = said.tool_call_id
+    if said.images:
+        payload["images"] = [image.model_dump() for image in said.images]
     return as_json(payload)
 
 
@@ -128,7 +143,7 @@ def shown(transaction: Transaction, session_id: str) -> list[Message]:
 
 
 def _message(row: Row) -> Message:
-    role, content, calls, call_id = row[:4]
+    role, content, calls, call_id, images = *row[:4], row[6]
     return trusted(
         Message,
         {
@@ -136,6 +151,7 @@ def _message(row: Row) -> Message:
             "content": content,
             "tool_calls": tuple(ToolCall(**call) for call in json.loads(calls)) if calls is not None else (),
             "tool_call_id": call_id,
+            "images": tuple(StoredImage(**image) for image in json.loads(images)) if images is not None else (),
         },
     )
 

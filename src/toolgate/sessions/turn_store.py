@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.content import ImageContent
 from toolgate.protocol.modes import ApprovalMode
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions import approvals, calls, handoff, leases, permissions, summaries, transcript, turns
+from toolgate.sessions import approvals, calls, handoff, leases, permissions, pictures, summaries, transcript, turns
 from toolgate.sessions.append import append_all
 from toolgate.sessions.database import Database
 from toolgate.sessions.driver import Row, Transaction
@@ -200,10 +201,15 @@ class TurnStore:
         *,
         turn_id: str | None = None,
         carried: str | None = None,
+        images: Sequence[ImageContent] = (),
     ) -> None:
-        """Add messages and records of calls, all of them in one transaction."""
+        """Add messages, their pictures, and records of calls, all of them in one transaction."""
         checked = [transcript.checked(entry) if isinstance(entry, Message) else entry for entry in entries]
-        await self._db.write(lambda tx: append_all(tx, lease, checked, turn_id, carried))
+        await self._db.write(lambda tx: append_all(tx, lease, checked, turn_id, carried, images))
+
+    async def picture(self, session_id: str, sha256: str) -> tuple[str, bytes] | None:
+        """The media type and the bytes of a picture of a session."""
+        return await self._db.read(lambda tx: pictures.read(tx, session_id, sha256))
 
     async def append_event(
         self, lease: Lease, kind: str, payload: dict[str, Any], *, turn_id: str | None = None

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from toolgate.protocol.approval import ApprovalChoice, ApprovalRequest, ChoiceId, Scope
 from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.content import StoredImage
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -75,6 +76,8 @@ class Message(BaseModel):
     """What an assistant message asks for."""
     tool_call_id: str | None = None
     """The call that a tool message answers."""
+    images: tuple[StoredImage, ...] = ()
+    """The pictures of a tool message; `SessionStore.picture` has their bytes."""
 
     def to_dict(self) -> dict[str, Any]:
         """The form of OpenAI's chat API."""

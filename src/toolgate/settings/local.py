@@ -166,6 +166,8 @@ class ModelSettings(Area):
     """Seconds after which one answer of the model has to be whole."""
     context_tokens: int | None = Field(default=None, ge=1_000)
     """Tokens that the model takes; unset, only `TOOLGATE_AGENT_CONTEXT_TOKENS` and what its refusals teach count."""
+    vision: bool | None = None
+    """Whether the model looks at pictures; unset, its server's list or its name says so."""
     input_price: float | None = Field(default=None, ge=0)
     """What a million input tokens cost, in a currency of your own; costs are shown if both prices are set."""
     output_price: float | None = Field(default=None, ge=0)

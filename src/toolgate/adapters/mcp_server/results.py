@@ -46,7 +46,8 @@ def call_result(result: ToolResult, *, structured: bool) -> dict[str, Any]:
     meta: dict[str, Any] = {CALL_ID: result.tool_call_id, OUTCOME: outcome}
     if category := result.extras.get("failureCategory"):
         meta[CATEGORY] = category
-    answer: dict[str, Any] = {"content": [{"type": "text", "text": result.output}]}
+    images = [{"type": "image", "data": image.base64, "mimeType": image.media_type} for image in result.content]
+    answer: dict[str, Any] = {"content": [{"type": "text", "text": result.output}, *images]}
     if structured:
         answer["structuredContent"] = outcome
     return {**answer, "isError": result.is_error, "resultType": "complete", "_meta": meta}

@@ -7,7 +7,7 @@ from alembic import op
 from toolgate.sessions.schema import Dialect, statements
 
 revision = "0013"
-down_revision = "0009"
+down_revision = "0010"
 
 
 def upgrade() -> None:

@@ -1,0 +1,103 @@
+"""The pictures of a conversation: which of them a model gets, and what it reads in place of the others."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from toolgate.protocol.content import ImageContent, Picture, StoredImage
+
+if TYPE_CHECKING:
+    from toolgate.sessions import SessionStore
+
+Message = dict[str, Any]
+"""A message in the form of OpenAI's chat API; a tool message may have `images`."""
+
+MOST_PICTURES: Final = 20
+"""Pictures in one request: providers take more, but smaller ones then."""
+_MOST_BYTES: Final = 32 << 20
+"""Bytes of pictures that a turn keeps in memory; what is left out is read from the store again."""
+
+
+def sees_pictures(model: Any) -> bool:
+    """Whether pictures are sent to a model: only if its client says so (`vision`)."""
+    return getattr(model, "vision", False) is True
+
+
+def described(pictures: Iterable[Picture]) -> str:
+    """Name pictures in one line."""
+    return ", ".join(f"{one.name or one.format} ({one.width} × {one.height})" for one in pictures)
+
+
+def with_note(message: Message, note: str) -> Message:
+    """The message with a note in place of its pictures."""
+    rest = {key: value for key, value in message.items() if key != "images"}
+    return {**rest, "content": f"{message.get('content') or ''}\n[{note}]".lstrip()}
+
+
+def left_out(message: Message) -> Message:
+    """The message without its pictures, and a note that says so."""
+    images = message.get("images")
+    if not images:
+        return message
+    return with_note(message, f"Left out to save space: {described(images)}; read it again if you need it")
+
+
+class PictureShelf:
+    """The pictures of one session: the latest in memory, all of them in its store."""
+
+    def __init__(self, sessions: SessionStore, session_id: str, model: Any) -> None:
+        self._sessions = sessions
+        self._session_id = session_id
+        self._model = model
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._size = 0
+
+    def attached(self, message: Message, images: Sequence[ImageContent | StoredImage]) -> Message:
+        """A tool message with its pictures, or with a note if the model takes text only."""
+        if not images:
+            return message
+        if not sees_pictures(self._model):
+            name = str(getattr(self._model, "name", "") or "this model")
+            return with_note(message, f"Not shown: {described(images)}. {name} takes no pictures, only text")
+        for image in images:
+            if isinstance(image, ImageContent):
+                self._keep(image.sha256, image.data)
+        stored = tuple(image.stored if isinstance(image, ImageContent) else image for image in images)
+        return {**message, "images": stored}
+
+    async def filled(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages with the bytes of their pictures; a picture that is gone is named in a note."""
+        return [await self._filled(message) if "images" in message else message for message in messages]
+
+    async def _filled(self, message: Message) -> Message:
+        found: list[ImageContent] = []
+        gone: list[StoredImage] = []
+        for image in message["images"]:
+            data = await self._bytes(image)
+            if data is None:
+                gone.append(image)
+            else:
+                found.append(ImageContent.of(image, data))
+        if gone:
+            message = {**with_note(message, f"No longer stored: {described(gone)}"), "images": ()}
+        rest = {key: value for key, value in message.items() if key != "images"}
+        return {**rest, "images": tuple(found)} if found else rest
+
+    async def _bytes(self, image: StoredImage) -> bytes | None:
+        data = self._kept.get(image.sha256)
+        if data is None:
+            row = await self._sessions.picture(self._session_id, image.sha256)
+            if row is None:
+                return None
+            data = row[1]
+        self._keep(image.sha256, data)
+        return data
+
+    def _keep(self, sha256: str, data: bytes) -> None:
+        before = self._kept.pop(sha256, None)
+        self._size += len(data) - len(before or b"")
+        self._kept[sha256] = data
+        while self._size > _MOST_BYTES and len(self._kept) > 1:
+            self._size -= len(self._kept.popitem(last=False)[1])
