@@ -67,6 +67,15 @@ class PictureShelf:
         stored = tuple(image.stored if isinstance(image, ImageContent) else image for image in images)
         return {**message, "images": stored}
 
+    def refused(self, messages: list[Message]) -> bool:
+        """Put notes in place of all pictures, because the model's server has refused them; False if there are none."""
+        found = [place for place, message in enumerate(messages) if message.get("images")]
+        for place in found:
+            names = described(messages[place]["images"])
+            messages[place] = with_note(messages[place], f"Not shown: {names}. The model's server refused pictures")
+        self._model = None
+        return bool(found)
+
     async def filled(self, messages: Sequence[Message]) -> list[Message]:
         """The messages with the bytes of their pictures; a picture that is gone is named in a note."""
         return [await self._filled(message) if "images" in message else message for message in messages]

@@ -166,6 +166,8 @@ class Turn:
                 self._dependencies.limits.accepted(self._dependencies.model, size)
                 return
             except ModelError as error:
+                if error.code == "MODEL_BAD_REQUEST" and not reply.text and self._context.without_pictures():
+                    continue
                 if error.code != "MODEL_CONTEXT" or reply.text or not self._shrink(size, error):
                     raise
             except asyncio.CancelledError:

@@ -75,6 +75,13 @@ class TurnContext:
         self.history = [*before, *(attached(message.to_dict(), message.images) for message in stored.messages)]
         self._compactor.begin(self.history)
 
+    def without_pictures(self) -> bool:
+        """Send no more pictures in this turn; False if none were sent."""
+        if not self._pictures.refused(self.history):
+            return False
+        self._compactor.clear()
+        return True
+
     async def request(self) -> tuple[ModelRequest, int]:
         """The next request, and its approximate number of tokens."""
         tools, prompt, spent = await self._frame()

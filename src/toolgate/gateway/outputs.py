@@ -82,13 +82,11 @@ class FallbackBlobs:
 
 async def serve_output(service: Service, authenticator: Authenticator, request: Request) -> Response:
     """Handle `GET /sessions/ID/outputs/SEQ[/NAME]`: the complete output of a truncated result."""
-    identity = authenticator.identify(request.scope)
-    if identity is None:
-        return JSONResponse({"error": "Not signed in."}, status_code=401)
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return JSONResponse({"error": "Only the gateway's own page may request this."}, status_code=403)
+    user = user_of(authenticator, request)
+    if isinstance(user, Response):
+        return user
     try:
-        found = await _reference(service, identity.user, request.path_params)
+        found = await _reference(service, user, request.path_params)
         if found is None:
             raise OutputMissing(_GONE)
         pieces = await service.blobs.pieces(*found)
@@ -100,22 +98,38 @@ async def serve_output(service: Service, authenticator: Authenticator, request: 
     return StreamingResponse(_masked(pieces, service.secrets), headers=_HEADERS, media_type=kind)
 
 
+def user_of(authenticator: Authenticator, request: Request) -> str | Response:
+    """Return whose request this is, or why it is refused."""
+    identity = authenticator.identify(request.scope)
+    if identity is None:
+        return JSONResponse({"error": "Not signed in."}, status_code=401)
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return JSONResponse({"error": "Only the gateway's own page may request this."}, status_code=403)
+    return identity.user
+
+
+async def session_of(service: Service, user: str, session_id: str) -> str | None:
+    """Return the id of a session; None unless it belongs to this user."""
+    if not session_id.replace("-", "").isalnum():
+        return None
+    try:
+        session = await service.sessions.get(session_id)
+    except SessionNotFound:
+        return None
+    return session.id if session.user == user else None
+
+
 async def _reference(service: Service, user: str, wanted: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the session and the reference of the output; None unless it belongs to this user."""
     seq = wanted["seq"]
-    if not wanted["session_id"].replace("-", "").isalnum() or not 0 < seq < _MAX_SEQ:
+    session_id = await session_of(service, user, wanted["session_id"]) if 0 < seq < _MAX_SEQ else None
+    if session_id is None:
         return None
-    try:
-        session = await service.sessions.get(wanted["session_id"])
-    except SessionNotFound:
-        return None
-    if session.user != user:
-        return None
-    for event in await service.feed.events(session.id, seq - 1, limit=1):
+    for event in await service.feed.events(session_id, seq - 1, limit=1):
         if event.seq == seq and event.kind == "call_finished":
             found = references(event.payload.get("data"))
             name = wanted.get("name") or next(iter(found), "")
-            return (session.id, found[name]) if name in found else None
+            return (session_id, found[name]) if name in found else None
     return None
 
 

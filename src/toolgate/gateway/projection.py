@@ -106,6 +106,7 @@ def _call_finished(payload: Mapping[str, Any], link: str) -> tuple[str, dict[str
         return "tool_denied", dict(payload["denied"])
     text = payload.get("text") or ""
     data, cut = _limit(payload.get("data") or {})
+    images = _images(payload, link)
     return "tool_result", {
         "call_id": payload["call_id"],
         "tool_name": payload["tool_name"],
@@ -118,7 +119,18 @@ def _call_finished(payload: Mapping[str, Any], link: str) -> tuple[str, dict[str
         "extras": payload.get("extras") or {},
         "time_ms": payload.get("time_ms") or 0,
         "full_output": link if references(payload.get("data")) else None,
+        **({"images": images} if images else {}),
     }
+
+
+def _images(payload: Mapping[str, Any], link: str) -> list[dict[str, Any]]:
+    """The pictures of a result, with the address of each."""
+    base = link.rpartition("/outputs/")[0]
+    return [
+        {"url": f"{base}/pictures/{image['sha256']}"}
+        | {key: image[key] for key in ("media_type", "width", "height", "name")}
+        for image in payload.get("images") or ()
+    ]
 
 
 def _limit(data: dict[str, Any]) -> tuple[dict[str, Any], bool]:

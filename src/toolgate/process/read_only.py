@@ -24,8 +24,9 @@ class ReadOnlyCommand:
     stdin: int | None = None
     """Descriptor of the standard input; None for an empty one."""
     pass_fds: tuple[int, ...] = ()
-    readable: tuple[int, ...] | None = None
-    """Descriptors of the only directories and files that it may read, besides its own program; None: no restriction."""
+    readable: tuple[int | str, ...] | None = None
+    """The only directories and files that it may read, besides its own program: descriptors, or paths outside of every
+    project. None: no restriction."""
 
 
 def start(command: ReadOnlyCommand) -> Process:

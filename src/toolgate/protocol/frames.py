@@ -93,6 +93,18 @@ class ToolDeniedFrame(Durable):
     data: ToolDenied
 
 
+class ShownImage(Data):
+    """A picture of a result."""
+
+    url: str
+    """Where it can be fetched (GET, with the same authorisation)."""
+    media_type: str
+    width: int
+    height: int
+    name: str
+    """What it is called: a path, or a page of a document."""
+
+
 class Result(Data):
     """How a call ended."""
 
@@ -113,6 +125,8 @@ class Result(Data):
     time_ms: float
     full_output: str | None
     """Where the whole output can be fetched (GET, with the same authorisation), if it was cut for the model."""
+    images: list[ShownImage] = []
+    """The pictures of the result; the key is left out if there are none."""
 
 
 class ToolResultFrame(Durable):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from acp.helpers import ContentBlock, text_block, tool_content, tool_diff_content
+from acp.helpers import ContentBlock, image_block, text_block, tool_content, tool_diff_content
 from acp.schema import (
     ContentToolCallContent,
     EmbeddedResourceContentBlock,
@@ -15,6 +15,8 @@ from acp.schema import (
     TextContentBlock,
     TextResourceContents,
 )
+
+from toolgate.protocol.content import ImageContent
 
 _MAX_SHOWN = 64 * 1024
 """Characters of one text that the editor is shown; the transcript has all of it."""
@@ -85,9 +87,10 @@ def _sections(diff: str) -> Iterable[tuple[str, list[str]]]:
         yield hunk
 
 
-def as_content(root: Path, data: dict[str, Any], text: str) -> list[ToolContent]:
-    """Return what a finished call shows: its diff, or else the text that the model read."""
+def as_content(root: Path, data: dict[str, Any], text: str, images: Sequence[ImageContent] = ()) -> list[ToolContent]:
+    """Return what a finished call shows: its diff, or else the text that the model read, and its pictures."""
     diff = data.get("diff")
     if isinstance(diff, str) and diff:
         return diff_content(root, diff)
-    return [shown(text)] if text else []
+    pictures = [tool_content(image_block(image.base64, image.media_type)) for image in images]
+    return [shown(text), *pictures] if text else [*pictures]

@@ -87,7 +87,7 @@ class Updates:
         update = update_tool_call(
             call_id,
             status="failed" if result.is_error else "completed",
-            content=None if has_terminal else as_content(self._root, response.data, result.output),
+            content=None if has_terminal else as_content(self._root, response.data, result.output, result.content),
         )
         if has_terminal:
             code = response.data["exit_code"]

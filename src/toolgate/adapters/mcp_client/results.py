@@ -7,11 +7,13 @@ import hmac
 import json
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.content import ImageContent
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.tools.text import load_text
 
@@ -44,9 +46,14 @@ class ToolSource:
         return {"untrusted": True, "source": f"mcp:{self.server}/{self.tool}"}
 
 
-def to_response(result: CallToolResult, source: ToolSource) -> ToolResponse:
-    """Return the envelope. `data.content` has the parts; `data.structured` has the declared object."""
-    parts = [_part(block) for block in result.content]
+def to_response(
+    result: CallToolResult, source: ToolSource, images: Mapping[int, ImageContent] = MappingProxyType({})
+) -> ToolResponse:
+    """Return the envelope. `data.content` has the parts; `data.structured` has the declared object.
+
+    `images` are the pictures by the place of their part.
+    """
+    parts = [_part(block, is_shown=place in images) for place, block in enumerate(result.content)]
     data: dict[str, Any] = {"content": parts}
     notes = [_left_out(part) for part in parts if part.get("omitted")]
     if result.structured_content is not None:
@@ -58,22 +65,25 @@ def to_response(result: CallToolResult, source: ToolSource) -> ToolResponse:
             data["structured"] = result.structured_content
     elif source.output_validator is not None and not result.is_error:
         notes.append("It declares structured content but sent none.")
-    return _envelope(data, notes, source, failed=result.is_error)
+    return _envelope(data, notes, source, tuple(images.values()), failed=result.is_error)
 
 
-def _envelope(data: dict[str, Any], notes: Sequence[str], source: ToolSource, *, failed: bool) -> ToolResponse:
+def _envelope(
+    data: dict[str, Any], notes: Sequence[str], source: ToolSource, images: tuple[ImageContent, ...], *, failed: bool
+) -> ToolResponse:
     if failed:
         message = f"{source} reported an error."
         text = " ".join([message, "Its message is below; correct the call, or continue without this tool.", *notes])
         return ToolResponse.failure(ErrorCode.EXECUTION_ERROR, message, data=data, text=text, context=source.context)
     if not notes:
-        return ToolResponse.success(data, f"{source} answered.", context=source.context)
-    if not content_text(data):
+        return ToolResponse.success(data, f"{source} answered.", context=source.context, content=images)
+    if not content_text(data) and not images:
         message = f"{source} sent nothing that can be used."
         return ToolResponse.failure(
             ErrorCode.EXECUTION_ERROR, message, data=data, text=" ".join([message, *notes]), context=source.context
         )
-    return ToolResponse.partial(data, " ".join([f"{source} answered.", *notes]), context=source.context)
+    text = " ".join([f"{source} answered.", *notes])
+    return ToolResponse.partial(data, text, context=source.context, content=images)
 
 
 def render(response: ToolResponse, server: str) -> str:
@@ -105,11 +115,13 @@ def _shown(part: dict[str, Any]) -> str:
     return f"[{about}]\n{text}" if text else f"[{about}]"
 
 
-def _part(block: Any) -> dict[str, Any]:
-    """Convert one part. Content that is not text is described and left out."""
+def _part(block: Any, *, is_shown: bool) -> dict[str, Any]:
+    """Convert one part. Content that is neither text nor a picture is described and left out."""
     kind = block.type
     if kind == "text":
         return {"type": "text", "text": block.text}
+    if is_shown:
+        return {"type": kind, "mime_type": block.mime_type, "bytes": _size(block.data)}
     if kind in ("image", "audio"):
         return {"type": kind, "mime_type": block.mime_type, "bytes": _size(block.data), "omitted": True}
     if kind == "resource_link":
@@ -124,7 +136,7 @@ def _part(block: Any) -> dict[str, Any]:
 
 def _left_out(part: dict[str, Any]) -> str:
     kind = part["mime_type"] if _MIME.fullmatch(part["mime_type"]) else "of unknown type"
-    return f"Left out, because it is not text: {part['type']} ({kind}, {part['bytes']} bytes)."
+    return f"Left out, because it is neither text nor a usable picture: {part['type']} ({kind}, {part['bytes']} bytes)."
 
 
 def _size(encoded: str) -> int:

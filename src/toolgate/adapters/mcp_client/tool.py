@@ -166,7 +166,11 @@ class McpTool(ForeignTool):
         except (MCPError, ServerUnavailable, ValidationError) as error:
             return failure_response(error, source)
         self.connection.mark_healthy()
-        return to_response(result, source)
+        if not any(block.type == "image" for block in result.content):
+            return to_response(result, source)
+        from toolgate.adapters.mcp_client.pictures import images_of
+
+        return to_response(result, source, await images_of(result, self.name))
 
     def _masked(self, response: ToolResponse) -> ToolResponse:
         """Mask the server's secrets in the response."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from toolgate.agent.pictures import described
 from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import prose, visible, without_escapes
 from toolgate.protocol.jsontext import encode
@@ -159,7 +160,10 @@ class ToolCard:
         diff = self.result.response.data.get("diff")
         if isinstance(diff, str) and diff.strip():
             return self._cut(canvas, visible(diff).rstrip("\n").split("\n"), _DIFF_LINES, diff=True)
-        return self._cut(canvas, self._output(), self.body, last="exit_code" in self.result.response.data)
+        return [
+            *self._cut(canvas, self._output(), self.body, last="exit_code" in self.result.response.data),
+            *canvas.cut([f"▣ {visible(described([image]), keep='')}" for image in self.result.content], "dim", "  │ "),
+        ]
 
     def _output(self) -> list[str]:
         """Return everything that the model reads, made safe to show."""

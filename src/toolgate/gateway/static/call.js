@@ -77,6 +77,11 @@ export function showResult(call, result, parts) {
   else if (kind === "agent" && typeof data.result === "string") {
     parts.live.replaceChildren(markdown(data.result, clipped(visible(data.result), MAX_TEXT)));
   } else looked(call, data, result, parts);
+  parts.live.append(...(result.images ?? []).map(picture));
+}
+
+function picture({ url, width, height, name }) {
+  return h("img", { src: new URL(url, location.origin).pathname, width, height, alt: visible(name), loading: "lazy" });
 }
 
 function changed(text, { toggle, mark, live }) {

@@ -1,4 +1,4 @@
-"""`read_file`: a window of lines of a text file."""
+"""`read_file`: a window of lines of a text file, or a picture, a PDF file or a notebook."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.tools.base import Tool
+from toolgate.tools.builtin.read_document import is_asked_for, read_as_document
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
@@ -36,6 +37,8 @@ class FileReadParams(BaseModel):
         default=1, description="The first line to return; lines count from 1, and from the end if negative (-50)."
     )
     limit: int = Field(default=2000, ge=1, description="How many lines to return at the most.")
+    pages: str = Field(default="", description="Of a PDF: the pages, such as '3-5'.")
+    pictures: bool = Field(default=False, description="Of a PDF: show the pages as pictures.")
 
 
 class FileReadTool(Tool[FileReadParams]):
@@ -50,15 +53,26 @@ class FileReadTool(Tool[FileReadParams]):
     idempotent = True
 
     async def execute(self, params: FileReadParams, context: ToolContext) -> ToolResponse:
-        """Read the window and remember what was seen."""
-        from toolgate.workspace.read import read_first_page, read_window
-
+        """Read the window, or the document, and remember what was seen."""
         if params.start_line == 0:
             raise ToolError(
                 ErrorCode.INVALID_PARAM,
                 "Invalid parameters for 'read_file': start_line: lines count from 1 (or from -1 at the end).",
                 "Pass start_line=1 for the beginning.",
             )
+        if is_asked_for(params) and (answer := await read_as_document(params, context)) is not None:
+            return answer
+        try:
+            return await self._lines(params, context)
+        except ToolError as error:
+            if error.code is not ErrorCode.BINARY_FILE or (answer := await read_as_document(params, context)) is None:
+                raise
+            return answer
+
+    async def _lines(self, params: FileReadParams, context: ToolContext) -> ToolResponse:
+        """Read a window of lines."""
+        from toolgate.workspace.read import read_first_page, read_window
+
         budget = min(WINDOW_FACTOR * context.settings.tool_output.max_bytes, _LARGEST_WINDOW)
         known = context.state.seen_files
         workspace, limit = context.require_workspace(), min(params.limit, _MOST_LINES)

@@ -1,0 +1,114 @@
+"""The task `notebook`: the cells of a notebook as text, and the pictures among their outputs. Runs in the worker."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+
+from toolgate.documents.worker import Refused, answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MOST_OUTPUTS = 20
+"""Outputs that are shown of one cell."""
+_LONGEST_OUTPUT = 4_000
+_LONGEST_SOURCE = 100_000
+_ESCAPES = re.compile("\x1b\\[[0-9;?]*[A-Za-z]")
+_TEXTS = ("text/markdown", "text/plain", "text/latex", "application/json", "text/html")
+_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+def work(task: dict[str, Any]) -> None:
+    """Answer with the number of cells, then with one frame per cell, and one per picture that fits."""
+    with os.fdopen(os.dup(0), "rb") as file:
+        try:
+            notebook = json.loads(file.read())
+        except (ValueError, RecursionError):
+            raise Refused("not_json", "") from None
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list):
+        raise Refused("no_cells", "")
+    answer({"cells": len(cells), "language": _language(notebook)})
+    left, pictures = task["characters"], task["most_pictures"]
+    for number, cell in enumerate(cells):
+        if left <= 0:
+            return
+        if isinstance(cell, dict):
+            text, images = _cell(number, cell)
+            answer({"cell": number, "text": text})
+            left -= len(text)
+            for data in images[:pictures] if number >= task["first"] else ():
+                answer({"picture": number}, data)
+                pictures -= 1
+
+
+def _language(notebook: dict[str, Any]) -> str:
+    metadata = notebook.get("metadata")
+    info = metadata.get("language_info") if isinstance(metadata, dict) else None
+    name = info.get("name") if isinstance(info, dict) else None
+    return name[:40] if isinstance(name, str) else ""
+
+
+def _cell(number: int, cell: dict[str, Any]) -> tuple[str, list[bytes]]:
+    kind = str(cell.get("cell_type"))[:20]
+    count = cell.get("execution_count")
+    ran = f", run {count}" if isinstance(count, int) else ""
+    source = joined(cell.get("source"))
+    if len(source) > _LONGEST_SOURCE:
+        source = f"{source[:_LONGEST_SOURCE]}\n[cut: {len(source)} characters]"
+    parts = [f"--- cell {number} ({kind}{ran}) ---", source]
+    found = cell.get("outputs")
+    outputs = found if isinstance(found, list) else []
+    images: list[bytes] = []
+    for output in outputs[:_MOST_OUTPUTS]:
+        if isinstance(output, dict):
+            parts.append(_output(output, images))
+    if len(outputs) > _MOST_OUTPUTS:
+        parts.append(f"[{len(outputs) - _MOST_OUTPUTS} more outputs]")
+    return "\n".join(part for part in parts if part), images
+
+
+def _output(output: dict[str, Any], images: list[bytes]) -> str:
+    kind = output.get("output_type")
+    if kind == "stream":
+        return _shown("output", joined(output.get("text")))
+    if kind == "error":
+        trace = joined([f"{line}\n" for line in output.get("traceback") or [] if isinstance(line, str)])
+        return _shown("error", trace or f"{output.get('ename')}: {output.get('evalue')}")
+    data = output.get("data")
+    if not isinstance(data, dict):
+        return ""
+    for media_type in _IMAGES:
+        encoded = joined(data.get(media_type))
+        if encoded:
+            try:
+                images.append(base64.b64decode(encoded, validate=False))
+            except ValueError:
+                continue
+            return f"[output: a picture, {media_type}]"
+    for media_type in _TEXTS:
+        if media_type in data:
+            found = data[media_type]
+            return _shown("output", found if isinstance(found, str) else joined(found) or json.dumps(found))
+    return f"[output: {', '.join(map(str, list(data)[:5]))[:200]}]"
+
+
+def _shown(what: str, text: str) -> str:
+    text = _ESCAPES.sub("", text).rstrip()
+    if not text:
+        return ""
+    if len(text) > _LONGEST_OUTPUT:
+        half = _LONGEST_OUTPUT // 2
+        text = f"{text[:half]}\n[… {len(text) - _LONGEST_OUTPUT} characters …]\n{text[-half:]}"
+    return f"[{what}]\n{text}"
+
+
+def joined(text: Any) -> str:
+    """A text of a notebook, which may be a list of lines."""
+    if isinstance(text, list):
+        return "".join(line for line in text if isinstance(line, str))
+    return text if isinstance(text, str) else ""

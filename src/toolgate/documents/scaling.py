@@ -1,0 +1,64 @@
+"""The task `image`: decodes a picture once and makes it as small as models want it. Runs in the worker."""
+
+from __future__ import annotations
+
+import io
+import os
+
+from PIL import Image, ImageOps
+
+from toolgate.documents.worker import Refused, answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
+_QUALITY = 85
+_SMALLEST = 64
+
+
+def work(task: dict[str, Any]) -> None:
+    """Answer with the picture, or only with `same` if the file can be sent as it is."""
+    Image.MAX_IMAGE_PIXELS = None  # the limit of the task counts
+    with os.fdopen(os.dup(0), "rb") as file, Image.open(file, formats=_FORMATS) as image:
+        width, height = image.size
+        if width * height > task["pixels"]:
+            raise Refused("pixels", f"{width} × {height}")
+        image.draft("RGB", (task["side"], task["side"]))
+        image.load()
+        fits = max(width, height) <= task["side"] and task["bytes"] <= task["most"]
+        turned = image.getexif().get(0x0112, 1) != 1
+        if fits and not turned and image.format in _FORMATS and getattr(image, "n_frames", 1) == 1:
+            answer({"same": True, "width": width, "height": height})
+            return
+        send(ImageOps.exif_transpose(image), task["side"], task["most"], frames=getattr(image, "n_frames", 1))
+
+
+def send(image: Image.Image, side: int, most: int, **more: Any) -> None:
+    """Answer with a picture of at most `side` pixels a side and `most` bytes."""
+    sharp = image.mode in ("1", "L", "LA", "P", "PA", "RGBA", "I", "I;16")
+    whole = image.convert("RGBA" if "A" in image.mode or "transparency" in image.info else "RGB")
+    while True:
+        whole.thumbnail((side, side))
+        data, kind = _encoded(whole, most, sharp)
+        if len(data) <= most or side <= _SMALLEST:
+            answer({"media_type": kind, "width": whole.width, "height": whole.height, **more}, data)
+            return
+        side = side * 3 // 4
+
+
+def _encoded(image: Image.Image, most: int, sharp: bool) -> tuple[bytes, str]:
+    """PNG where it is small enough or was likely drawn, else JPEG."""
+    if sharp or image.mode == "RGBA":
+        out = io.BytesIO()
+        image.save(out, "PNG", optimize=False)
+        if out.tell() <= most:
+            return out.getvalue(), "image/png"
+    flat = image
+    if image.mode == "RGBA":
+        flat = Image.new("RGB", image.size, "white")
+        flat.paste(image, mask=image.getchannel("A"))
+    out = io.BytesIO()
+    flat.save(out, "JPEG", quality=_QUALITY)
+    return out.getvalue(), "image/jpeg"

@@ -1,0 +1,48 @@
+"""The part of `read_file` for files that are no plain text: pictures, PDF files and notebooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.envelope import ToolResponse
+from toolgate.workspace import in_thread
+from toolgate.workspace.oserrors import quote
+
+if TYPE_CHECKING:
+    from toolgate.tools.builtin.read_file import FileReadParams
+    from toolgate.tools.context import ToolContext
+
+
+def is_asked_for(params: FileReadParams) -> bool:
+    """Whether a call means a document, before anybody has looked into the file."""
+    return params.path.endswith(".ipynb") or bool(params.pages) or params.pictures
+
+
+async def read_as_document(params: FileReadParams, context: ToolContext) -> ToolResponse | None:
+    """The answer for a document; None if the file is none."""
+    from toolgate.documents.reading import Wanted, read_document
+
+    workspace = context.require_workspace()
+    wanted = Wanted(start_line=params.start_line, limit=params.limit, pages=params.pages, pictures=params.pictures)
+    found = await in_thread(read_document, workspace, params.path, wanted)
+    if found is None:
+        if params.pages or params.pictures:
+            raise ToolError(
+                ErrorCode.INVALID_PARAM,
+                f"Invalid parameters for 'read_file': {quote(params.path)} is not a PDF file and has no pages.",
+                "Leave pages and pictures out.",
+            )
+        return None
+    parts = workspace.locate(params.path).parts
+    context.state.seen_files.remember(parts, found.stat, found.digest)
+    data: dict[str, Any] = {"content": found.content, "truncated": found.truncated, "media_type": found.media_type}
+    build = ToolResponse.partial if found.truncated else ToolResponse.success
+    return build(
+        data,
+        found.said,
+        stats={"file_bytes": found.stat.st_size, "pictures": len(found.images)},
+        context={"path_resolved": "/".join(parts), "truncation_skip": True},
+        content=found.images,
+    )
