@@ -80,6 +80,10 @@ def _names(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
+DECODES = {"PIL.Image.open", "Image.open"}
+"""Decode what is open already: the worker of `documents/` gets a descriptor and cannot open files of the project."""
+
+
 def _opening(code: str) -> list[str]:
     """The names in `code` that open, list or change files of a host; a module's own text is none."""
     return [
@@ -87,6 +91,7 @@ def _opening(code: str) -> list[str]:
         for line, name in _names(ast.parse(code))
         if (name in OPENS or name.rpartition(".")[2] in PATH_METHODS)
         and not name.startswith("toolgate.")
+        and name not in DECODES
         and not name.endswith(
             (
                 "journal.open",

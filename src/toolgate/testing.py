@@ -90,8 +90,10 @@ class ScriptedModel:
 
     name = "scripted"
 
-    def __init__(self, turns: Iterable[str | Sequence[object]]) -> None:
+    def __init__(self, turns: Iterable[str | Sequence[object]], *, vision: bool = False) -> None:
+        """`vision`: whether it is sent pictures."""
         self.requests: list[ModelRequest] = []
+        self.vision = vision
         self._turns = iter([[turn] if isinstance(turn, str) else list(turn) for turn in turns])
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolgate.agent.compaction import Compactor, tokens_of
+from toolgate.protocol.content import StoredImage
 
 Message = dict[str, Any]
 
@@ -92,3 +93,38 @@ def test_calls_and_results_stay_together_and_the_person_is_heard(parts: list[str
         assert [m for m in kept if m["role"] == "user"] == [m for m in messages[:end] if m["role"] == "user"]
         made = [call["id"] for message in kept for call in message.get("tool_calls", ())]
         assert [message["tool_call_id"] for message in kept if message["role"] == "tool"] == made
+
+
+def with_pictures(*counts: int) -> list[Message]:
+    messages = conversation("look", *([[10]] * len(counts)))
+    found = [message for message in messages if message["role"] == "tool"]
+    for number, (message, count) in enumerate(zip(found, counts, strict=True)):
+        stored = StoredImage(
+            media_type="image/png", width=900, height=750, name=f"{number}.png", sha256="0" * 64, size=1
+        )
+        if count:
+            message["images"] = (stored,) * count
+    return messages
+
+
+def test_pictures_count_as_tokens() -> None:
+    assert tokens_of({"role": "tool", "content": "", "images": with_pictures(1)[-1]["images"]}) == 4 + 900
+
+
+def test_old_pictures_go_before_outputs_and_the_latest_stays() -> None:
+    messages = with_pictures(1, 1, 1)
+    messages[2]["content"] = "x" * 1000
+    kept, size, before = Compactor(2500).fit(messages, 0)
+    assert before > 2500 >= size
+    assert [len(message.get("images", ())) for message in kept if message["role"] == "tool"] == [0, 0, 1]
+    assert kept[2]["content"].startswith("x" * 1000)
+    assert kept[2]["content"].endswith("[Left out to save space: 0.png (900 × 750); read it again if you need it]")
+
+
+def test_one_request_has_a_limited_number_of_pictures() -> None:
+    messages = with_pictures(*[1] * 21)
+    compactor = Compactor(10**6)
+    kept, _, _ = compactor.fit(messages, 0)
+    assert [len(message.get("images", ())) for message in kept if message["role"] == "tool"] == [0] * 11 + [1] * 10
+    again, _, _ = compactor.fit([*messages, *step(99, [10])], 0)
+    assert again[: len(kept)] == kept

@@ -20,7 +20,7 @@ LARGEST_FILE: Final = 100 << 20
 """Bytes of the largest PDF file that is read."""
 MOST_PICTURES: Final = 4
 """Pages that one call shows as pictures."""
-_PAGES = re.compile(r"\s*(\d{1,6})\s*(?:(-)\s*(\d{1,6})?\s*)?")
+_PAGES = re.compile(r"\s*([0-9]{1,6})\s*(?:(-)\s*([0-9]{1,6})?\s*)?")
 _TEXT_CHARACTERS: Final = 38_000
 
 

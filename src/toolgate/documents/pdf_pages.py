@@ -41,10 +41,10 @@ def _texts(task: dict[str, Any]) -> None:
             left = task["characters"]
             for number in _wanted(task, len(pages)):
                 text = pages[number - 1].extract_text()[:_LONGEST_PAGE]
-                answer({"page": number, "text": text})
-                left -= len(text)
-                if left <= 0:
+                left -= len(text.encode("utf-8", "replace")) + 20
+                if left < 0 and number > task["first"]:
                     return
+                answer({"page": number, "text": text})
         except pypdf.errors.DependencyError:
             raise Refused("encrypted", "") from None
 

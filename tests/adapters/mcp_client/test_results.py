@@ -1,8 +1,10 @@
 """What a server answers becomes the envelope, marked as data from outside."""
 
 import resource
+from base64 import b64encode
 
 from tests.adapters.mcp_client.kit import connected, nasty, plain
+from tests.support.pictures import png
 from toolgate import ErrorCode, Status
 
 
@@ -50,6 +52,20 @@ async def test_what_the_sdk_serves_is_mapped_to_the_envelope() -> None:
     assert failed.response.error.code is ErrorCode.EXECUTION_ERROR
     assert "Error executing tool fail" in failed.output.partition("<<<untrusted")[2]
     assert "Error executing tool fail" not in failed.message
+
+
+async def test_a_picture_is_decoded_and_shown() -> None:
+    async with connected(plain=plain()) as live:
+        result = await live.call("plain__picture", data=b64encode(png(30, 20)).decode())
+        broken = await live.call("plain__picture", data=b64encode(png(30, 20)[:50]).decode())
+
+    assert result.response.status is Status.success
+    assert [(image.name, image.width, image.data) for image in result.content] == [
+        ("plain__picture, picture 1", 30, png(30, 20))
+    ]
+    assert result.response.context["untrusted"] is True
+    assert broken.is_error
+    assert broken.content == ()
 
 
 async def test_a_result_that_is_none_is_an_error_and_the_next_call_works() -> None:

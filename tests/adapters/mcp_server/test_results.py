@@ -1,12 +1,14 @@
 """The answer to a call, as a client reads it."""
 
 import json
+from base64 import b64decode
 from pathlib import Path
 
 import jsonschema_rs
 import pytest
 
 from tests.adapters.mcp_server.kit import ERAS, answering, code, near, outcome, text
+from tests.support.pictures import png
 
 
 @pytest.fixture
@@ -78,3 +80,14 @@ async def test_an_output_that_was_cut_names_the_file_with_all_of_it(root: Path) 
     said = outcome(result)
     assert said["truncated"] is True
     assert said["full_output_path"] in text(result)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_picture_is_image_content_after_the_text(root: Path, era: str) -> None:
+    (root / "a.png").write_bytes(png(30, 20))
+    async with near(root, era=era) as connected:
+        result = await connected.call_tool("read_file", {"path": "a.png"})
+    said, image = result.content
+    assert said.type == "text"
+    assert image.type == "image"
+    assert (image.mime_type, b64decode(image.data)) == ("image/png", png(30, 20))

@@ -68,6 +68,12 @@ def mixed() -> CallToolResult:
 
 
 @server.tool()
+def picture(data: str) -> CallToolResult:
+    """A picture."""
+    return CallToolResult(content=[ImageContent(type="image", data=data, mime_type="image/png")])
+
+
+@server.tool()
 def long(lines: int) -> str:
     """A long answer."""
     return "\n".join(f"line {number}" for number in range(lines))
