@@ -38,7 +38,7 @@ def test_without_a_file_the_rules_wait_for_the_first_call(tmp_path: Path) -> Non
     check_policy(context)
 
     assert runtime_state(context).policy is None
-    assert policy_of(context).tools == {"Bash", "apply_patch", "edit_file", "write_file"}
+    assert policy_of(context).tools == {"Bash", "apply_patch", "edit_file", "edit_notebook", "write_file"}
 
 
 def test_a_policy_that_is_loaded_is_not_looked_for_again(tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ async def test_every_tool_says_what_it_does_to_the_world(root: Path) -> None:
         "write_file": (False, True, False, False),
         "edit_file": (False, True, False, False),
         "apply_patch": (False, True, False, False),
+        "edit_notebook": (False, True, False, False),
         "Bash": (False, True, False, True),
         "memory_append": (False, False, False, False),
         "todo": (False, False, True, False),

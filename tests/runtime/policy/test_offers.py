@@ -36,7 +36,7 @@ def test_an_edit_can_be_remembered_for_the_file_and_the_folder() -> None:
     ]
     assert tomllib.loads(found[2].rule)["rule"] == [
         {"tool": tool, "args": {"path": "src/**"}, "decision": "allow", "project": "/home/me/shop"}
-        for tool in ("write_file", "edit_file", "apply_patch")
+        for tool in ("write_file", "edit_file", "apply_patch", "edit_notebook")
     ]
 
 

@@ -30,6 +30,7 @@ KINDS: dict[str, ToolKind] = {
     "write_file": "edit",
     "edit_file": "edit",
     "apply_patch": "edit",
+    "edit_notebook": "edit",
     "glob": "search",
     "grep": "search",
     "memory_search": "search",

@@ -18,7 +18,7 @@ const QUIET = {
   memory_search: (args) => ["Searched the notes for", args.query],
   current_time: (args) => ["Looked at the clock", args.timezone ?? ""],
 };
-const EDITS = { edit_file: "Edit", write_file: "Write" };
+const EDITS = { edit_file: "Edit", edit_notebook: "Edit", write_file: "Write" };
 
 export const isQuiet = ({ tool_name, arguments: args }) => Object.hasOwn(QUIET, tool_name) && typeof args === "object";
 export const isHidden = ({ tool_name }) => tool_name === "todo";

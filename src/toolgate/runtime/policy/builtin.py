@@ -4,7 +4,7 @@ import functools
 
 from toolgate.runtime.policy.rules import SHELL, Rule
 
-WRITERS = ("write_file", "edit_file", "apply_patch")
+WRITERS = ("write_file", "edit_file", "apply_patch", "edit_notebook")
 """The tools that write files; a rule about edits is a rule about each of them."""
 
 

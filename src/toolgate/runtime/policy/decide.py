@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 _NO_DEFAULTS: Mapping[str, Any] = {}
-_DOES_THE_WORK_OF = {"apply_patch": ("write_file", "edit_file")}
+_DOES_THE_WORK_OF = {"apply_patch": ("write_file", "edit_file"), "edit_notebook": ("write_file", "edit_file")}
 """Tools about which the rules of other tools that ask or deny are, too."""
 
 

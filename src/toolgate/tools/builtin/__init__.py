@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from toolgate.tools.builtin.bash import BashTool
     from toolgate.tools.builtin.current_time import CurrentTimeTool
     from toolgate.tools.builtin.edit_file import FileEditTool
+    from toolgate.tools.builtin.edit_notebook import NotebookEditTool
     from toolgate.tools.builtin.glob import GlobTool
     from toolgate.tools.builtin.grep import GrepTool
     from toolgate.tools.builtin.ls import ListFilesTool
@@ -34,6 +35,7 @@ __all__ = [
     "ListFilesTool",
     "MemoryAppendTool",
     "MemorySearchTool",
+    "NotebookEditTool",
     "TaskTool",
     "TodoTool",
     "builtin_tools",
@@ -44,6 +46,7 @@ _WHERE = {
     "FileWriteTool": "write_file",
     "FileEditTool": "edit_file",
     "ApplyPatchTool": "apply_patch",
+    "NotebookEditTool": "edit_notebook",
     "ListFilesTool": "ls",
     "GlobTool": "glob",
     "GrepTool": "grep",
