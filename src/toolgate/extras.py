@@ -12,6 +12,7 @@ EXTRAS = {
     "acp": ("acp",),
     "cli": ("prompt_toolkit", "rich"),
     "distributed": ("pgqueuer",),
+    "documents": ("PIL", "pypdf", "pypdfium2"),
     "gateway": ("starlette", "uvicorn", "websockets", "markdown_it", "pygments"),
     "langchain": ("langchain_core",),
     "mcp": ("mcp", "mcp_types", "jsonschema_rs"),
@@ -23,7 +24,12 @@ EXTRAS = {
 }
 """The modules that each extra brings, by the name that is imported. Providers of models have their own table."""
 
-_PACKAGES = {"acp": "agent-client-protocol", "agents": "openai-agents", "langchain_core": "langchain-core"}
+_PACKAGES = {
+    "acp": "agent-client-protocol",
+    "agents": "openai-agents",
+    "langchain_core": "langchain-core",
+    "PIL": "pillow",
+}
 """Packages whose name differs from the module's in more than an underscore."""
 
 
