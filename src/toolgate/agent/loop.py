@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import functools
@@ -43,6 +44,7 @@ from toolgate.sessions.ancestors import top_session
 from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.approver import AnyApprover, approver_of
 from toolgate.tools.context import ToolContext, checked_policy
+from toolgate.workspace.own_commands import OwnCommands
 from toolgate.workspace.skills import Skills
 
 if TYPE_CHECKING:
@@ -98,6 +100,8 @@ class AgentLoop(AsyncClosing):
         self._remembers_for_project = remembers_for_project
         self._agents = Agents(workspace, agents)
         self._skills = Skills(workspace, settings.user_directory)
+        self.commands = OwnCommands(workspace, settings.user_directory)
+        """The slash commands of the user and the project; a message that is one stands for its text."""
         prompt = prompt or PromptBuilder(
             registry, settings, workspace=workspace, memory=memory, agents=self._agents, skills=self._skills
         )
@@ -192,6 +196,8 @@ class AgentLoop(AsyncClosing):
         """The task of a turn."""
         sessions = self._dependencies.sessions
         await self._ends.store(session_id)
+        if content is not None and typed is None and content.lstrip().startswith("/"):
+            content = await asyncio.to_thread(self.commands.expand, content)
         seconds = self._settings.agent.lease_seconds
         self._slots.check_policy(session_id)
         said = None if content is None else mask(content, self._secrets)

@@ -1,6 +1,10 @@
 """The commands that a composer offers after `/`; each is a request that every client can send."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from toolgate.protocol.requests import METHODS
+from toolgate.workspace.own_commands import OwnCommand
 
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("rewind", "Go back to an earlier message, with or without the files", "session.rewind"),
@@ -20,6 +24,9 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
 """Name, description, and the method that does it."""
 
 
-def command_list() -> list[dict[str, str]]:
-    """Return the commands whose method this gateway has."""
-    return [{"name": name, "description": text} for name, text, method in COMMANDS if method in METHODS]
+def command_list(own: Iterable[OwnCommand] = ()) -> list[dict[str, Any]]:
+    """Return the commands whose method this gateway has, then the ones from files: those are sent as messages."""
+    found = [{"name": name, "description": text} for name, text, method in COMMANDS if method in METHODS]
+    taken = {name for name, _, _ in COMMANDS}
+    more = [command for command in own if command.name not in taken]
+    return [*found, *({"name": command.name, "description": command.description, "own": True} for command in more)]

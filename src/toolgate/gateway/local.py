@@ -13,6 +13,7 @@ from toolgate.gateway.service import Service
 from toolgate.gateway.turns import LocalFeed, LocalTurns
 from toolgate.protocol.ports import TurnRunner
 from toolgate.runtime.remembered import can_remember_for_project
+from toolgate.workspace.own_commands import OwnCommands
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 def give_files(service: Service, stack: Stack) -> None:
     """Let the service show the files of the stack's project."""
     service.workspace = stack.workspace
+    service.own_commands = OwnCommands(stack.workspace, stack.settings.user_directory)
     service.output_dir = stack.settings.tool_output.dir
     service.shell = stack.settings.shell
 

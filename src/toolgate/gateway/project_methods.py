@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -98,4 +99,5 @@ class ProjectMethods:
 
     async def _commands(self, _request: Request, params: requests.CommandsList) -> dict[str, Any]:
         await self._methods.owned(params.session_id)
-        return {"commands": command_list()}
+        own = self._service.own_commands
+        return self._masked({"commands": command_list([] if own is None else await asyncio.to_thread(own.all))})

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from toolgate.sessions import Database, Session, SessionStore, Usage
     from toolgate.settings import GatewaySettings, ShellSettings
     from toolgate.workspace import Workspace
+    from toolgate.workspace.own_commands import OwnCommands
 
 _STALLED_SECONDS = 30.0
 """Seconds after which a client that does not read is disconnected."""
@@ -83,6 +84,8 @@ class Service:
         """Whether this gateway ends abandoned turns."""
         self.draining = False
         """Whether no new turns are started."""
+        self.own_commands: OwnCommands | None = None
+        """Slash commands from files; None if turns run elsewhere."""
         self.workspace: Workspace | None = None
         """The project's files; None if only workers have them."""
         self.output_dir = ""

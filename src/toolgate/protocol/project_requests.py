@@ -61,7 +61,10 @@ class ChangesUndo(OfSession):
 
 
 class CommandsList(OfSession):
-    """The commands that a composer can offer after `/`: `{commands: [{name, description}]}`."""
+    """The commands that a composer can offer after `/`: `{commands: [{name, description, own?}]}`.
+
+    `own` are commands from files: send `/NAME arguments` as a message.
+    """
 
 
 PROJECT_METHODS: dict[str, type[Params]] = {

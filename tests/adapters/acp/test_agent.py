@@ -123,3 +123,17 @@ async def test_a_session_of_another_project_does_not_exist_here(root: Path) -> N
         await agent.prompt(session_id=session.session_id, prompt=[text_block("Go")])
         with pytest.raises(RequestError, match="there is no session"):
             await agent.load_session(cwd=str(root), session_id=session.session_id)
+
+
+async def test_commands_from_files_are_told_to_the_editor_and_expanded(root: Path) -> None:
+    (root / ".toolgate/commands").mkdir(parents=True)
+    (root / ".toolgate/commands/fix.md").write_text("---\nargument-hint: NUMBER\n---\nFix issue $1.")
+    model = ScriptedModel(["Done."])
+    editor = Editor()
+    async with connected(editor, opener(lambda: model, root.parent)) as agent:
+        session = await agent.new_session(cwd=str(root))
+        await agent.prompt(session_id=session.session_id, prompt=[text_block("/fix 7")])
+    [update] = editor.calls("available_commands_update")
+    [command] = update.available_commands
+    assert (command.name, command.input.root.hint) == ("fix", "NUMBER")
+    assert model.requests[0].messages[-1]["content"] == "Fix issue 7."

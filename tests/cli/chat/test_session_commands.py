@@ -149,3 +149,15 @@ def test_calls_of_earlier_turns_are_shown_when_a_session_is_continued(chat: Chat
     again = chat("--coding", "--continue", "--model", "m", model=model(["x"]))
     assert "✓ Bash echo one  exit 0" in again.text
     assert again.text.index("❯ go") < again.text.index("✓ Bash") < again.text.index("Done.")
+
+
+def test_a_command_from_a_file_is_sent_as_its_text(chat: Chat, model: Model, project: Path) -> None:
+    (project / ".toolgate/commands").mkdir(parents=True)
+    (project / ".toolgate/commands/re.md").write_text("---\ndescription: Looks again\n---\nReview $1 again.")
+    server = model(["Reviewed."])
+    terminal = chat("--coding", "--model", "m", model=server)
+    terminal.type("/help\r")
+    terminal.until("Looks again (project)")
+    terminal.until("❯ ")
+    take(terminal, "/re a.py")  # also the beginning of /rewind, /rename and /resume
+    assert server.requests[-1]["messages"][-1]["content"] == "Review a.py again."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import datetime
 from collections.abc import Callable, Iterator
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from acp import PROTOCOL_VERSION
 from acp.exceptions import RequestError
-from acp.helpers import ContentBlock
+from acp.helpers import ContentBlock, update_available_commands
 from acp.schema import (
     AgentCapabilities,
+    AvailableCommand,
+    AvailableCommandInput,
     ClientCapabilities,
     Implementation,
     InitializeResponse,
@@ -31,6 +34,7 @@ from acp.schema import (
     SessionResumeCapabilities,
     SetSessionConfigOptionResponse,
     SetSessionModeResponse,
+    UnstructuredCommandInput,
     Usage,
     UsageUpdate,
 )
@@ -97,6 +101,7 @@ class EditorAgent:
         self._capabilities = ClientCapabilities()
         self._projects: dict[Path, _Open] = {}
         self._sessions: dict[str, _Open] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> EditorAgent:
         return self
@@ -140,6 +145,7 @@ class EditorAgent:
                 self._mode, user=opened.project.user, project=opened.project.project
             )
         self._sessions[session.id] = opened
+        self._show_commands(session.id, opened)
         return NewSessionResponse(
             session_id=session.id,
             modes=modes(session.approval_mode),
@@ -267,6 +273,7 @@ class EditorAgent:
         if session is None or session.project != opened.project.project or session.user != opened.project.user:
             raise _invalid(f"there is no session '{session_id}' in {cwd}")
         self._sessions[session_id] = opened
+        self._show_commands(session_id, opened)
         return opened, session
 
     def _known(self, session_id: str) -> _Open:
@@ -283,6 +290,21 @@ class EditorAgent:
 
     async def _show(self, session_id: str, update: Any) -> None:
         await self._connection().session_update(session_id=session_id, update=update)
+
+    def _show_commands(self, session_id: str, opened: _Open) -> None:
+        """Tell the editor the slash commands from files, after the answer that tells it the session."""
+        found = [
+            AvailableCommand(
+                name=command.name,
+                description=command.description,
+                input=AvailableCommandInput(root=UnstructuredCommandInput(hint=command.hint or "arguments")),
+            )
+            for command in opened.project.loop.commands.all()
+        ]
+        if found:
+            task = asyncio.get_running_loop().create_task(self._show(session_id, update_available_commands(found)))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     async def _show_usage(self, session_id: str, opened: _Open, ending: TurnDone) -> None:
         limit = opened.project.settings.agent.context_tokens

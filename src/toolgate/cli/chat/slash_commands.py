@@ -89,9 +89,11 @@ class SlashCommands(SessionCommands):
         self._listed: list[str] = []
 
     def knows(self, line: str) -> bool:
-        """Whether a line is a command; paths and text of several lines are not."""
+        """Whether a line is a command of the chat; paths, text of several lines and commands of one's own are not."""
         word, _, rest = line.strip().partition(" ")
-        return word.startswith("/") and "\n" not in rest and "/" not in word[1:]
+        if not word.startswith("/") or "\n" in rest or "/" in word[1:]:
+            return False
+        return word in COMMANDS or self._conversation.stack.loop.commands.get(word[1:]) is None
 
     async def run(self, line: str) -> None:
         """Run a command. Errors are printed, and the chat continues."""
@@ -109,6 +111,12 @@ class SlashCommands(SessionCommands):
 
     async def _help(self, _rest: str) -> None:
         rows = [(f"{name} {words}".strip(), summary) for name, (words, summary) in COMMANDS.items()]
+        own = self._conversation.stack.loop.commands.all()
+        rows += [
+            (f"/{command.name} {command.hint}".strip(), f"{command.description} ({command.source})")
+            for command in own
+            if f"/{command.name}" not in COMMANDS
+        ]
         width = max(len(usage) for usage, _ in rows)
         self._host.say("\n".join(f"  {usage:<{width}}  {summary}" for usage, summary in rows))
         self._host.say(_KEYS, "dim")

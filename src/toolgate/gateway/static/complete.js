@@ -141,7 +141,8 @@ export class Commands {
       rename: press(".bar .rename"),
       compact: () => compact().catch((error) => toast(error.message)),
     };
-    const act = acts[name] ?? (this.#known?.some((one) => one.name === name) ? press(".bar .session-menu") : null);
+    const known = this.#known?.some((one) => one.name === name && !one.own);
+    const act = acts[name] ?? (known ? press(".bar .session-menu") : null);
     act?.();
     return Boolean(act);
   }

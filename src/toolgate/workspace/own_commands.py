@@ -1,0 +1,107 @@
+"""Slash commands of one's own: Markdown files of the user and the project that become a message."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolgate.log import logger
+from toolgate.text.front_matter import split_front_matter
+from toolgate.text.visible import visible
+from toolgate.workspace.user_folders import Folder, Source, entries, folders_of, opened, read_text
+
+if TYPE_CHECKING:
+    from toolgate.workspace.root import Workspace
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_LARGEST = 32_768
+_MOST = 100
+_LONGEST_DESCRIPTION = 200
+_PLACE = re.compile(r"\$(ARGUMENTS|[1-9])(?![0-9A-Za-z_])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnCommand:
+    """A command: its name without the slash, and the message that it stands for."""
+
+    name: str
+    description: str
+    hint: str
+    """What its arguments are, for people."""
+    source: Source
+    body: str
+
+    def message(self, arguments: str) -> str:
+        """The message: `$ARGUMENTS` and `$1` to `$9` are replaced once. Arguments without a place come last."""
+        if not _PLACE.search(self.body):
+            return f"{self.body}\n\n{arguments}" if arguments else self.body
+        words = _words(arguments)
+        values = {str(number): word for number, word in enumerate(words, 1)}
+        return _PLACE.sub(lambda found: arguments if found[1] == "ARGUMENTS" else values.get(found[1], ""), self.body)
+
+
+class OwnCommands:
+    """The commands of a user in a project. A project's command never takes the place of the user's of that name."""
+
+    def __init__(self, workspace: Workspace | None = None, user_directory: Path | None = None) -> None:
+        self._folders = folders_of(workspace, user_directory, "commands")
+        self._ignored: set[tuple[str, str]] = set()
+
+    def all(self) -> list[OwnCommand]:
+        """The valid commands, as the files are now: the user's before the project's."""
+        found: dict[str, OwnCommand] = {}
+        for folder in self._folders:
+            with opened(folder) as fd:
+                for name in [] if fd is None else entries(fd):
+                    command = self._read(folder, fd, name) if fd is not None and name.endswith(".md") else None
+                    if command is not None and len(found) < _MOST:
+                        found.setdefault(command.name, command)
+        return list(found.values())
+
+    def get(self, name: str) -> OwnCommand | None:
+        """The command of exactly that name."""
+        return (
+            next((command for command in self.all() if command.name == name), None) if _NAME.fullmatch(name) else None
+        )
+
+    def expand(self, text: str) -> str:
+        """The message that `/NAME arguments` stands for; any other text as it is."""
+        word, _, arguments = text.strip().partition(" ")
+        command = self.get(word[1:]) if word.startswith("/") else None
+        return text if command is None else command.message(arguments.strip())
+
+    def _read(self, folder: Folder, fd: int, name: str) -> OwnCommand | None:
+        try:
+            return _command(
+                folder, name.removesuffix(".md"), read_text(fd, name, _LARGEST, follow=folder.follows_links)
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror or "it cannot be read" if isinstance(error, OSError) else str(error)
+            if (name, reason) not in self._ignored and len(self._ignored) < _MOST:
+                self._ignored.add((name, reason))
+                shown = visible(name[:100], keep="")
+                logger("commands").warning("command_ignored", command=shown, source=folder.source, reason=reason)
+            return None
+
+
+def _command(folder: Folder, name: str, text: str) -> OwnCommand:
+    if not _NAME.fullmatch(name):
+        raise ValueError("its name must be lower-case letters, digits, '-' and '_', at most 64")
+    keys, body = split_front_matter(text)
+    if not body:
+        raise ValueError("it has no text")
+    description = keys.get("description") or body.partition("\n")[0].lstrip("# ")
+    shown = visible(" ".join(description.split()), keep="")[:_LONGEST_DESCRIPTION]
+    hint = visible(" ".join(keys.get("argument-hint", "").split()), keep="")[:_LONGEST_DESCRIPTION]
+    return OwnCommand(name=name, description=shown, hint=hint, source=folder.source, body=body)
+
+
+def _words(arguments: str) -> list[str]:
+    """The arguments as a shell would split them; a quote without an end is an ordinary character."""
+    try:
+        return shlex.split(arguments)
+    except ValueError:
+        return arguments.split()
