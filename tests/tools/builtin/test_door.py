@@ -36,3 +36,7 @@ def test_nobody_changes_the_parameters_of_another_registry() -> None:
     assert second is not None
     first.parameters.clear()
     assert second.parameters
+
+
+def test_every_tool_tells_the_model_what_it_does() -> None:
+    assert [tool.name for tool in builtin.builtin_tools() if len(tool.description.strip()) < 20] == []
