@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tests.kit import Foreign, ProbeTool, run
-from toolgate.runtime.repair import describe, example_of, problems_of, repair_message
+from toolgate.runtime.repair import describe, example_of, problems_of, repair_message, unknown_keys
 from toolgate.tools.schema import parameters_schema
 
 
@@ -64,6 +64,13 @@ def test_every_kind_of_problem_is_named_at_once() -> None:
 def test_an_unknown_key_inside_names_the_keys_that_are_known_there() -> None:
     found = problems({"path": "a", "limit": 1, "size": "small", "items": [{"content": "a", "status": "open", "x": 1}]})
     assert "path" not in found["items.0.x"]
+
+
+def test_an_unknown_key_that_is_nearly_a_known_one_names_it() -> None:
+    schema: dict[str, Any] = {"properties": {"path": {}, "old_string": {}, "new_string": {}}}
+    found = unknown_keys(["old_text", "zzz"], schema)
+    assert found["old_text"].startswith("unknown key (did you mean 'old_string'?); known keys: path, old_string")
+    assert found["zzz"].startswith("unknown key; known keys:")
 
 
 def test_a_long_value_is_shown_short() -> None:

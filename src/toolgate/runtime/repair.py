@@ -17,16 +17,16 @@ def problems_of(error: ValidationError, schema: dict[str, Any]) -> dict[str, str
     problems: dict[str, str] = {}
     for item in error.errors(include_url=False, include_input=True, include_context=False):
         key = ".".join(str(part) for part in item["loc"]) or "arguments"
-        problems.setdefault(key, _problem(item, schema))
+        problems.setdefault(key, _problem(item, schema, listed=len(problems) < _MOST_LISTED))
     return problems
 
 
-def _problem(item: Any, schema: dict[str, Any]) -> str:
+def _problem(item: Any, schema: dict[str, Any], *, listed: bool) -> str:
     expected = describe(_at(schema, item["loc"]))
     if item["type"] == "missing":
         return f"required, expected {expected}"
     if item["type"] == "extra_forbidden":
-        return _unknown(_at(schema, item["loc"][:-1]))
+        return _unknown(str(item["loc"][-1]), _at(schema, item["loc"][:-1]), compare=listed)
     shown = json.dumps(item["input"], ensure_ascii=False, default=repr)
     shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
     return f"{item['msg'][:200]}; expected {expected}, got {shown}"
@@ -50,11 +50,17 @@ def _mapping(schema: Any, key: str) -> dict[str, Any]:
 
 def unknown_keys(names: list[str], schema: dict[str, Any]) -> dict[str, str]:
     """The problem of each key that the schema does not have."""
-    return dict.fromkeys(names, _unknown(schema))
+    return {name: _unknown(name, schema, compare=place < _MOST_LISTED) for place, name in enumerate(names)}
 
 
-def _unknown(schema: dict[str, Any]) -> str:
-    return f"unknown key; known keys: {', '.join(_mapping(schema, 'properties')) or 'none'}"
+def _unknown(name: str, schema: dict[str, Any], *, compare: bool) -> str:
+    known = list(_mapping(schema, "properties"))
+    hint = ""
+    if compare and len(known) < _MOST_LISTED:
+        from difflib import get_close_matches
+
+        hint = "".join(f" (did you mean {key!r}?)" for key in get_close_matches(name[:_LONGEST_KEY], known, 1, 0.5))
+    return f"unknown key{hint}; known keys: {', '.join(known) or 'none'}"
 
 
 def describe(schema: Any) -> str:
