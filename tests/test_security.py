@@ -9,7 +9,8 @@ NAMED = re.findall(r"(tests/[\w/]+\.py)::(test_\w+)", PAGE)
 
 
 def test_every_section_has_promises() -> None:
-    sections = re.split(r"(?m)^## ", PAGE)[1:]
+    model, *sections = re.split(r"(?m)^## ", PAGE)[1:]
+    assert model.startswith("Threat model\n")
 
     assert len(sections) == 9
     assert [section.splitlines()[0] for section in sections if not re.search(r"tests/[\w/]+\.py::test_", section)] == []
