@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 
 from tests.browser.kit import PATIENCE, Person
 from tests.gateway.kit import settings_for
-from tests.gateway.test_mount import served
+from tests.gateway.test_mounting import served
 from toolgate.gateway import mount
 from toolgate.models import OfflineModel
 

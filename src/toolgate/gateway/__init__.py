@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolgate.gateway.app import create_app
-    from toolgate.gateway.mount import mount
+    from toolgate.gateway.mounting import mount
 
 __all__ = ["create_app", "mount"]
 
@@ -22,8 +22,6 @@ def __getattr__(name: str) -> Any:
         from toolgate.extras import optional_imports
 
         with optional_imports():
-            module = importlib.import_module(f"toolgate.gateway.{'app' if name == 'create_app' else name}")
-        value = getattr(module, name)
-        globals()[name] = value  # over the module `mount`, which the import has put here
-        return value
+            module = importlib.import_module(f"toolgate.gateway.{'app' if name == 'create_app' else 'mounting'}")
+        return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

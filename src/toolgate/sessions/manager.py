@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.errors import SessionNotFound
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
-from toolgate.protocol.modes import ApprovalMode, ToolMode
+from toolgate.protocol.modes import AnyMode, ApprovalMode, ToolMode
 from toolgate.sessions import leases, modes, pruning, transcript
 from toolgate.sessions.append import Append
 from toolgate.sessions.database import Database
@@ -38,7 +38,7 @@ class SessionManager(ManagedSessions):
 
     async def create(
         self,
-        mode: ToolMode | str | None = None,
+        mode: AnyMode | None = None,
         *,
         title: str = "",
         user: str = "",

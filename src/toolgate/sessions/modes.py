@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from toolgate.errors import ModeNotEnabled
 from toolgate.log import logger
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import AnyMode, ToolMode
 
 SAFE = ToolMode.chat_safe
 
 
-def allowed(mode: ToolMode | str | None, *, default: ToolMode, coding_enabled: bool) -> ToolMode:
+def allowed(mode: AnyMode | None, *, default: ToolMode, coding_enabled: bool) -> ToolMode:
     """The mode that a new session gets, or `ModeNotEnabled`; `ValueError` for an invalid mode."""
     wanted = default if mode is None else ToolMode(mode)
     if wanted is not SAFE and not coding_enabled:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.content import ImageContent
-from toolgate.protocol.modes import ApprovalMode, ToolMode
+from toolgate.protocol.modes import AnyMode, ApprovalMode, ToolMode
 from toolgate.protocol.ports import Recorder, TodoStore
 from toolgate.protocol.record import CallRecord
 from toolgate.sessions.management import SessionManagement
@@ -47,7 +47,7 @@ class SessionStore(SessionManagement, Protocol):
 
     async def create(
         self,
-        mode: ToolMode | str | None = None,
+        mode: AnyMode | None = None,
         *,
         title: str = "",
         user: str = "",
