@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.privileges import UIDS, public_directory, run_apart, run_as
 from toolgate.protocol.plan import Access
+from toolgate.runtime.policy.globs import PathGlob
 from toolgate.sandbox.bubblewrap import find_bubblewrap
 from toolgate.sandbox.layer import Layer
 from toolgate.sandbox.native_layers import NativeLayer, probe
@@ -19,6 +20,7 @@ from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
 from toolgate.workspace import Workspace
+from toolgate.workspace.file_guard import FileGuard, PathRules
 
 T = TypeVar("T")
 
@@ -60,6 +62,10 @@ class Shells:
     evil: Path
     options: ShellOptions = field(default_factory=ShellOptions)
     environment: dict[str, str] = field(default_factory=dict)
+    guarded: bool = False
+    """Whether secret files are locked."""
+    denied: tuple[str, ...] = ()
+    """Patterns of paths that a rule denies."""
     owner: str = ""
     """The session whose outputs the shell sees; without one it is nobody's."""
 
@@ -92,8 +98,14 @@ class Shells:
         if self.owner:
             workspace = workspace.for_session("tool-output", self.owner)
         layer = make_layer(self.layer, (str(self.root),))
+        guard = None
+        if self.guarded:
+            rules = PathRules(denied=tuple(map(PathGlob, self.denied)))
+            guard = FileGuard(workspace, lambda: rules)
         try:
-            async with ShellSession(workspace, options=self.options, layer=layer, environment=host) as session:
+            async with ShellSession(
+                workspace, options=self.options, layer=layer, environment=host, guard=guard
+            ) as session:
                 return await script(session)
         finally:
             workspace.close()

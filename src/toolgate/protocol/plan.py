@@ -51,6 +51,8 @@ class Plan(BaseModel):
     """The sandbox does not enforce what the access promises. No rule that allows answers the question about that."""
     reason: str = ""
     """Why it asks."""
+    reveals: tuple[str, ...] = ()
+    """Files that may hold secrets and whose content the call shows. It asks, unless a rule allows reading them."""
     reversible: bool = False
     """Undo can take back everything that the call changes. The approval mode `accept_edits` lets it run without asking,
     unless a rule asks."""

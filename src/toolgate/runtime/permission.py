@@ -6,7 +6,7 @@ import asyncio
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from toolgate.errors import PolicyError
+from toolgate.errors import PolicyError, ToolError
 from toolgate.log import logger
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.codes import ErrorCode
@@ -20,6 +20,7 @@ from toolgate.runtime.invocation import Invocation
 
 if TYPE_CHECKING:
     from toolgate.runtime.policy import Policy
+    from toolgate.workspace.file_guard import FileGuard
 
 
 def weigh(invocation: Invocation, policy: Policy) -> Decision:
@@ -46,6 +47,32 @@ def weigh(invocation: Invocation, policy: Policy) -> Decision:
     if invocation.declaration.needs_permission(invocation.tool, invocation.params, invocation.context):
         return Decision(decision="ask", gate="permission", reason=f"{name} needs permission")
     return Decision(decision="allow", gate="permission", reason="no rule and no permission needed")
+
+
+def denied_path(invocation: Invocation, policy: Policy) -> ToolResponse | None:
+    """The refusal of a call that names a path which a rule denies to every tool: before anything is read there."""
+    workspace = invocation.context.workspace
+    if not policy.path_rules.denied or workspace is None or not isinstance(invocation.arguments, dict):
+        return None
+    from toolgate.runtime.policy.globs import is_path_name
+
+    guard = invocation.context.guard
+    for name, value in invocation.arguments.items():
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, str) and is_path_name(name) and _is_denied(guard, path):
+                reason = "a rule denies this path to every tool"
+                invocation.decision = Decision(
+                    decision="deny", gate="policy", rule=f"read_file {path!r}", reason=reason
+                )
+                return _refused(f"The policy denies this call: {reason}{guard.template_hint(path)}.")
+    return None
+
+
+def _is_denied(guard: FileGuard, path: str) -> bool:
+    try:
+        return guard.is_denied(path)
+    except ToolError:  # no path of the project: the tool says so
+        return False
 
 
 def _is_dry_run(invocation: Invocation) -> bool:

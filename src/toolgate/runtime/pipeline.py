@@ -27,7 +27,7 @@ from toolgate.runtime.finish import extras_of, plain_result, rendered, result_of
 from toolgate.runtime.invocation import Invocation
 from toolgate.runtime.limits import OutputLimits
 from toolgate.runtime.pending import PendingResult
-from toolgate.runtime.permission import authorise, weigh
+from toolgate.runtime.permission import authorise, denied_path, weigh
 from toolgate.runtime.policy_source import check_policy, policy_of
 from toolgate.runtime.recording import Recording
 from toolgate.runtime.registry import ToolRegistry
@@ -67,7 +67,9 @@ class Pipeline:
 
     @functools.cached_property
     def _policy(self) -> Policy:
-        return policy_of(self._context)
+        policy = policy_of(self._context)
+        self._context.state.path_rules = lambda: policy.path_rules
+        return policy
 
     def run(self, call: ToolCall, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
         """Handle one call. Raises nothing but cancellation."""
@@ -153,7 +155,7 @@ class Pipeline:
             elif routed is not None:
                 invocation = self._inner(invocation, routed)
                 refusal = self._admission.admit(invocation)
-        refusal = refusal or await self._prepare(invocation)
+        refusal = refusal or denied_path(invocation, self._policy) or await self._prepare(invocation)
         if refusal is None:
             try:
                 return weigh(invocation, self._policy)
@@ -210,7 +212,7 @@ class Pipeline:
 
     async def _permit(self, invocation: Invocation, resolved: ResolvedTool) -> ToolResponse | None:
         """Plan, decide, ask, and check the gates again: an approval may take a long time."""
-        refusal = await self._prepare(invocation)
+        refusal = denied_path(invocation, self._policy) or await self._prepare(invocation)
         if refusal is not None:
             return refusal
         try:

@@ -133,6 +133,16 @@ class Protected:
         if kind != "absent" or (writable and self._is_reached(relative) and self._stubs.ensure(relative, file=True)):
             yield self._mask(relative, kind != "directory")
 
+    def lock_away(self, relative: str, *, writable: bool) -> Iterator[Mount]:
+        """Put something that cannot be read in the place of a secret file, or of a directory that a rule denies."""
+        if relative.split("/")[0] == RUNTIME or self._root.kind(relative) not in ("file", "directory"):
+            return
+        yield from self._way_to(relative, writable=writable)
+        if self._is_reached(relative) and relative not in self._mounted:
+            is_directory = self._kind(relative) == "directory"
+            self._mounted[relative] = False
+            yield Mount("ro", self._path(relative), self._places.nothing if is_directory else self._places.unreadable)
+
     def keep(self, path: str) -> Iterator[Mount]:
         """Protect a path inside the root. Its parents become mount points, which no command can move."""
         yield from self._pin(os.path.relpath(path, self._root.path), file=False, made=False)

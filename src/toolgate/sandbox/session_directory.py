@@ -47,6 +47,8 @@ class SessionDirectory:
         self.view = self._directory("view")
         self.empty = os.path.join(self.base, "empty")
         os.close(os.open(self.empty, _NEW, 0o400))
+        self.unreadable = os.path.join(self.base, "unreadable")
+        os.close(os.open(self.unreadable, _NEW, 0))
         os.chmod(self.nothing, 0o555)
         self._number = 0
 

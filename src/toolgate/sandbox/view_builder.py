@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from toolgate.errors import ToolError
@@ -48,7 +48,9 @@ class ViewBuilder:
         mounts: bool = True,
         processes: int = 1024,
         outputs: OwnOutputs | None = None,
+        locked: Callable[[], Sequence[str]] = tuple,
     ) -> None:
+        """`locked` returns the paths, relative to the root, that no command may read unless a person allows it."""
         if root in {"/", "/usr", "/etc", "/proc", "/dev", "/run", TEMPORARY, os.path.dirname(home)}:
             raise ToolError(
                 ErrorCode.ACCESS_DENIED,
@@ -71,6 +73,7 @@ class ViewBuilder:
         self._readable = [os.path.realpath(place) for place in readable]
         self._roots = tuple(roots)
         self._hidden = [os.path.realpath(place) for place in hidden]
+        self._locked = locked
 
     def close(self) -> None:
         """Remove the mount points that were created, and close the root."""
@@ -84,18 +87,21 @@ class ViewBuilder:
         roots: Iterable[str] = (),
         git: GitList | None = None,
         sealed: Mapping[str, str] = MappingProxyType({}),
+        unlocked: Collection[str] = (),
     ) -> View:
         """Build the view of one command. `state_pipe` is the host path of the pipe; `git` may write the repository.
 
-        `sealed` maps paths inside the root to the private copies that are mounted there.
+        `sealed` maps paths inside the root to the private copies that are mounted there. `unlocked` are the locked
+        paths that this command may read.
         """
+        locked = tuple(path for path in self._locked() if path not in unlocked)
         real = [_directory(place) for place in (*self._roots, *roots)] if access == "full" else []
         git_directory = f"{RUN}/{secrets.token_hex(16)}/.git" if git is not None else ""
-        identity = self._identity(access)
+        identity = self._identity(access, locked)
         mounts: list[Mount] = []
         try:
             if self._makes_mounts:
-                mounts.extend(self._mounts(access, state_pipe, real))
+                mounts.extend(self._mounts(access, state_pipe, real, locked))
             if git is not None:
                 for mount in self.protected.for_git(git_directory, git.parts):
                     mounts.insert(-2, mount)
@@ -117,7 +123,9 @@ class ViewBuilder:
             directory=self.root,
             state_pipe=STATE if self._makes_mounts else state_pipe,
             base=self.places.view,
-            grants=tuple(_grants(mounts) if self._makes_mounts else self._plain_grants(access, state_pipe, real)),
+            grants=tuple(
+                _grants(mounts) if self._makes_mounts else self._plain_grants(access, state_pipe, real, locked)
+            ),
             processes=self._processes,
             identity=identity,
         )
@@ -133,17 +141,17 @@ class ViewBuilder:
 
     def still_holds(self, view: View) -> bool:
         """Whether the root and its protected paths are still those that the view was made for."""
-        return view.identity == self._identity(view.access)
+        return view.identity == self._identity(view.access, tuple(self._locked()))
 
-    def _identity(self, access: Access) -> tuple[object, ...]:
+    def _identity(self, access: Access, locked: tuple[str, ...]) -> tuple[object, ...]:
         """Identify what a view depends on. Landlock rules hold for the files that existed, not for their names."""
         if self._makes_mounts:
-            return self.protected.identity()
-        return (*self.protected.identity(), *files_of(self._root_grants(access)))
+            return (*self.protected.identity(), *files_of((os.path.join(self.root, path), "") for path in locked))
+        return (*self.protected.identity(), *files_of(self._root_grants(access, locked)))
 
-    def _root_grants(self, access: Access) -> Iterator[Grant]:
+    def _root_grants(self, access: Access, locked: tuple[str, ...]) -> Iterator[Grant]:
         hidden = [os.path.join(self.root, RUNTIME), *self.protected.outputs_of_nobody(), *self._hidden, *self._secrets]
-        return root_grants(self.root, access, hidden)
+        return root_grants(self.root, access, [*hidden, *(os.path.join(self.root, path) for path in locked)])
 
     def _checks(self, mounts: list[Mount]) -> Iterator[Check]:
         """Yield checks for mounts whose targets are where commands can write, unless a later mount covers them."""
@@ -158,7 +166,9 @@ class ViewBuilder:
             ):
                 yield check_of(mount)
 
-    def _plain_grants(self, access: Access, state_pipe: str, roots: list[str]) -> Iterator[Grant]:
+    def _plain_grants(
+        self, access: Access, state_pipe: str, roots: list[str], locked: tuple[str, ...]
+    ) -> Iterator[Grant]:
         """Yield rules for a command that sees the host's own paths."""
         yield from system_grants([path for path, _ in private_configuration()])
         for place in self._tools:
@@ -168,11 +178,11 @@ class ViewBuilder:
         own = (self.places.temporary(access), self.places.home(access))
         for place in (*own, state_pipe, *(roots if access == "full" else ())):
             yield place, "write"
-        yield from self._root_grants(access)
+        yield from self._root_grants(access, locked)
         if (outputs := self.protected.own_outputs()) is not None:
             yield outputs, "read"
 
-    def _mounts(self, access: Access, state_pipe: str, roots: list[str]) -> Iterator[Mount]:
+    def _mounts(self, access: Access, state_pipe: str, roots: list[str], locked: tuple[str, ...]) -> Iterator[Mount]:
         yield from system_mounts()
         for path, is_directory in private_configuration():
             yield self._mask(path, is_directory)
@@ -187,6 +197,8 @@ class ViewBuilder:
         yield Mount("rw", self.home, self.places.home(access))
         yield from self._anchored(access, self._inner(access, roots))
         yield from self._in_root(access)
+        for path in locked:
+            yield from self.protected.lock_away(path, writable=access != "read")
         yield Mount("rw", STATE, state_pipe)
         yield Mount("seal", "/proc")
         yield Mount("seal", "/dev")

@@ -1,11 +1,13 @@
 """One search from its arguments to its result: which engine, which files, what was skipped."""
 
+import os
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from toolgate.errors import ToolError
@@ -19,8 +21,11 @@ from toolgate.search.regex_dialect import NeedsRipgrep, PatternError, translate
 from toolgate.search.search_root import SearchRoot, open_search_root
 from toolgate.search.skipped import SkippedFiles, is_binary
 from toolgate.search.walk import is_own
+from toolgate.workspace.beneath import open_file
+from toolgate.workspace.file_guard import SECRET, FileGuard
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.root import Workspace
+from toolgate.workspace.secret_files import SNIFFED
 from toolgate.workspace.threads import Stop, start_thread
 
 _META = re.compile(r"[.^$*+?()\[\]{}|\\]")
@@ -50,6 +55,8 @@ class GrepJob:
     ripgrep: str | None
     """As in the settings."""
     deadline: float
+    guard: FileGuard | None = None
+    """Judges which files a search of a tree leaves out."""
 
 
 @dataclass(slots=True)
@@ -72,6 +79,8 @@ class GrepOutcome:
     """Whether ignored files were skipped."""
     ignored: list[str] = field(default_factory=list)
     """Directories that were skipped."""
+    file: os.stat_result | None = None
+    """The file that was searched, if it was a single one."""
 
 
 def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
@@ -123,7 +132,35 @@ class _Search:
 
     def _counts(self, name: str, path: str) -> bool:
         """Whether matches in a file count. A file that was named itself always counts."""
-        return self._start.file is not None or (self._wanted(name, path) and not is_own(path))
+        if self._start.file is not None:
+            return True
+        if not self._wanted(name, path) or is_own(path):
+            return False
+        guard = self._job.guard
+        if guard is None or not self._is_secret(guard, path):
+            return True
+        self._found.skip(path, SECRET)
+        return False
+
+    def _is_secret(self, guard: FileGuard, path: str) -> bool:
+        """Whether a file with matches is left out: for its name, its content, or another of its names."""
+        full = self._start.prefix + path
+        try:
+            fd = open_file(path, dir_fd=self._start.directory)
+        except OSError:
+            return guard.leaves_out(full, b"")
+        try:
+            start, names = os.pread(fd, SNIFFED, 0), os.fstat(fd).st_nlink
+        finally:
+            os.close(fd)
+        return guard.leaves_out(full, start) or (names > 1 and full in self._guarded)
+
+    @cached_property
+    def _guarded(self) -> frozenset[str]:
+        """All secret and denied files, under every name."""
+        assert self._job.guard is not None
+        found = self._job.guard.found()
+        return frozenset(found.secrets) | found.denied
 
     def run(self, program: str | None) -> GrepOutcome:
         outcome = GrepOutcome(ignores=self._start.file is None and self._start.rules is not None)
@@ -216,6 +253,7 @@ class _Search:
         outcome.skipped = sorted((start.prefix + path, reason) for path, reason in found.skipped.items())
         outcome.total_skipped = found.total_skipped
         if start.file is not None:
+            outcome.file = start.file.stat
             for match in outcome.matches:
                 match["file"] = start.path
             outcome.skipped = [(start.path, reason) for _, reason in outcome.skipped]

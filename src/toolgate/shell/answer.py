@@ -10,6 +10,7 @@ from toolgate.protocol.plan import Access
 from toolgate.shell.command_run import CommandRun
 from toolgate.shell.hints import CommandEnd, hint
 from toolgate.shell.jobs import Jobs
+from toolgate.shell.locked_files import unreadable_in
 from toolgate.shell.result import CommandResult
 from toolgate.shell.starter import Starter
 from toolgate.shell.state_history import StateHistory
@@ -61,6 +62,8 @@ class Answer:
     def _hint(self, exit_code: int | None, stdout: str, stderr: str) -> str:
         if exit_code == 0 and not stderr:
             return ""
+        if unreadable_in(stderr + stdout) and (locked := self.starter.locked.hint(stderr + stdout)):
+            return locked
         layer, loaded = self.starter.layer, self.run.process.loaded
         began = self.memory.for_access(self.access) if loaded is None else loaded
         return hint(

@@ -22,6 +22,10 @@ _READS = frozenset(
     " for-each-ref fsck grep log ls-files ls-tree merge-base name-rev range-diff rev-list rev-parse shortlog show"
     " show-branch show-ref status var version worktree".split()
 )
+_RECORDS = frozenset(
+    "add stage commit rm mv restore reset switch checkout branch tag merge rebase cherry-pick revert status".split()
+)
+"""Commands that show no content of files."""
 _RUNS = {
     "rebase": re.compile(r"--ex.*|-[a-zA-Z]*x.*"),
     "grep": re.compile(r"--op.*|-[a-zA-Z]*O.*"),
@@ -74,7 +78,9 @@ def git_list(command: str, state: ShellState, root: str, kind: Callable[[str], K
         reader.sequence(_NoJobs(command, 0).program())
     except (UnparsableError, _OtherCodeError):
         return None
-    return GitList(frozenset(reader.verbs)) if reader.verbs & _WRITES else None
+    if not reader.verbs & _WRITES:
+        return None
+    return GitList(frozenset(reader.verbs), records=reader.verbs <= _RECORDS and not reader.shows)
 
 
 def only_reads(command: str, state: ShellState, first: Mapping[bytes, bytes]) -> bool:
@@ -124,6 +130,8 @@ def _redefines(state: ShellState) -> bool:
 class _Reader:
     def __init__(self, state: ShellState, root: str, kind: Callable[[str], Kind]) -> None:
         self.verbs: set[str] = set()
+        self.shows = False
+        """Whether a program that shows files is among them, or an option with which git shows changes."""
         self._root, self._kind = root, kind
         self._directory = state.directory.decode("utf-8", "surrogateescape")
         self._check_directory()
@@ -148,6 +156,8 @@ class _Reader:
             self._git(command.words[1:])
         elif name not in _OTHERS or command.assigns:
             raise _OtherCodeError
+        elif name in ("cat", "head", "tail", "grep", "wc"):
+            self.shows = True
         elif name == "cd":
             self._enter(command.words[1:], alone)
         elif any(self._text(word).startswith("-v") for word in command.words[1:] if name == "printf"):
@@ -217,6 +227,7 @@ class _Reader:
         only_paths, before = False, ""
         for word in words:
             text = self._text(word)
+            self.shows = self.shows or text.startswith(("-p", "-v", "--patch", "--verbose"))
             if not only_paths and before not in _VALUED:
                 uncertain = text.startswith("\0") or (_starts_with_pattern(word) and verb not in _LISTS_PATHS)
                 if uncertain or (runs is not None and runs.fullmatch(text)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -32,9 +32,11 @@ from toolgate.shell.state_history import StateHistory, StateView
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
+    from toolgate.command.analysis import CommandPlan
     from toolgate.sandbox.layer import Layer
     from toolgate.settings import Settings
     from toolgate.workspace import Workspace
+    from toolgate.workspace.file_guard import FileGuard
 
 Stream = Literal["stdout", "stderr"]
 OnOutput = Callable[[Stream, str], None]
@@ -58,7 +60,10 @@ class ShellSession(AsyncClosing):
         options: ShellOptions | None = None,
         layer: Layer | None = None,
         environment: Mapping[str, str] | None = None,
+        guard: FileGuard | None = None,
     ) -> None:
+        """`guard` says which files commands cannot read unless a person allows it; None: they read every file."""
+        self._guard = guard
         self._workspace = workspace
         self._root = str(workspace.root)
         self._options = options or ShellOptions.of(settings, self._root)
@@ -145,6 +150,14 @@ class ShellSession(AsyncClosing):
         """Whether a path, relative to the root or absolute inside it, is a file. Then `bash FILE` is the real bash."""
         return self._workspace.is_file(path)
 
+    async def secrets_in(self, command: str, analysed: CommandPlan) -> tuple[str, ...]:
+        """The secret files that a command names. The project is looked through in a thread."""
+        if self._guard is None:
+            return ()
+        locked, cwd = self._parts()[0].locked, self.cwd
+        await in_thread(lambda _stop: locked.refresh())
+        return locked.named(command, analysed, "." if cwd.startswith("/") else cwd)
+
     def sandbox(self, access: Access = "write") -> SandboxReport:
         """Return what would confine a command with this access."""
         return self._parts()[0].report(access)
@@ -159,6 +172,7 @@ class ShellSession(AsyncClosing):
         to_background: bool = False,
         roots: Sequence[str] = (),
         scripts: Mapping[str, str] = MappingProxyType({}),
+        unlocked: Collection[str] = (),
         on_output: OnOutput | None = None,
     ) -> CommandResult:
         """Run a command and return its result when it has ended, or at its deadline.
@@ -166,6 +180,7 @@ class ShellSession(AsyncClosing):
         `background` returns at once with a job. `to_background` makes it a job at the deadline instead of ending it.
         `roots` are further host directories that `access="full"` may write, approved by a person. `scripts` are files
         inside the root that the command runs, with the hashes that a person has approved. Nothing else runs.
+        `unlocked` are secret files, relative to the root, that a person lets the command read.
         """
         check_command(command, self._options.command_bytes)
         check_access(access, roots)
@@ -176,7 +191,7 @@ class ShellSession(AsyncClosing):
             if background or to_background:
                 self.jobs.check_room()
             while True:
-                run = self._begin(command, access, roots, scripts, on_output, job=background or to_background)
+                run = self._begin(command, access, roots, scripts, unlocked, on_output, background or to_background)
                 if background:
                     if scripts:
                         await run.taken()
@@ -218,7 +233,7 @@ class ShellSession(AsyncClosing):
             raise ToolError(ErrorCode.EXECUTION_ERROR, "This shell session is closed.", "Open a new session.")
         if self._made is None:
             layer = self._layer or self._find_layer()
-            starter = Starter(self._root, layer, self._options, self._host, self._workspace.own_outputs)
+            starter = Starter(self._root, layer, self._options, self._host, self._workspace.own_outputs, self._guard)
             self._made = starter, _memory(self._root, starter)
         return self._made
 
@@ -242,8 +257,8 @@ class ShellSession(AsyncClosing):
         access: Access,
         roots: Sequence[str],
         scripts: Mapping[str, str],
+        unlocked: Collection[str],
         on_output: OnOutput | None,
-        *,
         job: bool,
     ) -> CommandRun:
         check_root(self._workspace, self._root)
@@ -252,7 +267,7 @@ class ShellSession(AsyncClosing):
         sealed = check_scripts(self._workspace, scripts)
         state = memory.for_access(access)
         git = None if job else starter.git_list(command, access, state)
-        process = starter.start(access, state, roots, git, sealed)
+        process = starter.start(access, state, roots, git, sealed, unlocked)
         starter.began(process, command, state, memory.first(access))
         run = CommandRun(command, process, self._capture("stdout", on_output), self._capture("stderr", on_output))
         run.begin()

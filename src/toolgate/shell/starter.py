@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import get_args
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, get_args
 
 from toolgate.errors import ToolError
 from toolgate.process.environment import environment, git_environment, search_path
@@ -23,12 +23,16 @@ from toolgate.sandbox.view import View, is_below
 from toolgate.sandbox.view_builder import TEMPORARY, ViewBuilder
 from toolgate.shell.approved_scripts import Script
 from toolgate.shell.git_commands import git_list, only_reads
+from toolgate.shell.locked_files import LockedFiles
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.process import ShellProcess, ShellStart
 from toolgate.shell.result import SandboxReport
 from toolgate.shell.state import ShellState, for_git
 from toolgate.workspace.outputs import OwnOutputs
 from toolgate.workspace.threads import Stop, in_thread
+
+if TYPE_CHECKING:
+    from toolgate.workspace.file_guard import FileGuard
 
 _NO_TOTAL = "memory is limited for each process, not for all together; shared memory and memory files are not counted"
 
@@ -43,12 +47,14 @@ class Starter:
         options: ShellOptions,
         host: Mapping[str, str],
         outputs: OwnOutputs | None = None,
+        guard: FileGuard | None = None,
     ) -> None:
         home = os.path.realpath(host.get("HOME") or os.path.expanduser("~"))
         self.layer = layer
         self._options = options
         self._bash = find_bash((root, *map(os.path.realpath, options.roots)), host.get("PATH"))
         self.places = SessionDirectory(root)
+        self.locked = LockedFiles(guard)
         path = tuple(place for place in search_path(host) if not _can_be_filled(place, home))
         try:
             self.views = ViewBuilder(
@@ -62,6 +68,7 @@ class Starter:
                 mounts=layer.mounts,
                 processes=options.processes,
                 outputs=outputs,
+                locked=self.locked.paths,
             )
         except BaseException:
             self.places.remove()
@@ -110,18 +117,23 @@ class Starter:
         roots: Sequence[str] = (),
         git: GitList | None = None,
         scripts: Sequence[Script] = (),
+        unlocked: Collection[str] = (),
     ) -> ShellProcess:
         """Return a shell with this state, one that was started in advance if it fits.
 
-        `scripts` are run as approved, even if the files change.
+        `scripts` are run as approved, even if the files change. `unlocked` are locked files that it may read.
         """
         if git is not None:
-            process = self._new(access, roots, git)
+            recorded = self.locked.may_unlock(self.locked.recorded(self.views.opened)) if git.records else ()
+            process = self._new(access, roots, git, unlocked=(*unlocked, *recorded))
             process.load(for_git(state, process.environment))
             return process
         self._keep_fitting(access, state)
-        usual = not roots and not scripts
-        process = self._spares.pop(0) if self._spares and usual else self._new(access, roots, scripts=scripts)
+        usual = not roots and not scripts and not unlocked
+        if self._spares and usual:
+            process = self._spares.pop(0)
+        else:
+            process = self._new(access, roots, scripts=scripts, unlocked=unlocked)
         if process.loaded is None:
             process.load(state)
         return process
@@ -154,6 +166,7 @@ class Starter:
         roots: Sequence[str],
         git: GitList | None = None,
         scripts: Sequence[Script] = (),
+        unlocked: Collection[str] = (),
     ) -> ShellProcess:
         why = self.layer.refuses(access)
         if why is not None:
@@ -166,7 +179,7 @@ class Starter:
         sealed: dict[str, str] = {}
         try:
             sealed = self._sealed(scripts)
-            view = self.views.view(access, pipe.path, roots, git, sealed)
+            view = self.views.view(access, pipe.path, roots, git, sealed, self.locked.may_unlock(unlocked))
             try:
                 start = ShellStart(
                     layer=self.layer,
@@ -242,7 +255,7 @@ class Starter:
         """Return what is enforced for an access."""
         options = self._options
         limits = {"memory_bytes": options.memory_bytes, "file_bytes": options.file_bytes}
-        unconfined = self.layer.missing(access)
+        unconfined = (*self.layer.missing(access), *self.locked.missing(self.layer, access, self.views.opened))
         missing = [*unconfined]
         if self._counts_processes:
             limits["processes"] = options.processes

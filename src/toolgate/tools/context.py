@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from toolgate.shell import ShellSession
     from toolgate.tools.approver import AnyApprover
     from toolgate.workspace import Workspace
+    from toolgate.workspace.file_guard import FileGuard
 
 
 class ToolContext(AsyncClosing):
@@ -129,8 +130,21 @@ class ToolContext(AsyncClosing):
         if session is None:
             from toolgate.shell import ShellSession
 
-            session = self.state.shell = ShellSession(self.require_workspace(), settings=self.settings)
+            workspace = self.require_workspace()
+            session = self.state.shell = ShellSession(workspace, settings=self.settings, guard=self.guard)
         return session
+
+    @property
+    def guard(self) -> FileGuard:
+        """Judges which files of the workspace may be shown."""
+        guard = self.state.guard
+        if guard is None:
+            from toolgate.workspace.file_guard import NO_RULES, FileGuard
+
+            state, workspace = self.state, self.require_workspace()
+            guard = FileGuard(workspace, lambda: NO_RULES if state.path_rules is None else state.path_rules())
+            state.guard = guard
+        return guard
 
     def require_workspace(self) -> Workspace:
         """The workspace, or the failure of every tool that needs one: there is none, or its directory is gone."""

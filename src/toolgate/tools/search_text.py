@@ -1,4 +1,4 @@
-"""Sentences that `glob` and `grep` share about what they did not look at."""
+"""Sentences that `glob`, `grep` and `ls` share about what they did not look at."""
 
 from collections.abc import Sequence
 
@@ -17,6 +17,13 @@ def ignored_note(verb: str, directories: Sequence[str]) -> str:
     """That ignored files were left out, and how to include them."""
     among = f" (among them {named(directories)})" if directories else ""
     return f"Files that .gitignore excludes{among} were not {verb}; pass include_ignored=true to include them."
+
+
+def left_out_note(count: int) -> str:
+    """That a rule of the user's keeps some paths out of a list."""
+    if not count:
+        return ""
+    return f" {count} {'path was' if count == 1 else 'paths were'} left out, which the user's policy denies."
 
 
 def unreadable_note(directories: Sequence[str], too_deep: bool) -> list[str]:

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from toolgate.protocol.modes import ApprovalMode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolgate.shell import ShellSession
+    from toolgate.workspace.file_guard import FileGuard, PathRules
     from toolgate.workspace.output_store import OutputStore
     from toolgate.workspace.seen_files import SeenFiles
 
@@ -18,8 +21,10 @@ class SessionState:
     __slots__ = (
         "_seen_files",
         "approval_mode",
+        "guard",
         "kept_outputs",
         "output_store",
+        "path_rules",
         "rewound_by",
         "runtime",
         "shell",
@@ -31,6 +36,10 @@ class SessionState:
         """The session's shell, if there is one already; `ToolContext.shell` makes it."""
         self.approval_mode = ApprovalMode.ask
         """What the person wants to be asked about."""
+        self.guard: FileGuard | None = None
+        """Judges which files may be shown; `ToolContext.guard` makes it."""
+        self.path_rules: Callable[[], PathRules] | None = None
+        """What the policy says about reading paths; None while no policy was loaded."""
         self.output_store: OutputStore | None = None
         """The directory that long outputs are written to."""
         self.kept_outputs: set[str] = set()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolgate.runtime.policy import memory
+from toolgate.runtime.policy import memory, reading
 from toolgate.runtime.policy.builtin import builtin_rules
 from toolgate.runtime.policy.documents import checked_document, merge, merge_program
 from toolgate.runtime.policy.load import PROJECT_FILE, Document, parse_policy, read_user_file
@@ -15,6 +15,7 @@ from toolgate.runtime.policy.matching import Call
 from toolgate.runtime.policy.rules import SHELL, Choice, Layer, Rule
 from toolgate.runtime.policy.verdict import (
     FULL,
+    SECRETS,
     UNCONFINED,
     UNREAD,
     PlacedRule,
@@ -59,6 +60,8 @@ class Policy:
             for tool, decision in document.unmatched.items():
                 self._place_unmatched(tool, decision, layer)
         self._place_all(self._session_rules, "session")
+        self.path_rules = reading.path_rules(self._rules.get(reading.READER, ()))
+        """What the rules say about reading paths, for every tool and for commands."""
 
     @classmethod
     def of(cls, *rules: Rule, unmatched: Mapping[str, Choice] | None = None) -> Policy:
@@ -141,7 +144,7 @@ class Policy:
         """Whether `decide` may have anything to say about calls of this tool that have no plan."""
         others = _DOES_THE_WORK_OF.get(tool_name, ())
         known = any(name in self._rules for name in (tool_name, *others)) or tool_name in self._unmatched
-        return known or bool(self._remembered)
+        return known or bool(self._remembered) or bool(self.path_rules.denied)
 
     @property
     def tools(self) -> frozenset[str]:
@@ -262,6 +265,9 @@ class Policy:
             yield from suspected(rules, plan.suspects)
         if plan is not None and plan.access == "full":
             yield FULL
+        yield from reading.denials(self._rules.get(reading.READER, ()), tool_name, call)
+        if plan is not None and (paths := reading.unshown(plan.reveals, self.path_rules)):
+            yield replace(SECRETS, reason=plan.reason or f"it shows {', '.join(paths)}, which may hold secrets")
         if plan is not None and plan.unconfined:
             yield replace(UNCONFINED, reason=plan.reason or UNCONFINED.reason)
         if plan is None and any(placed.kind.needs_analysis for placed in rules):

@@ -11,6 +11,7 @@ from toolgate.errors import PolicyError
 from toolgate.protocol.approval import ApprovalChoice, ChoiceId, Scope
 from toolgate.runtime.policy.builtin import WRITERS
 from toolgate.runtime.policy.load import parse_policy
+from toolgate.runtime.policy.reading import READER
 from toolgate.runtime.policy.rules import Rule
 from toolgate.runtime.policy.suggest import rule_text
 
@@ -98,7 +99,11 @@ def _candidates(
 def _of_paths(
     tool_name: str, arguments: dict[str, Any], plan: Plan, project: str | None
 ) -> Iterator[tuple[ChoiceId, str, list[Rule]]]:
-    """Rules about the one file that a call writes, and about the folder that it is in."""
+    """Rules about the one file that a call writes, and about the folder that it is in; or about a secret file."""
+    if tool_name == READER and len(plan.reveals) == 1 and not _WILD & set(plan.reveals[0]):
+        path = plan.reveals[0]
+        shows = Rule(tool=READER, args={"path": path}, decision="allow", project=project)
+        yield "file", f"reading {path}, also in commands", [shows]
     if not plan.reversible or len(plan.resources) != 1 or "path" not in arguments:
         return
     path = plan.resources[0]

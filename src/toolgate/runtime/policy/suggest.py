@@ -33,7 +33,7 @@ def allowing_rules(
     if plan is not None and (plan.access == "full" or plan.once):
         return None  # a rule about words that are only known when the command runs would allow any others, too
     try:
-        rules = _candidates(tool_name, arguments, plan)
+        rules = [*_candidates(tool_name, arguments, plan), *_of_secrets(tool_name, plan)]
         trial = policy.with_rules(rules)
     except (ValidationError, ValueError):
         return None  # a word or path that no rule can be written about
@@ -52,6 +52,13 @@ def _candidates(tool_name: str, arguments: dict[str, Any], plan: Plan | None) ->
     if isinstance(path, str):
         return [Rule(tool=tool_name, args={"path": path}, decision="allow")]
     return [Rule(tool=tool_name, decision="allow")]
+
+
+def _of_secrets(tool_name: str, plan: Plan | None) -> list[Rule]:
+    """Rules that allow showing the secret files of a command; those of a file tool are about its path already."""
+    if plan is None or tool_name != SHELL:
+        return []
+    return [Rule(tool="read_file", args={"path": path}, decision="allow") for path in plan.reveals]
 
 
 def rule_text(rule: Rule) -> str:

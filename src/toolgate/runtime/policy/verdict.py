@@ -60,6 +60,9 @@ UNCONFINED = Verdict(
     reason="the sandbox does not enforce everything that it should",
     layer="built-in",
 )
+SECRETS = Verdict(
+    decision="ask", rule="built-in: secret files ask", reason="it shows a file that may hold secrets", layer="built-in"
+)
 UNREAD = Verdict(
     decision="ask", rule="built-in: unread commands ask", reason="the command was not analysed", layer="built-in"
 )

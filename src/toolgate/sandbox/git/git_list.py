@@ -20,6 +20,8 @@ class GitList:
     """A sequence of git commands."""
 
     verbs: frozenset[str]
+    records: bool = False
+    """Whether they only record what is there and show no content: nothing but such git commands runs."""
 
     @property
     def parts(self) -> frozenset[str]:

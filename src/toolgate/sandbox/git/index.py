@@ -1,8 +1,9 @@
-"""The gitlinks of an index: directories that git treats as repositories and looks into."""
+"""The index of a repository: its gitlinks, which git looks into as repositories, and the files that git tracks."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Collection, Iterator
 
 MOST_BYTES = 1 << 28
 _GITLINK = 0o160000
@@ -19,6 +20,20 @@ def gitlinks(data: bytes) -> frozenset[str]:
     """Return the paths of all gitlinks. An index without any is recognised quickly, whatever its size."""
     if not data or _MARK not in data:
         return frozenset()
+    return frozenset(name for mode, name in _entries(data) if mode == _GITLINK)
+
+
+def tracked(data: bytes, wanted: Collection[str]) -> frozenset[str]:
+    """Return those of the wanted paths that git tracks, and directories that contain tracked files."""
+    if not data or not wanted:
+        return frozenset()
+    below = tuple((path, f"{path}/") for path in wanted)
+    names = [name for _, name in _entries(data)]
+    return frozenset(path for path, start in below if any(name == path or name.startswith(start) for name in names))
+
+
+def _entries(data: bytes) -> list[tuple[int, str]]:
+    """Return mode and path of every entry."""
     if data[:4] != b"DIRC" or len(data) < 12:
         raise UnreadableIndexError("it does not begin as an index does")
     version, count = struct.unpack(">II", data[4:12])
@@ -26,14 +41,13 @@ def gitlinks(data: bytes) -> frozenset[str]:
         raise UnreadableIndexError(f"its version is {version}")
     for fixed in (_FIXED, _FIXED + 12):  # SHA-1, then SHA-256
         try:
-            return _paths(data, version, count, fixed)
+            return list(_parsed(data, version, count, fixed))
         except (UnreadableIndexError, IndexError, struct.error, ValueError):
             continue
     raise UnreadableIndexError("its entries cannot be told apart")
 
 
-def _paths(data: bytes, version: int, count: int, fixed: int) -> frozenset[str]:
-    found = set()
+def _parsed(data: bytes, version: int, count: int, fixed: int) -> Iterator[tuple[int, str]]:
     at, name = 12, b""
     for _ in range(count):
         (mode,) = struct.unpack_from(">I", data, at + 24)
@@ -50,9 +64,7 @@ def _paths(data: bytes, version: int, count: int, fixed: int) -> frozenset[str]:
             at += (end - at + 8) & ~7
         if mode >> 12 not in (0o4, 0o10, 0o12, 0o16):
             raise UnreadableIndexError("an entry has no known type")
-        if mode == _GITLINK:
-            found.add(name.decode("utf-8", "surrogateescape"))
-    return frozenset(found)
+        yield mode, name.decode("utf-8", "surrogateescape")
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:

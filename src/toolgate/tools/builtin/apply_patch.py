@@ -18,6 +18,7 @@ from toolgate.workspace import Stop, Workspace, in_thread
 from toolgate.workspace.oserrors import quote
 
 if TYPE_CHECKING:
+    from toolgate.workspace.file_guard import FileGuard
     from toolgate.workspace.patch_plan import PatchedFile, PatchPlan
     from toolgate.workspace.seen_files import SeenFiles
 
@@ -58,7 +59,7 @@ class ApplyPatchTool(Tool[ApplyPatchParams]):
         from toolgate.workspace.transaction import Removal
 
         workspace, known = context.require_workspace(), context.state.seen_files
-        planned = await in_thread(_plan, workspace, params, known)
+        planned = await in_thread(_plan, workspace, params, known, context.guard)
         states = {change.target.path: change.before for change in planned.changes}
         unseen = ", ".join(map(quote, planned.unseen))
         return Plan(
@@ -105,11 +106,15 @@ class ApplyPatchTool(Tool[ApplyPatchParams]):
         return response.text if response.data.get("applied") else f"{response.text}\n{response.data.get('diff', '')}"
 
 
-def _plan(stop: Stop, workspace: Workspace, params: ApplyPatchParams, known: SeenFiles) -> PatchPlan:
+def _plan(stop: Stop, workspace: Workspace, params: ApplyPatchParams, known: SeenFiles, guard: FileGuard) -> PatchPlan:
     from toolgate.workspace.patch import parse_patch
     from toolgate.workspace.patch_plan import plan_patch
 
-    return plan_patch(stop, workspace, parse_patch(params.patch), known, params.directory)
+    sections = parse_patch(params.patch)
+    for section in sections:
+        for path in filter(None, (section.path, section.move_to)):
+            guard.require_known(workspace.relative(path, params.directory), known.has)
+    return plan_patch(stop, workspace, sections, known, params.directory)
 
 
 def _document(file: PatchedFile) -> dict[str, str]:

@@ -25,6 +25,7 @@ from toolgate.tools.builtin.bash_answer import (
 )
 from toolgate.tools.builtin.bash_plan import is_as_planned, parsed, plan_of
 from toolgate.tools.context import ToolContext
+from toolgate.tools.secrets import allowed_secrets
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ async def _run(native: Native, params: BashParams, context: ToolContext) -> Tool
             background=params.background,
             to_background=native.keep,
             scripts=context.plan.payload.scripts if context.approved and context.plan is not None else {},
+            unlocked=allowed_secrets(context),
             on_output=context.on_output,
         )
     except asyncio.CancelledError:

@@ -100,17 +100,20 @@ async def _native(native: Native, params: BashParams, context: ToolContext) -> P
     workspace, command = context.require_workspace(), native.command
     check_command(command, _LARGEST_COMMAND)
     await context.shell.choose_layer()
-    report = context.shell.sandbox(params.access)
     shell = _shell_for(params, context)
     around = surroundings(workspace, shell[0])
 
-    def plan(analysed: CommandPlan) -> Plan:
-        return _described(analysed, native, params, context, report, shell)
-
     quick = analyse_quickly(command, around)
+    analysed = quick if quick is not None else await asyncio.to_thread(analyse, command, around)
+    reveals = await context.shell.secrets_in(command, analysed)
+    report = context.shell.sandbox(params.access)
+
+    def plan() -> Plan:
+        return _described(analysed, native, params, context, report, shell, reveals)
+
     if quick is not None and len(quick.scripts) + len(quick.inputs) <= _FEW_FILES:
-        return plan(quick)
-    return await asyncio.to_thread(lambda: plan(analyse(command, around)))
+        return plan()
+    return await asyncio.to_thread(plan)
 
 
 def _described(
@@ -120,6 +123,7 @@ def _described(
     context: ToolContext,
     report: SandboxReport,
     shell: tuple[ShellState, str, dict[str, str | None]],
+    reveals: tuple[str, ...],
 ) -> Plan:
     from toolgate.command.analysis import request_detail, request_summary
     from toolgate.shell.approved_scripts import read_script
@@ -131,6 +135,7 @@ def _described(
     if params.access == "full":
         reasons.append("full access: network, and more than the project")
         reasons += [f"it may write '{place}'" for place in report.roots]
+    reasons += [f"it can read '{path}', which may hold secrets{context.guard.template_hint(path)}" for path in reveals]
     reasons += [f"the sandbox does not enforce: {missing}" for missing in report.unconfined]
     elsewhere = _looked_up_elsewhere(changes, context)
     reasons += [f"PATH finds programs in {place!r}, which an earlier command put there" for place in elsewhere]
@@ -161,6 +166,7 @@ def _described(
         suspects=analysed.suspects,
         asks=bool(reasons),
         unconfined=bool(report.unconfined),
+        reveals=reveals,
         reason="; ".join(reasons),
         prefixes=() if reasons or changes else prefixes_of(analysed),
         once=once,

@@ -74,6 +74,7 @@ class FileEditTool(Tool[FileEditParams]):
         workspace = context.require_workspace()
         from toolgate.workspace.edit import plan_edit
 
+        context.guard.require_known(params.path, context.state.seen_files.has)
         planned = await in_thread(plan_edit, workspace, params.path, _edits(params), context.state.seen_files)
         change = planned.change
         return Plan(

@@ -13,7 +13,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
-from toolgate.tools.search_text import ignored_note, unreadable_note
+from toolgate.tools.search_text import ignored_note, left_out_note, unreadable_note
 from toolgate.tools.text import load_text
 from toolgate.workspace import Stop, Workspace, in_thread
 from toolgate.workspace.oserrors import quote
@@ -69,12 +69,15 @@ class GlobTool(Tool[GlobParams]):
                 f"Nothing was found within {SECONDS:g} seconds, and the tree was not walked to its end.",
                 "Start the pattern with a directory, or pass a 'path' further down.",
             )
+        shown = context.guard.listed(files.paths)
+        left_out, files.paths = len(files.paths) - len(shown), shown
+        files.total -= left_out
         truncated = not files.complete or len(files.paths) < files.total
         data: dict[str, Any] = {"paths": files.paths, "truncated": truncated}
         build = ToolResponse.partial if truncated or files.unreadable or files.too_deep else ToolResponse.success
         return build(
             data,
-            _text(params, relative, files, literally if files.total else ""),
+            _text(params, relative, files, literally if files.total else "") + left_out_note(left_out),
             stats={"total_paths": files.total, "total_matches": files.total},
             context={"path_resolved": relative},
         )

@@ -9,11 +9,14 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
+from toolgate.protocol.plan import Plan
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.search_text import ignored_note, named
+from toolgate.tools.secrets import allowed_secrets, reveals_plan
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
+from toolgate.workspace.file_guard import SECRET
 from toolgate.workspace.oserrors import quote
 
 SECONDS = 8.0
@@ -66,6 +69,10 @@ class GrepTool(Tool[GrepParams]):
     read_only = True
     idempotent = True
 
+    async def prepare(self, params: GrepParams, context: ToolContext) -> Plan | None:
+        """Whether it searches a single file that may hold secrets, so that a person is asked."""
+        return None if params.path == "." else reveals_plan(context, "Search", params.path)
+
     async def execute(self, params: GrepParams, context: ToolContext) -> ToolResponse:
         """Search, with ripgrep or without."""
         from toolgate.search.grep_search import GrepJob, run
@@ -81,8 +88,11 @@ class GrepTool(Tool[GrepParams]):
             output_dir=settings.tool_output.dir,
             ripgrep=settings.shell.ripgrep,
             deadline=time.monotonic() + SECONDS,
+            guard=context.guard,
         )
         outcome = await in_thread(run, workspace, job)
+        if outcome.file is not None:
+            context.guard.require(params.path, outcome.file, allowed_secrets(context))
         outcome.matches, outcome.by_file = outcome.matches[params.offset :], outcome.by_file[params.offset :]
         if not outcome.complete and not outcome.total:
             raise ToolError(
@@ -103,7 +113,7 @@ class GrepTool(Tool[GrepParams]):
             data["counts"] = [{"file": path, "matches": count} for path, count in outcome.by_file]
         if outcome.fallback:
             data["fallback"] = "python"
-        failed = any(reason != "binary" for _, reason in outcome.skipped)
+        failed = any(reason not in ("binary", SECRET) for _, reason in outcome.skipped)
         build = ToolResponse.partial if truncated or outcome.fallback or failed else ToolResponse.success
         return build(
             data,
@@ -179,8 +189,11 @@ def _text(asked: str, params: GrepParams, outcome: Any) -> str:
 
 def _skipped(outcome: Any) -> list[str]:
     binary = [path for path, reason in outcome.skipped if reason == "binary"]
-    others = [path for path, reason in outcome.skipped if reason != "binary"]
+    secret = [path for path, reason in outcome.skipped if reason == SECRET]
+    others = [path for path, reason in outcome.skipped if reason not in ("binary", SECRET)]
     notes = []
+    if secret:
+        notes.append(f"Left out because they may hold secrets: {named(secret)}. To search one, name it as 'path'.")
     if binary:
         notes.append(f"Not searched because binary: {named(binary)}.")
     if others:

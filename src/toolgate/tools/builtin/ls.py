@@ -12,6 +12,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
+from toolgate.tools.search_text import left_out_note
 from toolgate.tools.text import load_text
 from toolgate.workspace import Stop, Workspace, in_thread
 from toolgate.workspace.oserrors import quote
@@ -53,12 +54,14 @@ class ListFilesTool(Tool[LsParams]):
         listing = await in_thread(_list, workspace, params)
         prefix = "" if relative == "." else f"{relative}/"
         entries = [_entry(prefix, name, kind) for name, kind in listing.entries]
+        allowed = set(context.guard.listed([entry["path"].rstrip("/") for entry in entries]))
         truncated = not listing.complete or params.offset + len(entries) < listing.total
-        data: dict[str, Any] = {"entries": entries, "truncated": truncated}
+        shown = [entry for entry in entries if entry["path"].rstrip("/") in allowed]
+        data: dict[str, Any] = {"entries": shown, "truncated": truncated}
         build = ToolResponse.partial if truncated else ToolResponse.success
         return build(
             data,
-            _text(params, relative, listing),
+            _text(params, relative, listing) + left_out_note(len(entries) - len(shown)),
             stats={"total_entries": listing.total, "hidden_entries": listing.hidden},
             context={"path_resolved": relative},
         )

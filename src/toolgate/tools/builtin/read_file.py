@@ -10,9 +10,11 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
+from toolgate.protocol.plan import Plan
 from toolgate.tools.base import Tool
 from toolgate.tools.builtin.read_document import is_asked_for, read_as_document
 from toolgate.tools.context import ToolContext
+from toolgate.tools.secrets import allowed_secrets, reveals_plan
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
 from toolgate.workspace.oserrors import quote
@@ -52,6 +54,10 @@ class FileReadTool(Tool[FileReadParams]):
     read_only = True
     idempotent = True
 
+    async def prepare(self, params: FileReadParams, context: ToolContext) -> Plan | None:
+        """Whether the file may hold secrets, so that a person is asked."""
+        return reveals_plan(context, "Read", params.path)
+
     async def execute(self, params: FileReadParams, context: ToolContext) -> ToolResponse:
         """Read the window, or the document, and remember what was seen."""
         if params.start_line == 0:
@@ -79,6 +85,7 @@ class FileReadTool(Tool[FileReadParams]):
         window = read_first_page(workspace, params.path, limit, budget) if params.start_line == 1 else None
         if window is None:
             window = await in_thread(read_window, workspace, params.path, params.start_line, limit, budget)
+        context.guard.require(params.path, window.stat, allowed_secrets(context))
         parts = workspace.locate(params.path).parts
         known.remember(parts, window.stat, window.digest)
         data = {"content": window.numbered(), "truncated": _is_partial(window)}

@@ -54,6 +54,7 @@ class FileWriteTool(Tool[FileWriteParams]):
         """The diff, and the state of the file that it was made for."""
         from toolgate.workspace.overwrite import plan_write
 
+        context.guard.require_known(params.path, context.state.seen_files.has)
         known = context.state.seen_files
         planned = await in_thread(plan_write, context.require_workspace(), params.path, params.content, known)
         change, path = planned.change, quote(params.path)

@@ -1,0 +1,176 @@
+"""Files that commands cannot read unless a person allows it: secret files, and those that a rule denies."""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from toolgate.command.analysis.program import program
+from toolgate.command.words import UNRESOLVED
+from toolgate.sandbox.git.index import MOST_BYTES, UnreadableIndexError, tracked
+from toolgate.workspace.secret_files import secret_name
+from toolgate.workspace.secret_scan import SecretsFound
+
+if TYPE_CHECKING:
+    from toolgate.command.analysis import CommandPlan
+    from toolgate.protocol.plan import Access
+    from toolgate.sandbox.layer import Layer
+    from toolgate.sandbox.root_directory import RootDirectory
+    from toolgate.workspace.file_guard import FileGuard
+
+MOST_LOCKED = 256
+"""Most files that are locked. Each of them is a mount."""
+_NOTHING = SecretsFound(secrets={}, denied=frozenset())
+_TOKEN = re.compile(r"[^\s'\"<>|;&()=:,@`\[\]{}$]+")
+_REDIRECT = re.compile(r"<\s*([^\s<>|;&()]+)")
+_QUOTES = str.maketrans("", "", "'\"\\")
+_LOOKS = frozenset({"ls", "stat", "file", "du"})
+"""Programs that look at a file without showing its content."""
+_MOVES = frozenset({"cd", "pushd", "popd", "find", "xargs", "make", "env"})
+"""Programs after which a path may be meant from another directory."""
+_QUIET_GIT = frozenset(
+    "status check-ignore ls-files rm commit reset restore checkout switch tag branch merge rebase".split()
+)
+"""Commands of git that show no content of files. They see secret files that git tracks."""
+_MOST_TEXT = 1 << 16
+
+
+class LockedFiles:
+    """The locked files of one session."""
+
+    def __init__(self, guard: FileGuard | None) -> None:
+        self._guard = guard
+        self._found = _NOTHING
+
+    def refresh(self) -> SecretsFound:
+        """Look for the files again."""
+        if self._guard is not None:
+            self._found = self._guard.found()
+        return self._found
+
+    def paths(self) -> tuple[str, ...]:
+        """Paths relative to the root that the next command may not read, denied ones first."""
+        found = self.refresh()
+        return tuple(dict.fromkeys((*sorted(found.denied), *sorted(found.secrets))))[:MOST_LOCKED]
+
+    def may_unlock(self, paths: Iterable[str]) -> frozenset[str]:
+        """Those of the paths that a person can allow: a rule that denies is never lifted."""
+        return frozenset(path for path in paths if path not in self._found.denied)
+
+    def recorded(self, root: RootDirectory) -> frozenset[str]:
+        """The locked files that git tracks: any command can read them in the repository."""
+        found = self._found
+        paths = {*found.denied, *found.secrets}
+        if not paths:
+            return frozenset()
+        try:
+            return tracked(root.read(".git/index", MOST_BYTES) or b"", paths)
+        except (UnreadableIndexError, OSError):
+            return frozenset(found.denied)
+
+    def missing(self, layer: Layer, access: Access, root: RootDirectory) -> tuple[str, ...]:
+        """What the sandbox cannot keep of this, in plain words."""
+        found = self._found
+        count = len(found.denied) + len(found.secrets)
+        if not count:
+            incomplete = not found.complete and self._guard is not None and self._guard.denies
+            return ("the project is too large to find every file that a rule denies",) if incomplete else ()
+        if not layer.mounts and (access != "read" or layer.name == "off"):
+            return (f"secret files and files that a rule denies can be read ({count})",)
+        lines = []
+        if count > MOST_LOCKED:
+            lines.append(f"only {MOST_LOCKED} of {count} secret or denied files are hidden")
+        if found.denied and not found.complete:
+            lines.append("the project is too large to find every file that a rule denies")
+        if committed := sorted(found.denied & self.recorded(root)):
+            lines.append(
+                f"git has recorded files that a rule denies, and commands can read its records: {committed[0]}"
+            )
+        return tuple(lines)
+
+    def hint(self, text: str) -> str:
+        """A next step for a command that failed on a locked file; empty if none is named in its error messages."""
+        found = self._found
+        for path in (*found.denied, *found.secrets):
+            if self._guard is None or posixpath.basename(path) not in text:
+                continue
+            template = self._guard.template_hint(path)
+            if path in found.denied:
+                return f"The user's policy denies '{path}' to commands{template}."
+            return (
+                f"'{path}' may hold secrets and is hidden from commands that do not name it{template}. "
+                "To use it, name it in the command: the user is asked."
+            )
+        return ""
+
+    def named(self, command: str, analysed: CommandPlan, cwd: str) -> tuple[str, ...]:
+        """The secret files that a command names, so that a person is asked. Without that it cannot read them."""
+        if self._guard is None or len(command) > _MOST_TEXT:
+            return ()
+        words = list(_words(command, analysed))
+        secrets = [path for path in self._found.secrets if path not in self._found.denied]
+        moves = any(words[0] in _MOVES or words[0].startswith(UNRESOLVED) for words in analysed.commands)
+        found = {path for word in words for path in _meant(word, secrets, self._found.shown, cwd, moves=moves)}
+        if any(words[:1] == ("git",) and words[1:2] and words[1] not in _QUIET_GIT for words in analysed.commands):
+            found.update(_in_history(words, cwd))
+        return tuple(sorted(found))
+
+
+def _words(command: str, analysed: CommandPlan) -> Iterator[str]:
+    """Every word that may be a file which the command reads or writes."""
+    texts = [match.group(1) for match in _REDIRECT.finditer(command)]
+    for words in analysed.commands:
+        if words[0] in _LOOKS or (words[0] == "git" and words[1:2] and words[1] in _QUIET_GIT):
+            continue
+        if words[0] == "=" or not program(words[0]).no_paths:
+            texts.extend(words[1:])
+    if any(words[0].startswith(UNRESOLVED) for words in analysed.commands):
+        texts.append(command)
+    for text in texts:
+        yield from _TOKEN.findall(text.translate(_QUOTES))
+        if "[" in text or "{" in text:
+            yield text
+
+
+def _meant(word: str, secrets: Collection[str], shown: Collection[str], cwd: str, *, moves: bool) -> Iterator[str]:
+    """The secret files that a word may mean: this path, one below another directory, or what a pattern finds."""
+    base = posixpath.basename(word.rstrip("/"))
+    if not base:
+        return
+    if any(character in base for character in "*?[{"):
+        for path in secrets:
+            name = posixpath.basename(path)
+            if fnmatch.fnmatchcase(name, _glob(base)) and (base[0] == "." or name[0] != "."):
+                yield path
+        return
+    place = posixpath.normpath(posixpath.join(cwd, word))
+    if place in secrets:
+        yield place
+    if not moves and (place in secrets or place in shown):
+        return
+    if word.startswith("/"):
+        yield from (path for path in secrets if place.endswith(f"/{path}"))
+        return
+    tail = posixpath.normpath(word).replace("../", "")
+    yield from (path for path in secrets if f"/{path}".endswith(f"/{tail}"))
+
+
+def _glob(base: str) -> str:
+    """A pattern of bash that may match more than bash's own: braces stand for anything."""
+    return re.sub(r"\{[^}]*\}?", "*", base)
+
+
+def _in_history(words: Iterable[str], cwd: str) -> Iterator[str]:
+    """Secret files that git may have recorded, whether or not they exist now."""
+    for word in words:
+        path = posixpath.normpath(posixpath.join(cwd, word))
+        if secret_name(path) and not path.startswith(("..", "/")):
+            yield path
+
+
+def unreadable_in(text: str) -> bool:
+    """Whether error messages say that a file may not be read."""
+    return re.search(r"[Pp]ermission denied|EACCES|Errno 13|Operation not permitted", text) is not None

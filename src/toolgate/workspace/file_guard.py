@@ -1,0 +1,182 @@
+"""`FileGuard`: which files a session may show only with a person's consent, and which ones not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
+from toolgate.workspace.oserrors import quote
+from toolgate.workspace.secret_files import SNIFFED, secret_content, secret_name, templates_of
+from toolgate.workspace.secret_scan import PathPattern, SecretScan, SecretsFound
+
+if TYPE_CHECKING:
+    from toolgate.workspace.root import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathRules:
+    """What the user's rules say about reading paths."""
+
+    denied: tuple[PathPattern, ...] = ()
+    """No tool and no command may read them."""
+    shown: tuple[PathPattern, ...] = ()
+    """They may be read without asking, although they may hold secrets."""
+
+
+NO_RULES = PathRules()
+SECRET = "secret"
+"""Why a search leaves a file out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarded:
+    """A file that is not simply shown."""
+
+    path: str
+    """Relative to the root."""
+    denied: bool
+    """Whether a rule denies it; otherwise a person may allow it."""
+    reason: str
+    """What it may hold."""
+
+
+class FileGuard:
+    """Judges paths of one workspace. `rules` returns the rules as they are now."""
+
+    def __init__(self, workspace: Workspace, rules: Callable[[], PathRules] = lambda: NO_RULES) -> None:
+        self._workspace = workspace
+        self._rules = rules
+
+    @cached_property
+    def _scan(self) -> SecretScan:
+        return SecretScan(self._workspace)
+
+    def found(self) -> SecretsFound:
+        """All secret and denied files of the project. Files that a rule shows are not among them."""
+        rules = self._rules()
+        found = self._scan.find(rules.denied)
+        if not rules.shown:
+            return found
+        shown = frozenset(path for path in found.secrets if _fits(rules.shown, path))
+        secrets = {path: reason for path, reason in found.secrets.items() if path not in shown}
+        return replace(found, secrets=secrets, shown=shown)
+
+    @property
+    def denies(self) -> bool:
+        """Whether any rule denies reading a path."""
+        return bool(self._rules().denied)
+
+    def is_denied(self, path: str) -> bool:
+        """Whether a rule denies a path by one of its names. Links are followed."""
+        rules = self._rules()
+        if not rules.denied:
+            return False
+        if any(_fits(rules.denied, name) for name in self._names(path)):
+            return True
+        info = self._workspace.stat(path)
+        is_file = info is not None and stat.S_ISREG(info.st_mode)  # it may be another name of a denied file
+        return is_file and not self.found().denied.isdisjoint(self._names(path))
+
+    def listed(self, paths: Sequence[str]) -> list[str]:
+        """Those of the paths (in normal form) that no rule denies: a list of names leaves out the others."""
+        denied = self._rules().denied
+        return [path for path in paths if not _fits(denied, path)] if denied else list(paths)
+
+    def judge(self, path: str) -> Guarded | None:
+        """Why a file is not simply shown; None if it may be, or if there is no such file."""
+        names = self._names(path)
+        if self.is_denied(path):
+            return Guarded(path=names[-1], denied=True, reason="a rule denies it")
+        if (rules := self._rules()).shown and all(_fits(rules.shown, name) for name in names):
+            return None
+        if (info := self._workspace.stat(path)) is None or not stat.S_ISREG(info.st_mode):
+            return None
+        reason = next(filter(None, map(secret_name, names)), "") or self._content(path)
+        if not reason and info.st_nlink > 1:
+            reason = self.found().secrets.get(names[-1], "")
+        return Guarded(path=names[-1], denied=False, reason=reason) if reason else None
+
+    def leaves_out(self, path: str, start: bytes) -> bool:
+        """Whether a search of a tree leaves out a file (in normal form, no link) that begins with these bytes."""
+        rules = self._rules()
+        if _fits(rules.denied, path):
+            return True
+        if _fits(rules.shown, path):
+            return False
+        return bool(secret_name(path) or secret_content(start))
+
+    def require(self, path: str, info: os.stat_result, allowed: Sequence[str] = ()) -> None:
+        """Raise `ToolError` unless what was read at `path` may be shown. `info` is the status of the file read.
+
+        This is asked after reading: a path may have been exchanged since it was judged.
+        """
+        real = self._names(path)[-1]
+        for name in dict.fromkeys((path, real)):
+            guarded = self.judge(name)
+            if guarded is not None and (guarded.denied or guarded.path not in allowed):
+                raise self.refusal(guarded)
+        now = self._entry(real)
+        if now is None or (now.st_dev, now.st_ino) != (info.st_dev, info.st_ino):
+            raise ToolError(
+                ErrorCode.CONFLICT, f"{quote(path)} was replaced while it was read.", "Make the call again."
+            )
+
+    def refusal(self, guarded: Guarded) -> ToolError:
+        """The failure of a call that would show a guarded file without being allowed to."""
+        path = quote(guarded.path)
+        if guarded.denied:
+            return ToolError(
+                ErrorCode.ACCESS_DENIED,
+                f"The user's policy denies {path} to every tool and command.",
+                f"Do without it{self.template_hint(guarded.path)}, or ask the user.",
+            )
+        return ToolError(
+            ErrorCode.ACCESS_DENIED,
+            f"{path} may hold {guarded.reason}, and the user was not asked about it.",
+            f"Read it with 'read_file' first: the user is asked{self.template_hint(guarded.path)}.",
+        )
+
+    def template_hint(self, path: str) -> str:
+        """A clause that names a template of a secret file; empty if there is none."""
+        for name in templates_of(path):
+            if self._workspace.is_file(name):
+                return f" ({quote(name)} shows what belongs in it)"
+        return ""
+
+    def require_known(self, path: str, seen: Callable[[tuple[str, ...]], bool]) -> None:
+        """Raise `ToolError` if a call would show parts of a secret file that the session has not read with consent."""
+        guarded = self.judge(path)
+        if guarded is not None and (guarded.denied or not seen(tuple(guarded.path.split("/")))):
+            raise self.refusal(guarded)
+
+    def _names(self, path: str) -> list[str]:
+        """The path as it was typed, in normal form, and with links resolved."""
+        typed = self._workspace.relative(path)
+        real = "/".join(self._workspace.locate(path).parts) or "."
+        return [typed] if typed == real else [typed, real]
+
+    def _entry(self, real: str) -> os.stat_result | None:
+        """The status of what is at a path itself, even if that is a link now."""
+        parts = real.split("/")
+        try:
+            with self._workspace.directory(tuple(parts[:-1])) as fd:
+                return os.stat(parts[-1], dir_fd=fd, follow_symlinks=False)
+        except OSError:
+            return None
+
+    def _content(self, path: str) -> str:
+        try:
+            with self._workspace.open_file(path) as file:
+                return secret_content(os.pread(file.fd, SNIFFED, 0))
+        except (ToolError, OSError):  # reading it will say why
+            return ""
+
+
+def _fits(patterns: Sequence[PathPattern], path: str) -> bool:
+    return any(pattern.matches(path) for pattern in patterns)

@@ -1,0 +1,114 @@
+"""Which files hold secrets: by their names, and by what they contain. `docs/secrets.md` has the same list."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import posixpath
+import re
+
+SNIFFED = 1 << 16
+"""Bytes at the start of a file that are compared with known contents."""
+TEMPLATES = ("example", "sample", "template", "dist", "defaults", "schema", "tpl")
+"""Endings of files that show how a secret file looks, without its secrets: `.env.example`."""
+
+NAMES: dict[str, str] = {
+    "environment variables": ".env .env.* *.env .envrc .flaskenv .dev.vars",
+    "a private key": "id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk id_xmss *.ppk *.p12 *.pfx *.jks"
+    " *.keystore *.kdbx *.pk8 master.key",
+    "passwords or tokens of a tool": ".netrc _netrc .pgpass .my.cnf .mylogin.cnf .pypirc .git-credentials .dockercfg"
+    " .htpasswd .vault-token .s3cfg .boto .terraformrc terraform.rc credentials.tfrc.json .kubeconfig kubeconfig"
+    " .npmrc .yarnrc.yml .databrickscfg .snowsql .azureauth .credentials credentials.json client_secret*.json"
+    " service-account*.json service_account*.json application_default_credentials.json accessTokens.json"
+    " secrets.yml secrets.yaml secrets.json secrets.toml .secrets.toml *.tfstate *.tfstate.backup",
+}
+"""Names of files, compared without regard to case, and what they usually hold."""
+PATHS: dict[str, str] = {
+    "a private key": ".ssh/* .gnupg/*",
+    "passwords or tokens of a tool": ".aws/credentials .kube/config .docker/config.json .azure/* .config/gcloud/*"
+    " .config/gh/hosts.yml .cargo/credentials .cargo/credentials.toml .gem/credentials .composer/auth.json"
+    " .m2/settings.xml .m2/settings-security.xml .config/hub .password-store/*",
+}
+"""The last components of paths."""
+_PUBLIC = frozenset({"known_hosts", "known_hosts.old", "authorized_keys"})
+_BY_CONTENT = frozenset({".npmrc", ".yarnrc.yml", "credentials.json", "kubeconfig"})
+"""Names that count only if the content says so as well: most such files of projects hold no secret."""
+
+_CONTENTS: tuple[tuple[re.Pattern[bytes], str], ...] = (
+    (
+        re.compile(
+            rb"^-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----\s*\n(?:[A-Za-z-]+: ?[^\n]*\n){0,8}\s*"
+            rb"[A-Za-z0-9+/=]{32,}",
+            re.MULTILINE,
+        ),
+        "a private key",
+    ),
+    (re.compile(rb"^PuTTY-User-Key-File-\d", re.MULTILINE), "a private key"),
+    (re.compile(rb"^AGE-SECRET-KEY-1[0-9A-Z]{20,}", re.MULTILINE), "a private key"),
+    (re.compile(rb'"private_key"\s*:\s*"-----BEGIN '), "a private key"),
+    (re.compile(rb"^\s*aws_secret_access_key\s*=\s*[A-Za-z0-9/+=]{30,}", re.MULTILINE), "keys of AWS"),
+    (re.compile(rb":_(?:authToken|password)\s*=\s*[^\s$]{8,}|^_auth\s*=\s*[^\s$]{8,}", re.MULTILINE), "tokens of npm"),
+    (re.compile(rb"^\s*npmAuthToken:\s*[^\s$]{8,}", re.MULTILINE), "tokens of npm"),
+    (re.compile(rb'"(?:client_secret|refresh_token)"\s*:\s*"[^"]{8,}"'), "tokens of a tool"),
+    (re.compile(rb"^\s*(?:client-key-data|token):\s*[A-Za-z0-9+/=._-]{40,}", re.MULTILINE), "keys of Kubernetes"),
+)
+
+
+@functools.lru_cache(maxsize=4096)
+def secret_name(path: str) -> str:
+    """What the name of a file says that it holds; empty if it says nothing, or is that of a template."""
+    parts = path.lower().split("/")
+    name = parts[-1]
+    if name.rpartition(".")[2] in TEMPLATES or name in _PUBLIC or name.endswith(".pub") or name in _BY_CONTENT:
+        return ""
+    if found := _name(name):
+        return found
+    for pattern, reason in _paths():
+        depth = pattern.count("/") + 1
+        if fnmatch.fnmatchcase("/".join(parts[-depth:]), pattern):
+            return reason
+    return ""
+
+
+def secret_content(start: bytes) -> str:
+    """What the beginning of a file shows that it holds; empty if it shows nothing."""
+    if b"-----BEGIN" not in start and not _HINT.search(start):
+        return ""
+    return next((reason for pattern, reason in _CONTENTS if pattern.search(start)), "")
+
+
+_HINT = re.compile(
+    rb"(?i)putty-user|age-secret|aws_secret|_auth|_password|npmauth|client_secret|refresh_tok|key-data|token:"
+)
+
+
+def templates_of(path: str) -> list[str]:
+    """Names that a template of a secret file may have."""
+    directory, name = posixpath.split(path)
+    names = [f"{name}.{ending}" for ending in TEMPLATES]
+    if name.lower().startswith(".env"):
+        names += [f".env.{ending}" for ending in TEMPLATES]
+    return [posixpath.join(directory, found) for found in dict.fromkeys(names)]
+
+
+@functools.cache
+def _names() -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Names without a wildcard, and the others."""
+    exact, wild = {}, []
+    for reason, names in NAMES.items():
+        for name in names.lower().split():
+            if "*" in name:
+                wild.append((name, reason))
+            else:
+                exact[name] = reason
+    return exact, wild
+
+
+@functools.cache
+def _paths() -> list[tuple[str, str]]:
+    return [(pattern, reason) for reason, patterns in PATHS.items() for pattern in patterns.lower().split()]
+
+
+def _name(name: str) -> str:
+    exact, wild = _names()
+    return exact.get(name) or next((reason for glob, reason in wild if fnmatch.fnmatchcase(name, glob)), "")

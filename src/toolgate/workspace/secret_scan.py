@@ -1,0 +1,219 @@
+"""Finds the secret files of a project, and those that rules deny. A folder that did not change costs one `stat`."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import stat
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from toolgate.errors import ToolError
+from toolgate.workspace.beneath import scan_directory
+from toolgate.workspace.secret_files import SNIFFED, secret_content, secret_name
+
+if TYPE_CHECKING:
+    from toolgate.workspace.root import Workspace
+
+MOST_FOLDERS = 5_000
+MOST_ENTRIES = 200_000
+"""Bounds of one scan. What lies beyond them is not found, and the result says so."""
+_NEVER = frozenset({".git", ".hg", ".svn", ".jj", ".toolgate"})
+_HEAVY = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache", ".ruff_cache"})
+"""Directories of other people's packages. Only rules that deny are looked for in them."""
+_SNIFFED_NAMES = frozenset({".npmrc", ".yarnrc.yml", "credentials.json", "kubeconfig"})
+_SNIFFED_ENDINGS = (".pem", ".key", ".p8", ".crt", ".cer", ".asc", ".age")
+"""Files whose content decides."""
+_SETTLED = 100_000_000
+"""Nanoseconds after which a folder's time of change tells whether it changed."""
+
+
+class PathPattern(Protocol):
+    """A pattern for paths relative to the root."""
+
+    def matches(self, path: str) -> bool:
+        """Whether a path (in normal form) fits."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretsFound:
+    """What a scan found, by paths relative to the root."""
+
+    secrets: Mapping[str, str]
+    """Files that may hold secrets, and what they hold."""
+    denied: frozenset[str]
+    """Files and directories that a rule denies, and every other name of theirs."""
+    shown: frozenset[str] = frozenset()
+    """Secret files that a rule allows to read. They are not among `secrets`."""
+    complete: bool = True
+    """Whether the whole tree was looked at."""
+
+
+@dataclass(slots=True)
+class _Folder:
+    changed: tuple[int, int]
+    settled: bool
+    secrets: dict[str, str] = field(default_factory=dict)
+    links: list[str] = field(default_factory=list)
+    unsure: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+    denied: list[str] = field(default_factory=list)
+    entries: int = 0
+
+
+class SecretScan:
+    """Scans of one workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._folders: dict[str, _Folder] = {}
+        self._denied: tuple[PathPattern, ...] = ()
+        self._known: dict[tuple[int, int], str] = {}
+        """Files that were denied before: one that was moved is still denied."""
+
+    def find(self, denied: Sequence[PathPattern] = ()) -> SecretsFound:
+        """Scan the tree. It is cheap if little has changed since the last scan."""
+        if tuple(denied) != self._denied:
+            self._denied = tuple(denied)
+            self._folders.clear()
+        secrets: dict[str, str] = {}
+        refused: set[str] = set()
+        seen: dict[str, _Folder] = {}
+        complete = True
+        entries = 0
+        for path, folder in self._walk():
+            entries += folder.entries
+            if len(seen) >= MOST_FOLDERS or entries > MOST_ENTRIES:
+                complete = False
+                break
+            seen[path] = folder
+            refused.update(folder.denied)
+            secrets.update(folder.secrets)
+            secrets.update(self._by_content(folder.unsure))
+            secrets.update(self._behind(folder.links))
+        self._folders = seen
+        self._add_other_names(secrets, refused)
+        return SecretsFound(secrets=secrets, denied=frozenset(refused), complete=complete)
+
+    def _walk(self) -> Iterator[tuple[str, _Folder]]:
+        waiting = ["."]
+        while waiting:
+            path = waiting.pop()
+            folder = self._folder(path)
+            if folder is not None:
+                yield path, folder
+                waiting.extend(reversed(folder.folders))
+
+    def _folder(self, path: str) -> _Folder | None:
+        known = self._folders.get(path)
+        try:
+            if known is not None and known.settled and known.changed == _changed(self._workspace.fd, path):
+                return known
+            fd = self._workspace.open_directory(() if path == "." else path.split("/"))
+        except OSError:  # commands of the same user cannot look into it either
+            return None
+        try:
+            info = os.fstat(fd)
+            settled = time.time_ns() - info.st_mtime_ns > _SETTLED
+            return self._read(path, fd, _Folder((info.st_ino, info.st_mtime_ns), settled))
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
+
+    def _read(self, path: str, fd: int, folder: _Folder) -> _Folder:
+        with scan_directory(fd) as entries:
+            for entry in entries:
+                folder.entries += 1
+                if folder.entries > MOST_ENTRIES:
+                    break
+                self._look_at(entry, entry.name if path == "." else f"{path}/{entry.name}", folder)
+        return folder
+
+    def _look_at(self, entry: os.DirEntry[str], path: str, folder: _Folder) -> None:
+        if any(pattern.matches(path) for pattern in self._denied):
+            folder.denied.append(path)
+        elif entry.is_dir(follow_symlinks=False):
+            if entry.name not in _NEVER and (self._denied or entry.name not in _HEAVY):
+                folder.folders.append(path)
+        elif reason := secret_name(path):
+            if entry.is_symlink():
+                folder.links.append(path)
+            elif entry.is_file(follow_symlinks=False):
+                folder.secrets[path] = reason
+        elif entry.name.lower() in _SNIFFED_NAMES or entry.name.lower().endswith(_SNIFFED_ENDINGS):
+            folder.unsure.append(path)
+
+    def _by_content(self, paths: Sequence[str]) -> dict[str, str]:
+        found = {}
+        for path in paths:
+            with suppress(ToolError, OSError), self._workspace.open_file(path) as file:
+                if reason := secret_content(os.pread(file.fd, SNIFFED, 0)):
+                    found[path] = reason
+        return found
+
+    def _behind(self, links: Sequence[str]) -> dict[str, str]:
+        """The files inside the root that links with the name of a secret file lead to."""
+        found = {}
+        for path in links:
+            with suppress(ToolError):
+                place = "/".join(self._workspace.locate(path).parts)
+                if self._workspace.is_file(place):
+                    found[place] = secret_name(path)
+        return found
+
+    def _add_other_names(self, secrets: dict[str, str], refused: set[str]) -> None:
+        """Other hard links of the same files, and files that were denied and have been moved."""
+        sought: dict[tuple[int, int], str | None] = {}
+        now: dict[tuple[int, int], str] = {}
+        for path in (*secrets, *refused):
+            info = self._stat(path)
+            if info is None or not stat.S_ISREG(info.st_mode):
+                continue
+            if info.st_nlink > 1:
+                sought[info.st_dev, info.st_ino] = secrets.get(path) if path not in refused else None
+            if path in refused:
+                now[info.st_dev, info.st_ino] = path
+        moved = {key for key in self._known if key not in now} if self._denied else set()
+        if sought or moved:
+            for path, key in self._inodes({key[1] for key in (*sought, *moved)}):
+                if key in moved or (key in sought and sought[key] is None):
+                    refused.add(path)
+                    now[key] = path
+                elif key in sought:
+                    secrets.setdefault(path, sought[key] or "")
+        self._known = now
+
+    def _inodes(self, wanted: set[int]) -> Iterator[tuple[str, tuple[int, int]]]:
+        """Every path of the scanned folders that leads to one of these inodes."""
+        for path in self._folders:
+            try:
+                with (
+                    self._workspace.directory(() if path == "." else tuple(path.split("/"))) as fd,
+                    scan_directory(fd) as entries,
+                ):
+                    names = [entry.name for entry in entries if entry.inode() in wanted]
+            except OSError:
+                continue
+            for name in names:
+                full = name if path == "." else posixpath.join(path, name)
+                info = self._stat(full)
+                if info is not None:
+                    yield full, (info.st_dev, info.st_ino)
+
+    def _stat(self, path: str) -> os.stat_result | None:
+        try:
+            with self._workspace.directory(tuple(path.split("/")[:-1])) as fd:
+                return os.stat(posixpath.basename(path), dir_fd=fd, follow_symlinks=False)
+        except OSError:
+            return None
+
+
+def _changed(root: int, path: str) -> tuple[int, int]:
+    """What is different after an entry of a folder was added, removed or renamed."""
+    info = os.stat(path, dir_fd=root, follow_symlinks=False)
+    return info.st_ino, info.st_mtime_ns

@@ -1,0 +1,76 @@
+"""The scan for secret and denied files."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from toolgate.runtime.policy.globs import PathGlob
+from toolgate.workspace import Workspace, secret_scan
+from toolgate.workspace.secret_scan import SecretScan
+
+
+def scan_of(root: Path) -> SecretScan:
+    return SecretScan(Workspace(root))
+
+
+def test_secret_files_are_found_by_name_and_by_content(tmp_path: Path) -> None:
+    (tmp_path / "api").mkdir()
+    (tmp_path / "api" / ".env").write_text("A=1")
+    (tmp_path / "api" / ".env.example").write_text("A=")
+    (tmp_path / "deploy.pem").write_text("-----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\n")
+    (tmp_path / "public.pem").write_text("-----BEGIN CERTIFICATE-----\n" + "A" * 64 + "\n")
+    assert sorted(scan_of(tmp_path).find().secrets) == ["api/.env", "deploy.pem"]
+
+
+def test_what_appears_between_two_scans_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    os.utime(tmp_path / "a" / "b", (1, 1))
+    scan = scan_of(tmp_path)
+    assert scan.find().secrets == {}
+    (tmp_path / "a" / "b" / ".env").write_text("A=1")
+    assert list(scan.find().secrets) == ["a/b/.env"]
+    (tmp_path / "a" / "b" / ".env").unlink()
+    assert scan.find().secrets == {}
+
+
+def test_a_key_that_is_written_into_a_known_file_is_found(tmp_path: Path) -> None:
+    (tmp_path / "site.key").write_text("")
+    os.utime(tmp_path, (1, 1))
+    scan = scan_of(tmp_path)
+    assert scan.find().secrets == {}
+    (tmp_path / "site.key").write_text("-----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\n")
+    assert list(scan.find().secrets) == ["site.key"]
+
+
+def test_other_hard_links_and_the_targets_of_links_are_found(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / ".env").write_text("A=1")
+    (tmp_path / "sub" / "notes.txt").hardlink_to(tmp_path / ".env")
+    (tmp_path / "values").write_text("B=1")
+    (tmp_path / "sub" / ".env").symlink_to("../values")
+    (tmp_path / "outside.env").symlink_to("/etc/passwd")
+    assert sorted(scan_of(tmp_path).find().secrets) == [".env", "sub/notes.txt", "values"]
+
+
+def test_denied_paths_are_found_under_every_name_and_after_a_move(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "prod.yml").write_text("x")
+    (tmp_path / "vault" / "deep").mkdir(parents=True)
+    (tmp_path / "vault" / "deep" / "file").write_text("x")
+    (tmp_path / "alias").hardlink_to(tmp_path / "config" / "prod.yml")
+    rules = (PathGlob("config/prod.yml"), PathGlob("vault/**"))
+    scan = scan_of(tmp_path)
+    assert sorted(scan.find(rules).denied) == ["alias", "config/prod.yml", "vault"]
+    (tmp_path / "alias").unlink()
+    (tmp_path / "config").rename(tmp_path / "moved")
+    assert sorted(scan.find(rules).denied) == ["moved/prod.yml", "vault"]
+
+
+def test_a_tree_that_is_too_large_is_not_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        (tmp_path / str(number)).mkdir()
+    monkeypatch.setattr(secret_scan, "MOST_FOLDERS", 3)
+    assert not scan_of(tmp_path).find().complete
+    monkeypatch.undo()
+    assert scan_of(tmp_path).find().complete
