@@ -17,6 +17,7 @@ from toolgate.settings.local import (
     ToolOutputSettings,
     WorkspaceSettings,
 )
+from toolgate.settings.optional import DiagnosticsSettings, WebSettings
 from toolgate.settings.served import DistributedSettings, GatewaySettings, LimitSettings, users_and_tokens
 from toolgate.settings.settings import AREAS, READ, Settings, explain, policy_file_in_force, variable, variables
 
@@ -25,6 +26,7 @@ __all__ = [
     "READ",
     "AgentSettings",
     "DatabaseSettings",
+    "DiagnosticsSettings",
     "Direction",
     "DistributedSettings",
     "GatewaySettings",
@@ -35,6 +37,7 @@ __all__ = [
     "Settings",
     "ShellSettings",
     "ToolOutputSettings",
+    "WebSettings",
     "WorkspaceSettings",
     "explain",
     "policy_file_in_force",

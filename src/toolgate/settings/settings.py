@@ -21,6 +21,7 @@ from toolgate.settings.local import (
     WorkspaceSettings,
 )
 from toolgate.settings.problems import problems_of
+from toolgate.settings.optional import DiagnosticsSettings, WebSettings
 from toolgate.settings.served import DistributedSettings, GatewaySettings, LimitSettings
 from toolgate.userfiles import VARIABLE, read_config_file, users_config, users_directory, users_policy, users_servers
 
@@ -58,6 +59,8 @@ AREAS: dict[str, type[Area]] = {
     "agent": AgentSettings,
     "distributed": DistributedSettings,
     "limits": LimitSettings,
+    "web": WebSettings,
+    "diagnostics": DiagnosticsSettings,
 }
 """Field of `Settings` → the model of that area."""
 
@@ -80,6 +83,8 @@ class Settings(BaseModel):
     agent: AgentSettings
     distributed: DistributedSettings
     limits: LimitSettings
+    web: WebSettings
+    diagnostics: DiagnosticsSettings
     policy_file: Path | None
     """The user's policy; unset, `toolgate/policy.toml` in the user's config directory."""
     mcp_config: Path | None = None

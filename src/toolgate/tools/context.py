@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from toolgate.settings import Settings
     from toolgate.shell import ShellSession
     from toolgate.tools.approver import AnyApprover
+    from toolgate.web.fetch import Fetcher
+    from toolgate.web.search import WebSearch
     from toolgate.workspace import Workspace
     from toolgate.workspace.file_guard import FileGuard
 
@@ -145,6 +147,27 @@ class ToolContext(AsyncClosing):
             guard = FileGuard(workspace, lambda: NO_RULES if state.path_rules is None else state.path_rules())
             state.guard = guard
         return guard
+
+    @property
+    def web(self) -> Fetcher | None:
+        """Fetches public pages for this session; None unless the operator has turned it on."""
+        settings, state = self.settings.web, self.state
+        if state.web is None and settings.fetch:
+            from toolgate.web.fetch import Fetcher
+
+            state.web = Fetcher(most_bytes=settings.max_kb << 10, seconds=settings.timeout)
+        return state.web
+
+    @property
+    def web_search(self) -> WebSearch | None:
+        """Searches the web; None unless the operator has configured a provider."""
+        settings, state = self.settings.web, self.state
+        if state.web_search is None and settings.search is not None:
+            from toolgate.web.search import WebSearch
+
+            key = settings.search_key.get_secret_value() if settings.search_key is not None else ""
+            state.web_search = WebSearch(settings.search, key=key, address=settings.search_url or "")
+        return state.web_search
 
     def require_workspace(self) -> Workspace:
         """The workspace, or the failure of every tool that needs one: there is none, or its directory is gone."""

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolgate.shell import ShellSession
+    from toolgate.web.fetch import Fetcher
+    from toolgate.web.search import WebSearch
     from toolgate.workspace.file_guard import FileGuard, PathRules
     from toolgate.workspace.output_store import OutputStore
     from toolgate.workspace.seen_files import SeenFiles
@@ -29,6 +31,8 @@ class SessionState:
         "runtime",
         "shell",
         "todos",
+        "web",
+        "web_search",
     )
 
     def __init__(self, shell: ShellSession | None = None) -> None:
@@ -46,6 +50,10 @@ class SessionState:
         """Paths of the whole outputs that were written for this session."""
         self.todos: list[dict[str, str]] = []
         """The list of work of a session without a store."""
+        self.web: Fetcher | None = None
+        """Fetches pages; `ToolContext.web` makes it."""
+        self.web_search: WebSearch | None = None
+        """Searches the web; `ToolContext.web_search` makes it."""
         self.runtime: object = None
         """State of the call pipeline; `toolgate.runtime.state` knows its type."""
         self.rewound_by = 0

@@ -2,13 +2,16 @@
 
 import asyncio
 import os
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.sandbox.git.kit import Person
 from tests.support.privileges import UIDS
 from tests.support.shells import Shells, shells_for
+from toolgate.sandbox.git.index import tracked
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
 from toolgate.workspace import Workspace
@@ -54,3 +57,15 @@ def test_a_repository_that_a_running_job_can_change_does_not_get_into_the_index(
     listed = person.git("ls-files", "-s").stdout
     assert "160000" not in listed
     assert "evil.sh" in listed
+
+
+def test_tracked_files_and_directories_are_found_in_every_version(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    (tmp_path / "vault").mkdir()
+    for name in (".editorconfig", ".env", ".eslintrc", "vault/a"):
+        (tmp_path / name).write_text("x")
+    for version in ("2", "4"):
+        subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
+        subprocess.run(["git", "update-index", "--index-version", version], cwd=tmp_path, check=True)
+        data = (tmp_path / ".git" / "index").read_bytes()
+        assert tracked(data, {".env", "vault", "other", "vaul"}) == {".env", "vault"}

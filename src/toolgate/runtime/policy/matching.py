@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ToolError
 from toolgate.runtime.policy.globs import PathGlob, TextGlob, is_path_name, normal_path
+from toolgate.web.urls import canonical
 
 if TYPE_CHECKING:
     from toolgate.workspace import Workspace
@@ -40,6 +41,8 @@ def fits(name: str, pattern: Any, value: Any, call: Call, *, every: bool) -> boo
     if not texts or (every and len(texts) < len(given)):
         return False
     quantifier = all if every else any
+    if name == "url":  # an address has many spellings: a rule that denies is about all of them
+        texts = [spelling for text in texts for spelling in (text, canonical(text))]
     if not is_path_name(name):
         return quantifier(_text_glob(pattern).matches(text) for text in texts)
     return quantifier(_path_glob(pattern).matches(place) for text in texts for place in call.places(text))

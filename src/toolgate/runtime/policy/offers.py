@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -85,6 +86,8 @@ def _candidates(
 ) -> Iterator[tuple[ChoiceId, str, list[Rule]]]:
     try:
         yield from _of_paths(tool_name, arguments, plan, project)
+        if isinstance(arguments.get("url"), str) and len(plan.resources) == 1:
+            yield from _of_host(tool_name, plan.resources[0], project)
         for words in plan.prefixes:
             line = " ".join(words)
             rule = Rule(tool=tool_name, words=words, decision="allow", project=project)
@@ -94,6 +97,15 @@ def _candidates(
                 yield "prefix", f"commands beginning with '{line}'", [rule]
     except ValidationError:
         return  # a word, a path or a project that no rule can be written about
+
+
+def _of_host(tool_name: str, url: str, project: str | None) -> Iterator[tuple[ChoiceId, str, list[Rule]]]:
+    """A rule about all pages of a host."""
+    parts = urlsplit(url)
+    if _WILD & set(parts.netloc) or not parts.netloc:
+        return
+    rule = Rule(tool=tool_name, args={"url": f"{parts.scheme}://{parts.netloc}/*"}, decision="allow", project=project)
+    yield "prefix", f"pages of {parts.netloc}", [rule]
 
 
 def _of_paths(

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from toolgate.tools.builtin.read_file import FileReadTool
     from toolgate.tools.builtin.task import TaskTool
     from toolgate.tools.builtin.todo import TodoTool
+    from toolgate.tools.builtin.web_fetch import WebFetchTool
+    from toolgate.tools.builtin.web_search import WebSearchTool
     from toolgate.tools.builtin.write_file import FileWriteTool
 
 __all__ = [
@@ -38,6 +40,8 @@ __all__ = [
     "NotebookEditTool",
     "TaskTool",
     "TodoTool",
+    "WebFetchTool",
+    "WebSearchTool",
     "builtin_tools",
 ]
 
@@ -56,6 +60,8 @@ _WHERE = {
     "MemorySearchTool": "memory_search",
     "MemoryAppendTool": "memory_append",
     "TodoTool": "todo",
+    "WebFetchTool": "web_fetch",
+    "WebSearchTool": "web_search",
 }
 
 

@@ -1,0 +1,80 @@
+"""Converts a page in a process of its own, which can be ended: a page may be made to keep a parser busy for hours."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+from toolgate.errors import ToolError
+from toolgate.process.executables import find_interpreter
+from toolgate.process.fork import Fork
+from toolgate.process.read_only import ReadOnlyCommand, memory_file, start
+from toolgate.process.streaming import Bounds, OutputProcess, follow
+from toolgate.protocol.codes import ErrorCode
+from toolgate.web import html_markdown
+from toolgate.workspace.threads import Stop, in_thread
+
+SECONDS = 10.0
+_BOOT = """
+import sys
+module = type(sys)
+for name, path in (("toolgate", sys.argv[1]), ("toolgate.web", sys.argv[1] + "/web")):
+    sys.modules[name] = module(name)
+    sys.modules[name].__path__ = [path]
+from toolgate.web.html_markdown import main
+main()
+"""
+_OPTIONS = ("-I", "-S", "-X", "utf8")
+
+
+class _Collected:
+    def __init__(self) -> None:
+        self.content = bytearray()
+
+    def feed(self, chunk: bytes) -> None:
+        self.content += chunk
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+
+async def to_markdown(html: str, url: str) -> tuple[str, str]:
+    """The title and the text of a page. Raises `ToolError` if the page takes too long or cannot be converted."""
+    return await in_thread(_converted, html, url)
+
+
+def _converted(stop: Stop, html: str, url: str) -> tuple[str, str]:
+    order = json.dumps([html.encode("utf-8", "replace").decode(), url]).encode()
+    found = _Collected()
+    end = follow([_start(order)], [found], Bounds(deadline=time.monotonic() + SECONDS, stop=stop))
+    if not end.complete:
+        raise _unreadable(f"it was not converted within {SECONDS:g} seconds")
+    try:
+        title, text = json.loads(bytes(found.content))
+    except ValueError:
+        raise _unreadable("its HTML takes too much memory") from None
+    return str(title), str(text)
+
+
+def _start(order: bytes) -> OutputProcess:
+    stdin = memory_file(order)
+    package = str(Path(__file__).parent.parent)
+    try:
+        argv = [find_interpreter(), *_OPTIONS, "-c", _BOOT, package]
+        return start(ReadOnlyCommand(argv=argv, directory=None, stdin=stdin))
+    except (PermissionError, FileNotFoundError):
+        return Fork(None, lambda out: _in_fork(order, out))
+    finally:
+        os.close(stdin)
+
+
+def _in_fork(order: bytes, out: int) -> None:
+    answer = html_markdown.answered(order)
+    while answer:
+        answer = answer[os.write(out, answer) :]
+
+
+def _unreadable(why: str) -> ToolError:
+    return ToolError(ErrorCode.EXECUTION_ERROR, f"The page cannot be shown: {why}.", "Use another source.")
