@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Literal
 
+    from toolgate.diagnostics.diagnostics import Diagnostics
     from toolgate.protocol.approval import Approval
     from toolgate.protocol.calls import ToolDefinition
     from toolgate.protocol.plan import Plan
@@ -149,6 +150,17 @@ class ToolContext(AsyncClosing):
         return guard
 
     @property
+    def diagnostics(self) -> Diagnostics | None:
+        """Runs checkers after edits; None unless the operator has configured some."""
+        settings, state = self.settings, self.state
+        wanted = settings.diagnostics.checkers or settings.diagnostics.command
+        if state.diagnostics is None and wanted and self.workspace is not None:
+            from toolgate.diagnostics.diagnostics import Diagnostics
+
+            state.diagnostics = Diagnostics(self.workspace, settings, self.guard)
+        return state.diagnostics
+
+    @property
     def web(self) -> Fetcher | None:
         """Fetches public pages for this session; None unless the operator has turned it on."""
         settings, state = self.settings.web, self.state
@@ -196,6 +208,9 @@ class ToolContext(AsyncClosing):
 
     async def aclose(self) -> None:
         """End the shell that was made here; one that was passed in is left to its owner."""
+        diagnostics, self.state.diagnostics = self.state.diagnostics, None
+        if diagnostics is not None:
+            await diagnostics.aclose()
         session = self.state.shell
         if self._owns_shell and session is not None:
             self.state.shell = None

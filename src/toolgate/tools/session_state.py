@@ -9,6 +9,7 @@ from toolgate.protocol.modes import ApprovalMode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from toolgate.diagnostics.diagnostics import Diagnostics
     from toolgate.shell import ShellSession
     from toolgate.web.fetch import Fetcher
     from toolgate.web.search import WebSearch
@@ -23,6 +24,7 @@ class SessionState:
     __slots__ = (
         "_seen_files",
         "approval_mode",
+        "diagnostics",
         "guard",
         "kept_outputs",
         "output_store",
@@ -40,6 +42,8 @@ class SessionState:
         """The session's shell, if there is one already; `ToolContext.shell` makes it."""
         self.approval_mode = ApprovalMode.ask
         """What the person wants to be asked about."""
+        self.diagnostics: Diagnostics | None = None
+        """Runs checkers after edits; `ToolContext.diagnostics` makes it."""
         self.guard: FileGuard | None = None
         """Judges which files may be shown; `ToolContext.guard` makes it."""
         self.path_rules: Callable[[], PathRules] | None = None

@@ -139,9 +139,9 @@ class MarkdownWriter(HTMLParser):
             self._write(text)
 
     def _write(self, text: str) -> None:
-        self._out.append(text)
+        self._out.append(text[: MOST_TEXT - self._size])
         self._size += len(text)
-        if self._size > MOST_TEXT:
+        if self._size >= MOST_TEXT:
             raise _Full
 
     def _target(self, href: str | None) -> str:

@@ -12,6 +12,7 @@ from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan, Precondition
 from toolgate.tools.base import Tool
 from toolgate.tools.builtin.write_file import DRY_RUN, LONGEST_SHOWN_DIFF, origin_of
+from toolgate.tools.checked_change import checked_change
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 from toolgate.workspace import Stop, Workspace, in_thread
@@ -89,14 +90,16 @@ class ApplyPatchTool(Tool[ApplyPatchParams]):
         if params.dry_run:
             return ToolResponse.partial(data, f"{DRY_RUN} {plan.summary}. Call again without dry_run to apply it.")
         origin, workspace = origin_of(context, self.name), context.require_workspace()
-        written = await in_thread(commit_all, workspace, planned.changes, origin)
+        written, found, note = await checked_change(
+            context, plan.resources, lambda: in_thread(commit_all, workspace, planned.changes, origin)
+        )
         known = context.state.seen_files
         for one in written:
             if one is not None and known.has(one.parts):
                 known.remember(one.parts, one.stat, one.digest)
         counts = f"+{planned.added} -{planned.removed} lines"
         lines = [f"Applied the patch ({counts}):", *map(_line, planned.files)]
-        return ToolResponse.success(data, "\n".join(lines), stats={"files": len(planned.files)})
+        return ToolResponse.success({**data, **found}, "\n".join(lines) + note, stats={"files": len(planned.files)})
 
     def render(self, response: ToolResponse) -> str:
         """What was done to which file; what would be done, as a diff; why a hunk does not fit, with what is there."""

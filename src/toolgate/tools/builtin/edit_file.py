@@ -14,6 +14,7 @@ from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan, Precondition
 from toolgate.tools.base import Tool
 from toolgate.tools.builtin.write_file import DRY_RUN, LONGEST_SHOWN_DIFF, origin_of
+from toolgate.tools.checked_change import checked_change
 from toolgate.tools.context import ToolContext
 from toolgate.tools.render import render_change
 from toolgate.tools.text import load_text
@@ -103,12 +104,14 @@ class FileEditTool(Tool[FileEditParams]):
         if params.dry_run:
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to make the change."
             return ToolResponse.partial(data, text, context=place)
-        written = await in_thread(commit, workspace, planned.change, origin)
+        written, found, note = await checked_change(
+            context, plan.resources, lambda: in_thread(commit, workspace, planned.change, origin)
+        )
         if seen.has(written.parts):  # an edit shows only a part, so it does not count as reading the file
             seen.remember(written.parts, written.stat, written.digest)
         text = f"Edited {quote(params.path)}: {planned.replacements_text}, now {written.stat.st_size} bytes."
         stats: dict[str, int | float | str] = {"bytes": written.stat.st_size}
-        return ToolResponse.success(data, text, stats=stats, context=place)
+        return ToolResponse.success({**data, **found}, text + note, stats=stats, context=place)
 
     def render(self, response: ToolResponse) -> str:
         """What happened, then the diff as text."""

@@ -11,6 +11,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan, Precondition
 from toolgate.tools.base import Tool
+from toolgate.tools.checked_change import checked_change
 from toolgate.tools.context import ToolContext
 from toolgate.tools.render import render_change
 from toolgate.tools.text import load_text
@@ -85,12 +86,14 @@ class FileWriteTool(Tool[FileWriteParams]):
         if planned.unchanged:
             text = f"{quote(params.path)} has exactly this content already: nothing had to be written."
             return ToolResponse.success({"applied": True, "diff": ""}, text, context=place)
-        written = await in_thread(commit, context.require_workspace(), planned.change, origin_of(context, self.name))
+        workspace, origin = context.require_workspace(), origin_of(context, self.name)
+        written, found, note = await checked_change(
+            context, plan.resources, lambda: in_thread(commit, workspace, planned.change, origin)
+        )
         context.state.seen_files.remember(written.parts, written.stat, written.digest)
         stats: dict[str, int | float | str] = {"bytes": written.stat.st_size}
-        return ToolResponse.success(
-            {"applied": True, "diff": diff}, _text(planned, params, written.stat.st_size), stats=stats, context=place
-        )
+        text = _text(planned, params, written.stat.st_size) + note
+        return ToolResponse.success({"applied": True, "diff": diff, **found}, text, stats=stats, context=place)
 
     def render(self, response: ToolResponse) -> str:
         """What happened, then the diff as text."""

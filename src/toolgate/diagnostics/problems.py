@@ -1,0 +1,96 @@
+"""Problems that checkers report: read from their output, and compared without regard to lines that have moved."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+MOST_PROBLEMS = 500
+"""Problems of one file that are read."""
+_LONGEST = 300
+_LINE = re.compile(
+    r"^(?P<path>[^\s:(][^:(\n]*)[:(](?P<line>\d+)(?:[:,](?P<column>\d+)(?:-\d+)?)?\)?:?[ \t]+(?P<message>\S.*)$"
+)
+_RUST = re.compile(r"file (?P<path>\S+): (?P<message>\w+ .*?) from LineCol \{ line: (?P<line>\d+).*?\}: (?P<rest>.*)$")
+_TERMINAL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One problem in a file."""
+
+    checker: str
+    line: int
+    message: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What is the same if the problem is, although lines before it were added or removed."""
+        return self.checker, re.sub(r"\d+", "0", self.message)
+
+
+Read = Callable[[str, str, str], list[Problem]]
+"""`read(checker, output, path)`: the problems in the file at `path`, relative to the root."""
+
+
+def read_lines(checker: str, output: str, path: str) -> list[Problem]:
+    """Lines like `path:line:column: message` and `path(line,column): message`."""
+    found = []
+    for line in output.splitlines():
+        match = _LINE.match(_TERMINAL.sub("", line))
+        if match is not None and _is(match["path"], path):
+            found.append(_problem(checker, int(match["line"][:9]), match["message"]))
+    return found[:MOST_PROBLEMS]
+
+
+def read_pyright(checker: str, output: str, path: str) -> list[Problem]:
+    """The errors and warnings of pyright's JSON."""
+    try:
+        items = json.loads(output[output.index("{") :])["generalDiagnostics"]
+        return [
+            _problem(checker, int(item["range"]["start"]["line"]) + 1, f"{item['severity']}: {item['message']}")
+            for item in items
+            if item.get("severity") in ("error", "warning") and _is(str(item["file"]), path)
+        ][:MOST_PROBLEMS]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
+
+
+def read_rust_analyzer(checker: str, output: str, path: str) -> list[Problem]:
+    """Lines of `rust-analyzer diagnostics`."""
+    found = []
+    for line in output.splitlines():
+        match = _RUST.search(line)
+        if match is not None and _is(match["path"], path):
+            found.append(_problem(checker, int(match["line"][:9]) + 1, f"{match['message']}: {match['rest']}"))
+    return found[:MOST_PROBLEMS]
+
+
+def new_problems(before: Iterable[Problem], after: Sequence[Problem]) -> list[Problem]:
+    """The problems that were not there before, in the order of their lines.
+
+    Of several that read the same, as many are new as there are more of them: the last ones.
+    """
+    known = Counter(problem.key for problem in before)
+    fresh = []
+    for problem in after:
+        if known[problem.key]:
+            known[problem.key] -= 1
+        else:
+            fresh.append(problem)
+    return sorted(fresh, key=lambda problem: problem.line)
+
+
+def _problem(checker: str, line: int, message: str) -> Problem:
+    text = " ".join(_TERMINAL.sub("", message).split())
+    return Problem(checker=checker, line=line, message=text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+
+
+def _is(reported: str, path: str) -> bool:
+    """Whether a checker speaks of this file. It may name it by its absolute path."""
+    name = posixpath.normpath(reported.strip())
+    return name == path or name.endswith(f"/{path}")
