@@ -12,7 +12,7 @@ def test_every_section_has_promises() -> None:
     model, *sections = re.split(r"(?m)^## ", PAGE)[1:]
     assert model.startswith("Threat model\n")
 
-    assert len(sections) == 11
+    assert len(sections) == 12
     assert [section.splitlines()[0] for section in sections if not re.search(r"tests/[\w/]+\.py::test_", section)] == []
 
 

@@ -231,12 +231,12 @@ async def _tools(
     add_tools(registry, more)
     servers = settings.mcp_config
     if servers is None or (servers == users_servers(os.environ) and not os.path.exists(servers)):
-        yield registry
+        yield registry.with_ports_in(settings)
         return
     from toolgate.adapters.mcp_client.configured import connect_configured
 
     async with connect_configured(registry, settings, str(workspace.root)):
-        yield registry
+        yield registry.with_ports_in(settings)
 
 
 def _remove_file_tools(registry: ToolRegistry) -> None:

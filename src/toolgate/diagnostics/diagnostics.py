@@ -6,7 +6,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from toolgate.diagnostics.checkers import Check, checks_for
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MOST_FILES = 20
 """Files of one call that are checked."""
 _MOST_KEPT = 256
+_LARGEST = 4 << 20
+"""Bytes of a file in which lines are looked up."""
 
 
 @dataclass(slots=True)
@@ -95,10 +97,21 @@ class Diagnostics:
         if output is None:
             report.notes.append(f"{check.checker} did not end within {self._settings.diagnostics.timeout:g} seconds.")
             return []
-        found = self._kept[key] = check.read(check.checker, output, path)
+        found = self._kept[key] = self._with_source(check.read(check.checker, output, path), path)
         while len(self._kept) > _MOST_KEPT:
             self._kept.popitem(last=False)
         return found
+
+    def _with_source(self, problems: list[Problem], path: str) -> list[Problem]:
+        """The same problems with the text of their lines."""
+        if not problems:
+            return []
+        with self._workspace.open_file(path) as file:
+            lines = file.read(_LARGEST, 0).decode(errors="replace").splitlines()
+        return [
+            replace(problem, source=lines[problem.line - 1].strip()) if 0 < problem.line <= len(lines) else problem
+            for problem in problems
+        ]
 
     async def _output(self, check: Check, seconds: float) -> str | None:
         """What a checker prints; None if it was ended at the deadline."""

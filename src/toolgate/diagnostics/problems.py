@@ -6,7 +6,7 @@ import json
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 MOST_PROBLEMS = 500
@@ -26,6 +26,8 @@ class Problem:
     checker: str
     line: int
     message: str
+    source: str = ""
+    """The text of the line, by which a problem is found again after lines have moved."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -70,16 +72,25 @@ def read_rust_analyzer(checker: str, output: str, path: str) -> list[Problem]:
     return found[:MOST_PROBLEMS]
 
 
-def new_problems(before: Iterable[Problem], after: Sequence[Problem]) -> list[Problem]:
+def new_problems(before: Sequence[Problem], after: Sequence[Problem]) -> list[Problem]:
     """The problems that were not there before, in the order of their lines.
 
-    Of several that read the same, as many are new as there are more of them: the last ones.
+    Problems on lines with the same text are the same. Of the others, as many are new as there are more of a kind.
     """
-    known = Counter(problem.key for problem in before)
-    fresh = []
+    places = Counter((problem.key, problem.source) for problem in before)
+    moved = []
     for problem in after:
-        if known[problem.key]:
-            known[problem.key] -= 1
+        if places[problem.key, problem.source]:
+            places[problem.key, problem.source] -= 1
+        else:
+            moved.append(problem)
+    kinds = Counter[tuple[str, str]]()
+    for (key, _), count in places.items():
+        kinds[key] += count
+    fresh = []
+    for problem in moved:
+        if kinds[problem.key]:
+            kinds[problem.key] -= 1
         else:
             fresh.append(problem)
     return sorted(fresh, key=lambda problem: problem.line)
