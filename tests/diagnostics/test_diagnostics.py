@@ -38,9 +38,9 @@ async def test_only_new_problems_are_in_the_result(root: Path) -> None:
         edit = {"path": "app.py", "old_string": "one\n", "new_string": "zero\nbad new\n"}
         result = await toolset.handle(call("edit_file", edit))
         assert result.response.data["diagnostics"] == [
-            {"path": "app.py", "line": 3, "checker": "command", "message": "B1 something bad"}
+            {"path": "app.py", "line": 2, "checker": "command", "message": "B1 something bad"}
         ]
-        assert "The change causes 1 new problem:\napp.py:3: B1 something bad (command)" in result.output
+        assert "The change causes 1 new problem:\napp.py:2: B1 something bad (command)" in result.output
         clean = {"path": "app.py", "old_string": "three", "new_string": "four"}
         result = await toolset.handle(call("edit_file", clean, id="c2"))
         assert result.response.data["diagnostics"] == []
