@@ -182,7 +182,7 @@ def test_registration_warning_for_default_modes(caplog: pytest.LogCaptureFixture
 
 
 def test_builtins_all_override_group_and_modes(registry: ToolRegistry) -> None:
-    world, memory = {"current_time", "web_fetch", "web_search"}, {"memory_search", "memory_append"}
+    world, memory = {"current_time"}, {"memory_search", "memory_append"}
     for definition in registry.describe():
         tool = registry.get(definition.name)
         assert tool is not None

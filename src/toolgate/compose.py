@@ -65,7 +65,7 @@ async def open(  # noqa: A001 - `toolgate.open(".")` reads like what it does
     """
     settings = settings.checked() if settings is not None else Settings.load()
     mode, approval_mode = mode_of(mode), ApprovalMode(approval_mode)
-    registry = agent_registry()
+    registry = agent_registry(settings)
     add_tools(registry, tools)
     registry = only_named(registry, only)
     approver, policy = approver_of(approver), checked_policy(policy)
@@ -225,18 +225,18 @@ async def _tools(
     settings: Settings, workspace: Workspace, more: Iterable[Tool[Any] | CallableTool]
 ) -> AsyncIterator[ToolRegistry]:
     """The built-in tools, more tools, and those of the MCP servers that the user has configured."""
-    registry = agent_registry()
+    registry = agent_registry(settings)
     if isinstance(workspace, UnsupportedWorkspace):
         _remove_file_tools(registry)
     add_tools(registry, more)
     servers = settings.mcp_config
     if servers is None or (servers == users_servers(os.environ) and not os.path.exists(servers)):
-        yield registry.with_ports_in(settings)
+        yield registry
         return
     from toolgate.adapters.mcp_client.configured import connect_configured
 
     async with connect_configured(registry, settings, str(workspace.root)):
-        yield registry.with_ports_in(settings)
+        yield registry
 
 
 def _remove_file_tools(registry: ToolRegistry) -> None:

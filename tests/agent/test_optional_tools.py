@@ -30,7 +30,7 @@ async def test_without_the_setting_the_web_is_neither_named_nor_callable() -> No
 
 async def test_with_the_setting_it_is_named_deferred_and_callable() -> None:
     settings = Settings.of(web={"fetch": True}, session={"coding_enabled": True})
-    prompt, code = await shown(agent_registry(), settings)
+    prompt, code = await shown(agent_registry(settings), settings)
     assert "web_fetch" in prompt
     assert "web_search" not in prompt
     assert code == "INVALID_PARAM"

@@ -91,7 +91,6 @@ class AgentLoop(AsyncClosing):
             settings = _at_stage_of(sessions, Settings.defaults())
         self._settings = settings = settings.checked()
         self._secrets = secrets_of(settings)
-        registry = registry.with_ports_in(settings)
         self._workspace = workspace
         self._memory = memory
         self._approver = approver_of(approver)

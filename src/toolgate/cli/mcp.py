@@ -163,7 +163,7 @@ def _available(context: "ToolContext", own: "Sequence[Tool[Any]]") -> "ToolRegis
     from toolgate.runtime.builtin import agent_registry
     from toolgate.runtime.own_tools import add_tools as add
 
-    registry = agent_registry()
+    registry = agent_registry(context.settings)
     add(registry, own)
     return available_tools(registry, context)
 

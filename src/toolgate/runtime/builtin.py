@@ -1,18 +1,25 @@
 """All the tools that come with Toolgate, in one registry."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from toolgate.runtime.registry import ToolRegistry
-from toolgate.tools.builtin import builtin_tools
+from toolgate.tools.builtin import builtin_tools, optional_tools
+
+if TYPE_CHECKING:
+    from toolgate.settings import Settings
 
 
-def builtin_registry() -> ToolRegistry:
-    """A new registry with every built-in tool."""
+def builtin_registry(settings: Settings | None = None) -> ToolRegistry:
+    """A new registry with every built-in tool, and with those that `settings` turn on."""
     registry = ToolRegistry()
-    for tool in builtin_tools():
+    for tool in (*builtin_tools(), *(() if settings is None else optional_tools(settings))):
         registry.register(tool)
     return registry
 
 
-def agent_registry() -> ToolRegistry:
+def agent_registry(settings: Settings | None = None) -> ToolRegistry:
     """The built-in tools, and those of an agent that a person talks to.
 
     `propose_plan` ends plan mode, `ask_user` asks the person, `skill` reads skills, and `load_tools` offers the schemas
@@ -23,7 +30,7 @@ def agent_registry() -> ToolRegistry:
     from toolgate.tools.builtin.propose_plan import ProposePlanTool
     from toolgate.tools.builtin.skill import SkillTool
 
-    registry = builtin_registry()
+    registry = builtin_registry(settings)
     for tool in (ProposePlanTool(), AskUserTool(), SkillTool(), LoadToolsTool()):
         registry.register(tool)
     return registry

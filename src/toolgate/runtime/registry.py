@@ -16,7 +16,6 @@ from toolgate.tools.names import looks_of
 
 if TYPE_CHECKING:
     from toolgate.runtime.toolset import CallableToolset
-    from toolgate.settings import Settings
     from toolgate.tools.context import ToolContext
 
 
@@ -201,11 +200,6 @@ class ToolRegistry:
         ports = _Ports(self, context)
         return self if all(name in ports for name in self.names()) else RegistryView(self, ports)
 
-    def with_ports_in(self, settings: Settings) -> ToolRegistry:
-        """Without the tools that the settings have not turned on, as a live view; every other port may come later."""
-        ports = _PortsInSettings(self, settings)
-        return self if all(name in ports for name in self.names()) else RegistryView(self, ports)
-
     def _tell(self) -> None:
         self.changes.count += 1
         for listener in list(self._listeners.values()):
@@ -222,19 +216,6 @@ class _Ports:
     def __contains__(self, name: object) -> bool:
         found = self._registry.declaration(name) if isinstance(name, str) else None
         return found is None or all(getattr(self._context, port, None) is not None for port in found.needs)
-
-
-class _PortsInSettings(_Ports):
-    """The names of the tools whose ports the settings do not rule out."""
-
-    def __init__(self, registry: ToolRegistry, settings: Settings) -> None:
-        self._registry = registry
-        self._off = {"web"} if not settings.web.fetch else set()
-        self._off |= {"web_search"} if settings.web.search is None else set()
-
-    def __contains__(self, name: object) -> bool:
-        found = self._registry.declaration(name) if isinstance(name, str) else None
-        return found is None or self._off.isdisjoint(found.needs)
 
 
 class RegistryView(ToolRegistry):

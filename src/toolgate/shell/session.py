@@ -104,6 +104,8 @@ class ShellSession(AsyncClosing):
         async with self._choosing:  # those who wait go on in the order in which they came
             if self._layer is None and self._made is None and not self._closed:
                 self._layer = await in_thread(self._find_layer)
+                if self._guard is not None:
+                    await in_thread(lambda _stop, guard: guard.found(), self._guard)
 
     @property
     def cwd(self) -> str:
@@ -151,11 +153,14 @@ class ShellSession(AsyncClosing):
         return self._workspace.is_file(path)
 
     async def secrets_in(self, command: str, analysed: CommandPlan) -> tuple[str, ...]:
-        """The secret files that a command names. The project is looked through in a thread."""
+        """The secret files that a command names. A large project is looked through in a thread."""
         if self._guard is None:
             return ()
         locked, cwd = self._parts()[0].locked, self.cwd
-        await in_thread(lambda _stop: locked.refresh())
+        if self._guard.is_quick:
+            locked.refresh()
+        else:
+            await in_thread(lambda _stop: locked.refresh())
         return locked.named(command, analysed, "." if cwd.startswith("/") else cwd)
 
     def sandbox(self, access: Access = "write") -> SandboxReport:

@@ -32,6 +32,7 @@ class PathRules:
 NO_RULES = PathRules()
 SECRET = "secret"
 """Why a search leaves a file out."""
+_FEW_FOLDERS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,11 @@ class FileGuard:
         shown = frozenset(path for path in found.secrets if _fits(rules.shown, path))
         secrets = {path: reason for path, reason in found.secrets.items() if path not in shown}
         return replace(found, secrets=secrets, shown=shown)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether looking through the project again takes a few milliseconds at the most."""
+        return 0 < self._scan.folders <= _FEW_FOLDERS
 
     @property
     def denies(self) -> bool:

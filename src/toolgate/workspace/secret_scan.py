@@ -75,6 +75,11 @@ class SecretScan:
         self._known: dict[tuple[int, int], str] = {}
         """Files that were denied before: one that was moved is still denied."""
 
+    @property
+    def folders(self) -> int:
+        """How many folders the last scan looked at; 0 if there was none."""
+        return len(self._folders)
+
     def find(self, denied: Sequence[PathPattern] = ()) -> SecretsFound:
         """Scan the tree. It is cheap if little has changed since the last scan."""
         if tuple(denied) != self._denied:

@@ -26,10 +26,10 @@ def toolset(tmp_path: Path, approver: Any, rules: str = "", **web: Any) -> Calla
 async def test_w20_it_is_off_by_default_and_absent_then() -> None:
     for settings, there in ((None, False), (Settings.of(web={"fetch": True}), True)):
         context = ToolContext(mode=ToolMode.coding, settings=settings)
-        names = [tool.name for tool in builtin_registry().toolset(ToolMode.coding, context).tools]
+        names = [tool.name for tool in builtin_registry(settings).toolset(ToolMode.coding, context).tools]
         assert ("web_fetch" in names) is there
         context = ToolContext(settings=settings)
-        assert "web_fetch" not in [tool.name for tool in builtin_registry().toolset(ToolMode.chat_safe, context).tools]
+        assert "web_fetch" not in [tool.name for tool in builtin_registry(settings).toolset(ToolMode.chat_safe, context).tools]
 
 
 async def test_w21_nothing_is_sent_before_a_person_has_allowed_it(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ async def test_without_a_provider_there_is_no_such_tool() -> None:
     keyed = Settings.of(web={"search": "brave", "search_key": "the-long-key"})
     for settings, there in ((None, False), (keyed, True)):
         context = ToolContext(mode=ToolMode.coding, settings=settings)
-        names = [tool.name for tool in builtin_registry().toolset(ToolMode.coding, context).tools]
+        names = [tool.name for tool in builtin_registry(settings).toolset(ToolMode.coding, context).tools]
         assert ("web_search" in names) is there
 
 

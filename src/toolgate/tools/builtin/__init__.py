@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.tools.base import Tool
 
 if TYPE_CHECKING:
+    from toolgate.settings import Settings
     from toolgate.tools.builtin.apply_patch import ApplyPatchTool
     from toolgate.tools.builtin.bash import BashTool
     from toolgate.tools.builtin.current_time import CurrentTimeTool
@@ -43,6 +44,7 @@ __all__ = [
     "WebFetchTool",
     "WebSearchTool",
     "builtin_tools",
+    "optional_tools",
 ]
 
 _WHERE = {
@@ -60,9 +62,10 @@ _WHERE = {
     "MemorySearchTool": "memory_search",
     "MemoryAppendTool": "memory_append",
     "TodoTool": "todo",
-    "WebFetchTool": "web_fetch",
-    "WebSearchTool": "web_search",
 }
+
+_OPTIONAL = {"WebFetchTool": "web_fetch", "WebSearchTool": "web_search"}
+"""Tools that are there only if the operator has turned them on."""
 
 
 def builtin_tools() -> list[Tool[Any]]:
@@ -78,7 +81,14 @@ def builtin_tools() -> list[Tool[Any]]:
     return tools
 
 
+def optional_tools(settings: "Settings") -> list[Tool[Any]]:
+    """One instance of every tool that these settings turn on."""
+    wanted = {"WebFetchTool": settings.web.fetch, "WebSearchTool": settings.web.search is not None}
+    return [__getattr__(name)() for name, on in wanted.items() if on]
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
+    module = _WHERE.get(name) or _OPTIONAL.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
