@@ -186,6 +186,7 @@ async def test_k07_grep_over_a_tree_leaves_secret_files_out_and_says_so(project:
             "apply_patch",
             {"patch": "*** Begin Patch\n*** Update File: link\n*** Move to: x\n@@\n-TOKEN\n+X\n*** End Patch"},
         ),
+        ("edit_notebook", {"path": "link", "cell": 0, "action": "replace", "source": "x", "dry_run": True}),
         ("Bash", {"command": "edit .env TOKEN= X="}),
     ],
 )
@@ -311,6 +312,7 @@ DENIED: list[tuple[str, dict[str, Any]]] = [
         "apply_patch",
         {"patch": "*** Begin Patch\n*** Update File: app.py\n*** Move to: vault/x\n@@\n-TOKEN\n+X\n*** End Patch"},
     ),
+    ("edit_notebook", {"path": "alias", "cell": 0, "action": "replace", "source": "x"}),
     ("Bash", {"command": "read plain.txt"}),
     ("Bash", {"command": "read vault/a"}),
 ]

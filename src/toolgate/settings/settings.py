@@ -20,8 +20,8 @@ from toolgate.settings.local import (
     ToolOutputSettings,
     WorkspaceSettings,
 )
-from toolgate.settings.problems import problems_of
 from toolgate.settings.optional import DiagnosticsSettings, WebSettings
+from toolgate.settings.problems import problems_of
 from toolgate.settings.served import DistributedSettings, GatewaySettings, LimitSettings
 from toolgate.userfiles import VARIABLE, read_config_file, users_config, users_directory, users_policy, users_servers
 

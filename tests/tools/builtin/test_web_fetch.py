@@ -29,7 +29,9 @@ async def test_w20_it_is_off_by_default_and_absent_then() -> None:
         names = [tool.name for tool in builtin_registry(settings).toolset(ToolMode.coding, context).tools]
         assert ("web_fetch" in names) is there
         context = ToolContext(settings=settings)
-        assert "web_fetch" not in [tool.name for tool in builtin_registry(settings).toolset(ToolMode.chat_safe, context).tools]
+        assert "web_fetch" not in [
+            tool.name for tool in builtin_registry(settings).toolset(ToolMode.chat_safe, context).tools
+        ]
 
 
 async def test_w21_nothing_is_sent_before_a_person_has_allowed_it(tmp_path: Path) -> None:

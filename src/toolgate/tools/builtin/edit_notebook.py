@@ -58,6 +58,7 @@ class NotebookEditTool(Tool[NotebookEditParams]):
         """Find the cell, and show the change of its source as a diff."""
         from toolgate.workspace.notebook import plan_cell_edit
 
+        context.guard.require_known(params.path, context.state.seen_files.has)
         workspace = context.require_workspace()
         planned = await in_thread(plan_cell_edit, workspace, params.path, _edit(params), context.state.seen_files)
         change, what = planned.change, planned.made.summary
@@ -86,7 +87,8 @@ class NotebookEditTool(Tool[NotebookEditParams]):
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to make the change."
             return ToolResponse.partial(data, text, context=place)
         seen = context.state.seen_files
-        written = await in_thread(commit, context.require_workspace(), planned.change, origin_of(context, self.name))
+        workspace, origin = context.require_workspace(), origin_of(context, self.name)
+        written = await in_thread(commit, workspace, planned.change, origin)
         if seen.has(written.parts):
             seen.remember(written.parts, written.stat, written.digest)
         text = f"{plan.summary}. The notebook now has {cells} cells."

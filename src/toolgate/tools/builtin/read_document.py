@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
+from toolgate.tools.secrets import allowed_secrets
 from toolgate.workspace import in_thread
 from toolgate.workspace.oserrors import quote
 
@@ -35,6 +36,7 @@ async def read_as_document(params: FileReadParams, context: ToolContext) -> Tool
                 "Leave pages and pictures out.",
             )
         return None
+    context.guard.require(params.path, found.stat, allowed_secrets(context))
     parts = workspace.locate(params.path).parts
     context.state.seen_files.remember(parts, found.stat, found.digest)
     data: dict[str, Any] = {"content": found.content, "truncated": found.truncated, "media_type": found.media_type}
