@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import toolgate
+from toolgate.settings import Settings
 from toolgate.tools import builtin
 from toolgate.tools.schema import parameters_schema
 
@@ -14,7 +15,14 @@ def test_every_class_comes_through_the_door() -> None:
     }
 
     assert held == {getattr(builtin, name) for name in builtin._WHERE}
-    assert {name for name in builtin.__all__ if name.endswith("Tool")} <= builtin._WHERE.keys()
+    assert {name for name in builtin.__all__ if name.endswith("Tool")} <= {*builtin._WHERE, *builtin._OPTIONAL}
+
+
+def test_optional_tools_come_through_the_door_if_settings_turn_them_on() -> None:
+    settings = Settings.of(web={"fetch": True, "search": "searxng", "search_url": "http://127.0.0.1:8888"})
+    held = {type(tool) for tool in builtin.optional_tools(settings)}
+    assert held == {getattr(builtin, name) for name in builtin._OPTIONAL}
+    assert builtin.optional_tools(Settings.defaults()) == []
 
 
 def test_what_was_written_down_about_parameters_is_what_they_are() -> None:

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from tests.kit import call, code_of
 from tests.web.kit import page, serving
 from toolgate import CallableToolset, ToolContext, ToolMode, builtin_registry
+from toolgate.errors import ConfigError
 from toolgate.settings import Settings
 from toolgate.testing import AutoApprover
 from toolgate.tools.builtin.web_search import WebSearchTool
@@ -47,5 +47,5 @@ async def test_nothing_is_sent_before_a_person_has_allowed_it() -> None:
 
 @pytest.mark.parametrize("web", [{"search": "brave"}, {"search": "searxng"}, {"search": "other"}, {"hosts": ["*.a"]}])
 def test_settings_that_are_incomplete_are_refused(web: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(ConfigError):
         Settings.of(web=web)
