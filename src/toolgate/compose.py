@@ -8,14 +8,16 @@ Start reading: `open`, then `assemble`.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolgate.errors import ConfigError
 from toolgate.protocol.modes import AnyMode, ApprovalMode, ToolMode
-from toolgate.protocol.ports import Approver, Recorder
+from toolgate.protocol.ports import Approver, Recorder, WorkspaceProvider
 from toolgate.runtime.builtin import agent_registry
 from toolgate.runtime.own_tools import add_tools, only_named
 from toolgate.runtime.registry import ToolRegistry
@@ -24,7 +26,7 @@ from toolgate.settings import Settings
 from toolgate.tools.approver import approver_of
 from toolgate.tools.context import ToolContext, checked_policy
 from toolgate.tools.modes import mode_of
-from toolgate.userfiles import users_servers
+from toolgate.userfiles import users_data, users_servers
 from toolgate.workspace import Workspace
 from toolgate.workspace.skills import Skills
 from toolgate.workspace.unsupported import UnsupportedWorkspace, open_root
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from toolgate.models import ModelClient
     from toolgate.models.source import ModelSource
     from toolgate.runtime.policy import Policy
-    from toolgate.sessions import Database, Memory, SessionManager
+    from toolgate.sessions import Database, Lease, Memory, SessionManager
     from toolgate.tools.approver import AnyApprover
     from toolgate.tools.base import CallableTool, Tool
 
@@ -114,6 +116,8 @@ class Stack:
     remembers_for_project: bool = False
     """Whether a person may have rules written to the user's own policy file, for this project."""
     _loops: dict[str, AgentLoop] = field(default_factory=dict)
+    _own: dict[str, Workspace] = field(default_factory=dict)
+    """The workspaces of sessions that have a directory of their own and run a turn."""
 
     @property
     def model(self) -> ModelClient:
@@ -141,27 +145,49 @@ class Stack:
         from toolgate.sessions.ancestors import top_session
 
         owner = await top_session(self.sessions, session_id)
-        return self.workspace.for_session(self.settings.tool_output.dir, owner)
+        workspace = self._own.get(owner, self.workspace)
+        return workspace.for_session(self.settings.tool_output.dir, owner)
+
+    @contextlib.asynccontextmanager
+    async def own_workspace(self, workspaces: WorkspaceProvider, lease: Lease) -> AsyncIterator[Workspace]:
+        """The workspace of a session that has a directory of its own, for as long as the block lasts."""
+        workspace = Workspace(await workspaces.restore(lease))
+        self._own[lease.session_id] = workspace
+        ended = False
+        try:
+            yield workspace
+            ended = True
+        finally:
+            if self._own.get(lease.session_id) is workspace:
+                del self._own[lease.session_id]
+            workspace.close()
+            await workspaces.release(lease, ended=ended)
 
     def loop_of(self, user: str) -> AgentLoop:
         """The agent of one user: it has that user's notes. Made on first use."""
         loop = self._loops.get(user)
         if loop is None:
-            from toolgate.agent import AgentLoop
-
-            loop = self._loops[user] = AgentLoop(
-                self.models,
-                self.registry,
-                self.sessions,
-                workspace=None if isinstance(self.workspace, UnsupportedWorkspace) else self.workspace,
-                approver=self.approver,
-                settings=self.settings,
-                memory=self.memory_of(user),
-                live_output=self.live_output,
-                project=self.project,
-                remembers_for_project=self.remembers_for_project,
+            loop = self._loops[user] = self.new_loop(
+                user, None if isinstance(self.workspace, UnsupportedWorkspace) else self.workspace
             )
         return loop
+
+    def new_loop(self, user: str, workspace: Workspace | None) -> AgentLoop:
+        """An agent of one user in a workspace."""
+        from toolgate.agent import AgentLoop
+
+        return AgentLoop(
+            self.models,
+            self.registry,
+            self.sessions,
+            workspace=workspace,
+            approver=self.approver,
+            settings=self.settings,
+            memory=self.memory_of(user),
+            live_output=self.live_output,
+            project=self.project,
+            remembers_for_project=self.remembers_for_project,
+        )
 
     async def aclose(self) -> None:
         """End the turns and the shells of every user."""
@@ -253,13 +279,44 @@ def settings_with_model(settings: Settings, name: str | None = None) -> Settings
     return settings.model_copy(update={"model": model_settings(name, settings.model, os.environ)})
 
 
-def workspace_runtime(stack: Stack) -> WorkspaceRuntime:
-    """What a worker plays the turns of this stack with: their whole outputs go to the database, for any gateway."""
+def workspace_runtime(stack: Stack, workspaces: WorkspaceProvider | None = None) -> WorkspaceRuntime:
+    """What a worker runs the turns of this stack with: their whole outputs go to the database, for any gateway.
+
+    With `workspaces` each session has a directory of its own, which moves with it.
+    """
     from toolgate.distributed.worker import WorkspaceRuntime
     from toolgate.sessions.outputs import WorkerSessions
 
-    stack.sessions = WorkerSessions(stack.database, stack.settings, stack.workspace_of)
-    return WorkspaceRuntime(db=stack.database, loop_of=stack.loop_of, place=str(stack.workspace.root))
+    stack.sessions = WorkerSessions(stack.database, stack.settings, stack.workspace_of, workspaces)
+
+    @contextlib.asynccontextmanager
+    async def agent_of(user: str, lease: Lease) -> AsyncIterator[AgentLoop]:
+        if workspaces is None:
+            yield stack.loop_of(user)
+            return
+        async with stack.own_workspace(workspaces, lease) as workspace:
+            loop = stack.new_loop(user, workspace)
+            try:
+                yield loop
+            finally:
+                await loop.aclose()
+
+    place = str(stack.workspace.root) if workspaces is None else ""
+    return WorkspaceRuntime(db=stack.database, agent_of=agent_of, place=place, shared=workspaces is None)
+
+
+def _workspaces(stack: Stack, name: str) -> WorkspaceProvider | None:
+    """Where the sessions of a workspace have their files; None: all of them in its root."""
+    from toolgate.sessions.workspaces import SnapshotWorkspaces
+
+    settings = stack.settings.distributed
+    if settings.workspaces == "local":
+        return None
+    base = settings.workspace_dir or users_data(os.environ, "workspaces")
+    if base is None or not base.is_absolute():
+        raise ConfigError(["TOOLGATE_DISTRIBUTED_WORKSPACE_DIR: set it to the full path of a directory of the worker"])
+    place = os.path.join(base, hashlib.sha256(name.encode()).hexdigest()[:16])
+    return SnapshotWorkspaces(stack.database, str(stack.workspace.root), place, settings.workspace_bytes)
 
 
 @contextlib.asynccontextmanager
@@ -283,7 +340,7 @@ async def working(
             stack = await closing.enter_async_context(
                 assemble(there, model=model, registry=registry, tools=tools, project=name, live_output=True)
             )
-            runtimes[name] = workspace_runtime(stack)
+            runtimes[name] = workspace_runtime(stack, _workspaces(stack, name))
         worker = Worker(
             next(iter(runtimes.values())).db,
             settings.database.address,

@@ -78,6 +78,10 @@ class StoreError(ToolgateError):
     """The database cannot be opened, read or written. The message says what to do about it."""
 
 
+class WorkspaceError(ToolgateError):
+    """The files of a session cannot be restored or stored. The message says what to do about it."""
+
+
 class OutputMissing(ToolgateError):
     """An output file is not available, or no longer. The message is for the user."""
 

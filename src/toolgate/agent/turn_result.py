@@ -10,7 +10,7 @@ from toolgate.agent.events import TurnDone, TurnFailed
 from toolgate.agent.handoff import SessionHandoff
 from toolgate.agent.turn import Turn, TurnStopped
 from toolgate.agent.turn_context import NothingToCompact
-from toolgate.errors import ModelError, SessionError, SessionFenced, StoreError, ToolgateError
+from toolgate.errors import ModelError, SessionError, SessionFenced, StoreError, ToolgateError, WorkspaceError
 from toolgate.log import logger
 from toolgate.runtime.tracing import span
 from toolgate.sessions import Lease, SessionStore, Usage
@@ -64,6 +64,8 @@ async def _run_turn(turn: Turn) -> TurnResult:
         return TurnResult(status="failed", code="SESSION_FENCED", message=str(error))
     except (StoreError, SessionError) as error:
         return TurnResult(status="failed", code=STORE_ERROR, message=str(error))
+    except WorkspaceError as error:
+        return TurnResult(status="failed", code="INTERNAL_ERROR", message=str(error))
     except Exception as error:  # noqa: BLE001 - whatever fails, the end of the turn is stored and the session stays usable
         logger("agent").error("turn_failed", error=type(error).__name__, exc_info=error)
         return TurnResult(status="failed", code="INTERNAL_ERROR", message=f"The turn failed ({type(error).__name__}).")

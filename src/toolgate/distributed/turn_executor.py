@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import enum
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolgate.agent.approvals import DurableApprover
+from toolgate.agent.subagents import SubAgents
 from toolgate.agent.turn import Turn
 from toolgate.agent.turn_result import TurnResult, run_turn
 from toolgate.distributed import dispatches
 from toolgate.distributed.agents import subagents_on_workers
 from toolgate.distributed.live import LiveWriter
-from toolgate.errors import PolicyError, SessionFenced, ToolError, ToolgateError
+from toolgate.errors import PolicyError, SessionFenced, ToolError, ToolgateError, WorkspaceError
 from toolgate.log import logger
 from toolgate.sessions.approvals import allowed_before
 from toolgate.sessions.revocable_lease import TurnLease
@@ -44,9 +47,11 @@ class ExecutorDependencies:
     """What an executor works with."""
 
     db: Database
-    loop: AgentLoop
+    agent: AbstractAsyncContextManager[AgentLoop]
     options: Options
     approval_timeout: float | None
+    shared: bool
+    """Whether other workers see the same files."""
 
 
 class TurnExecutor:
@@ -109,18 +114,21 @@ class TurnExecutor:
         if self._taken.turn.attempt > MOST_ATTEMPTS:
             return await self._end(TurnResult(status="failed", code="INTERNAL_ERROR", message=_HOPELESS))
         try:
-            return await self._run_turn()
-        except (ToolError, PolicyError) as error:  # an unknown sub-agent, or an invalid policy on this machine
+            async with self._dependencies.agent as loop:
+                return await self._run_turn(loop)
+        except (ToolError, PolicyError, WorkspaceError) as error:  # an unknown sub-agent, an invalid policy, lost files
             return await self._end(TurnResult(status="failed", code="INTERNAL_ERROR", message=str(error)))
         except ToolgateError as error:
             logger("distributed").warning("turn_lost", turn_id=self._taken.turn.id, error=str(error))
             return Outcome.lost
 
-    async def _run_turn(self) -> Outcome:
+    async def _run_turn(self, loop: AgentLoop) -> Outcome:
         taken, dependencies = self._taken, self._dependencies
-        approver = self._approver = self._asking()
-        subagents = subagents_on_workers(dependencies.db, taken, lambda: self._given_up is not None)
-        async with dependencies.loop.resume(
+        approver = self._approver = self._asking(loop)
+        subagents: Callable[..., SubAgents] = SubAgents  # where the files are
+        if dependencies.shared:
+            subagents = subagents_on_workers(dependencies.db, taken, lambda: self._given_up is not None)
+        async with loop.resume(
             self._lease,
             taken.turn.id,
             emit=self._emit,
@@ -174,13 +182,13 @@ class TurnExecutor:
             turn.stop()
             await asyncio.wait({running})
 
-    def _asking(self) -> DurableApprover:
+    def _asking(self, loop: AgentLoop) -> DurableApprover:
         taken, dependencies = self._taken, self._dependencies
         person = None
         if taken.parent_session is not None and taken.turn.parent_id is not None:
             person = (taken.parent_session, taken.turn.parent_id)
         return DurableApprover(
-            dependencies.loop.sessions,
+            loop.sessions,
             taken.lease,
             taken.turn.id,
             timeout=dependencies.approval_timeout,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from toolgate.agent import AgentLoop
     from toolgate.distributed.dispatches import ClaimedTurn
     from toolgate.distributed.workers import WorkerState
-    from toolgate.sessions import Database
+    from toolgate.sessions import Database, Lease
 
 _MOST_BREAKS = 5
 """Attempts at a turn that fails in an unexpected way."""
@@ -39,8 +40,10 @@ class WorkspaceRuntime:
     """What the turns of one workspace run with."""
 
     db: Database
-    loop_of: Callable[[str], AgentLoop]
-    """Returns the agent of a user."""
+    agent_of: Callable[[str, Lease], AbstractAsyncContextManager[AgentLoop]]
+    """Returns the agent of a user, for the session of the lease."""
+    shared: bool = True
+    """Whether other workers see the same files: then sub-agents may run there."""
     place: str = ""
     """The directory of the workspace."""
 
@@ -164,9 +167,10 @@ class Worker:
         runtime, turn_id = self._runtimes[taken.workspace], taken.turn.id
         dependencies = ExecutorDependencies(
             db=runtime.db,
-            loop=runtime.loop_of(taken.user),
+            agent=runtime.agent_of(taken.user, taken.lease),
             options=self._options,
             approval_timeout=self._approval_timeout,
+            shared=runtime.shared,
         )
         executor = self._executors[turn_id] = TurnExecutor(dependencies, taken)
         try:

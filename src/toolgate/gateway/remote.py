@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from toolgate.compose import workspace_runtime
-from toolgate.errors import ModelError, ToolgateError
+from toolgate.errors import ConfigError, ModelError, ToolgateError
 from toolgate.gateway.local import give_files, local_service
 from toolgate.gateway.model_methods import may_set_up
 from toolgate.gateway.outputs import FallbackBlobs, LocalBlobs
@@ -74,6 +74,10 @@ async def _worker(stack: Stack) -> AsyncIterator[Worker]:
     from toolgate.distributed.worker import Worker
 
     settings = stack.settings
+    if settings.distributed.workspaces != "local":
+        raise ConfigError(
+            ["TOOLGATE_DISTRIBUTED_WORKSPACES: a gateway shows the files of its root. Use `toolgate worker` for others"]
+        )
     worker = Worker(
         stack.database,
         settings.database.address,

@@ -237,6 +237,29 @@ class TurnRunner(Protocol):
 
 
 @runtime_checkable
+class WorkspaceProvider(Protocol):
+    """The files of sessions that move between machines: one directory per session, on the disk of its worker."""
+
+    async def restore(self, lease: Any) -> str:
+        """The directory of the lease's session, with the files that the last `save` stored.
+
+        MUST raise `WorkspaceError`, which says what to do, if the files are not to be had. MUST NOT overwrite anything
+        then.
+        """
+        ...
+
+    async def save(self, session_id: str) -> None:
+        """Store the files of a session, so that any worker can restore them.
+
+        MUST raise `SessionFenced` if the session was taken over since, and MUST NOT store anything then.
+        """
+        ...
+
+    async def release(self, lease: Any, *, ended: bool) -> None:
+        """No turn runs in the directory any longer."""
+        ...
+
+
 class BlobStore(Protocol):
     """Whole outputs, too long for a message."""
 

@@ -12,17 +12,20 @@ import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING
 
-from toolgate.errors import OutputMissing, ToolgateError
+from toolgate.errors import OutputMissing, SessionFenced, ToolgateError, WorkspaceError
 from toolgate.sessions.clock import NOW
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
     from toolgate.sessions import Database
     from toolgate.sessions.driver import Transaction
+    from toolgate.sessions.types import Lease
 
 Pieces = Callable[[], Iterator[bytes]]
 """Opens the content for reading; every call gives the same bytes."""
 
+_WORKSPACE = ".workspace"
+"""The reference of the files of a session. It is not an output: nobody can fetch it, and age does not remove it."""
 _NOT_STORED = ""
 """The hash of an output that is too large to be stored."""
 _AT_ONCE = 50
@@ -41,7 +44,7 @@ class Blobs:
         """All of an output."""
         sql = "SELECT hash, size FROM outputs WHERE session_id = ?1 AND reference = ?2"
         row = await self._db.read(lambda tx: tx.row(sql, session_id, reference))
-        if row is None:
+        if row is None or reference == _WORKSPACE:
             raise OutputMissing(
                 f"This output was removed, or could not be stored. If the workspace still has it, it is '{reference}'."
             )
@@ -68,6 +71,35 @@ class Blobs:
         """
         digest, size = await in_thread(_measure, pieces)
         await self._db.write(lambda tx: _store(tx, digest, pieces, (session_id, reference, digest, size)))
+
+    async def snapshot(self, session_id: str) -> tuple[str, int] | None:
+        """The hash and the size of the stored files of a session; None if none were stored."""
+        sql = "SELECT hash, size FROM outputs WHERE session_id = ?1 AND reference = ?2"
+        row = await self._db.read(lambda tx: tx.row(sql, session_id, _WORKSPACE))
+        return None if row is None else (str(row[0]), int(row[1]))
+
+    async def fetch(self, digest: str, size: int, write: Callable[[bytes], object]) -> None:
+        """Write a stored content; raises `WorkspaceError` if a part of it is missing or was changed."""
+        found = hashlib.sha256()
+        try:
+            async for piece in self._pieces(digest, size):
+                found.update(piece)
+                write(piece)
+        except OutputMissing as error:
+            raise WorkspaceError("a part of them is missing in the database") from error
+        if found.hexdigest() != digest:
+            raise WorkspaceError("they were changed in the database")
+
+    async def store_snapshot(self, lease: Lease, digest: str, size: int, pieces: Pieces) -> None:
+        """Store the files of a session; raises `SessionFenced` if the session belongs to someone else by now."""
+
+        def unit(transaction: Transaction) -> None:
+            sql = "SELECT 1 FROM sessions WHERE id = ?1 AND lease_owner = ?2 AND fence = ?3 FOR UPDATE"
+            if transaction.row(sql, lease.session_id, lease.owner, lease.fence) is None:
+                raise SessionFenced("The session was taken over; its files are not stored.")
+            _store(transaction, digest, pieces, (lease.session_id, _WORKSPACE, digest, size))
+
+        await self._db.write(unit)
 
     async def note(self, session_id: str, reference: str, size: int) -> None:
         """Note that an output is too large to be stored."""
@@ -121,7 +153,8 @@ def _refer(transaction: Transaction, session_id: str, reference: str, digest: st
 def _tidy(transaction: Transaction, seconds: float) -> bool:
     old = transaction.run(
         "DELETE FROM outputs WHERE (session_id, reference) IN (SELECT session_id, reference FROM outputs "
-        f"WHERE stored_at < {NOW} - ?1 ORDER BY stored_at LIMIT {_AT_ONCE} FOR UPDATE SKIP LOCKED)",
+        f"WHERE stored_at < {NOW} - ?1 AND reference <> '{_WORKSPACE}' ORDER BY stored_at "
+        f"LIMIT {_AT_ONCE} FOR UPDATE SKIP LOCKED)",
         seconds,
     )
     unused = transaction.rows(f"SELECT hash FROM blobs WHERE piece = 0 AND {_UNUSED} LIMIT {_AT_ONCE}")

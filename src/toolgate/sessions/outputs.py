@@ -12,6 +12,7 @@ from toolgate.protocol.content import ImageContent
 from toolgate.protocol.record import CallRecord
 from toolgate.protocol.references import references
 from toolgate.sessions import Message, SessionManager
+from toolgate.sessions.ancestors import top_session
 from toolgate.sessions.blobs import Blobs
 from toolgate.text.masking import MaskedBytes
 from toolgate.text.redaction import secrets_of
@@ -20,6 +21,7 @@ from toolgate.workspace.outputs import open_output
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
+    from toolgate.protocol.ports import WorkspaceProvider
     from toolgate.sessions import Database, Lease
     from toolgate.settings import Settings
     from toolgate.workspace import OpenedFile, Workspace
@@ -36,10 +38,13 @@ _SIDE_BY_SIDE = 4
 class WorkerSessions(SessionManager):
     """A session store that writes the end of a call only after the outputs of the call are stored."""
 
-    def __init__(self, db: Database, settings: Settings, workspace_of: WorkspaceOf) -> None:
-        """`workspace_of` returns the workspace of a session."""
+    def __init__(
+        self, db: Database, settings: Settings, workspace_of: WorkspaceOf, workspaces: WorkspaceProvider | None = None
+    ) -> None:
+        """`workspace_of` returns the workspace of a session; `workspaces` stores its files, if they move with it."""
         super().__init__(db, settings.session)
         self._outputs = Outputs(Blobs(db), settings, workspace_of)
+        self._workspaces = workspaces
 
     async def append(
         self,
@@ -51,12 +56,10 @@ class WorkerSessions(SessionManager):
         images: Sequence[ImageContent] = (),
     ) -> None:
         """Add messages and records of calls, after the outputs that they refer to are stored."""
-        found = [
-            reference
-            for entry in entries
-            if isinstance(entry, CallRecord) and entry.kind == "finished"
-            for reference in references(entry.payload.get("data")).values()
-        ]
+        ended = [entry for entry in entries if isinstance(entry, CallRecord) and entry.kind == "finished"]
+        found = [reference for entry in ended for reference in references(entry.payload.get("data")).values()]
+        if ended and self._workspaces is not None:
+            await self._workspaces.save(await top_session(self, lease.session_id))
         if found:
             await asyncio.gather(*(self._outputs.keep(lease.session_id, reference) for reference in found))
         await super().append(lease, entries, turn_id=turn_id, carried=carried, images=images)

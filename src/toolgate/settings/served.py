@@ -118,6 +118,12 @@ class DistributedSettings(Area):
     """Seconds that a worker that was told to end has for its turns; the rest is handed over."""
     grace_seconds: float = Field(default=60.0, ge=0.0)
     """Seconds for which turns are still accepted for a workspace whose last worker is gone."""
+    workspaces: Literal["local", "snapshot"] = "local"
+    """Where the files of sessions are: in one directory for all, or in one per session, which moves with it."""
+    workspace_dir: Path | None = None
+    """Where a worker keeps the directories of sessions; unset, beneath the user's data directory."""
+    workspace_bytes: int = Field(default=67_108_864, ge=0, le=1_073_741_824)
+    """Bytes of a session's files, packed, up to which they are stored."""
     output_bytes: int = Field(default=16_777_216, ge=0, le=1_073_741_824)
     """Bytes up to which a worker stores a whole output in the database, where every gateway finds it."""
 

@@ -1,0 +1,116 @@
+"""Workspaces of sessions that move between workers: stored after every call that changed a file."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from toolgate.errors import WorkspaceError
+from toolgate.sessions.blobs import Blobs
+from toolgate.workspace import archive
+from toolgate.workspace.threads import in_thread
+
+if TYPE_CHECKING:
+    from toolgate.sessions import Database, Lease
+
+_NEW = "new"
+"""The hash of a workspace that was never stored."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Held:
+    """A workspace in which a turn runs."""
+
+    lease: Lease
+    directory: str
+    signature: str
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class SnapshotWorkspaces:
+    """The `WorkspaceProvider` of workers that share no directory: one directory per session, stored in the database.
+
+    A call whose end is in the log has its files in the database. So another worker that resumes the turn continues
+    with exactly these files; what an interrupted call has written is gone with its worker.
+    """
+
+    def __init__(self, db: Database, root: str, base: str, most: int) -> None:
+        """`root` is what a new session begins with, and `base` is where the directories of sessions are."""
+        self._blobs = Blobs(db)
+        self._root = root
+        self._base = base
+        self._most = most
+        self._held: dict[str, _Held] = {}
+
+    async def restore(self, lease: Lease) -> str:
+        """The directory of a session, as the last call left it."""
+        session_id, directory = lease.session_id, os.path.join(self._base, lease.session_id)
+        await in_thread(archive.make_base, self._base)
+        while (older := self._held.get(session_id)) is not None:  # a turn that has lost its session is being stopped
+            await older.released.wait()
+        found = await self._blobs.snapshot(session_id)
+        stored = _NEW if found is None else found[0]
+        if await in_thread(archive.is_unchanged, directory, stored):
+            pass  # this worker has stored it, and no turn has run in it since
+        elif found is None:
+            await self._unpack(lease, directory, self._pack_root)
+        else:
+            await self._unpack(lease, directory, functools.partial(self._fetch, *found))
+        await in_thread(archive.forget, directory)
+        signature = await in_thread(archive.signature, directory)
+        self._held[session_id] = _Held(lease=lease, directory=directory, signature=signature)
+        return directory
+
+    async def save(self, session_id: str) -> None:
+        """Store the files of a session if they have changed. Raises `WorkspaceError` if there is too much."""
+        held = self._held.get(session_id)
+        if held is None:
+            return
+        async with held.lock:
+            signature = await in_thread(archive.signature, held.directory)
+            if signature == held.signature:
+                return
+            with archive.temporary(self._base) as path:
+                try:
+                    digest, size = await in_thread(archive.pack, held.directory, path, self._most)
+                except WorkspaceError:
+                    raise WorkspaceError(
+                        f"The files of this session are more than {self._most:,} bytes, so they cannot move to another "
+                        "machine. Remove what is not needed, or raise TOOLGATE_DISTRIBUTED_WORKSPACE_BYTES."
+                    ) from None
+                await self._blobs.store_snapshot(held.lease, digest, size, lambda: archive.pieces(path))
+            held.signature = signature
+
+    async def release(self, lease: Lease, *, ended: bool) -> None:
+        """The turn runs here no longer. If it has `ended`, the directory can be used again without the database."""
+        held = self._held.get(lease.session_id)
+        if held is None or held.lease != lease:
+            return
+        found = await self._blobs.snapshot(lease.session_id) if ended else None
+        if ended and await in_thread(archive.signature, held.directory) == held.signature:
+            await in_thread(archive.remember, held.directory, _NEW if found is None else found[0])
+        del self._held[lease.session_id]
+        held.released.set()
+
+    async def _fetch(self, digest: str, size: int, path: str) -> None:
+        with archive.new_file(path) as file:
+            await self._blobs.fetch(digest, size, file.write)
+
+    async def _unpack(self, lease: Lease, directory: str, fetch: Callable[[str], Awaitable[None]]) -> None:
+        with archive.temporary(self._base) as path:
+            try:
+                await fetch(path)
+                await in_thread(archive.unpack, path, directory)
+            except WorkspaceError as error:
+                raise WorkspaceError(
+                    f"The files of the session {lease.session_id} could not be restored ({error}). Nothing was "
+                    f"overwritten. Look at the disk of the worker ({self._base}), then send the message again."
+                ) from error
+
+    async def _pack_root(self, path: str) -> None:
+        await in_thread(archive.pack, self._root, path, 2**62)
