@@ -4,7 +4,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,21 @@ def test_an_import_without_its_packages_says_what_to_install(statement: str, mod
     last = done.stderr.strip().rpartition("\n")[2]
     assert last.startswith("toolgate.errors.MissingPackage: ")
     assert last.endswith(f"is not installed: pip install 'toolgate[{extra}]'")
+
+
+@pytest.mark.parametrize(
+    ("package", "internal"),
+    [
+        ("uvicorn", "uvicorn.protocols.websockets.websockets_sansio_impl"),  # gateway/protocols.py extends it
+        ("uvicorn", "uvicorn.protocols.http.h11_impl"),  # likewise
+    ],
+)
+def test_a_package_whose_internals_are_used_has_an_upper_bound_below_the_next_minor_version(
+    package: str, internal: str
+) -> None:
+    (requirement,) = [one for one in PROJECT["optional-dependencies"]["gateway"] if one.startswith(package)]
+    bound = re.search(r"<0\.(\d+)$", requirement)
+
+    assert find_spec(internal) is not None
+    assert bound is not None
+    assert int(version(package).split(".")[1]) == int(bound[1]) - 1
