@@ -126,7 +126,8 @@ def test_an_edit_that_would_only_change_what_the_place_decides_is_refused(worksp
 def test_no_utf_8_is_mixed_into_text_that_turns_out_to_be_something_else(workspace: Workspace) -> None:
     content = b"x = 1\n" * 3000 + "café\n".encode("latin-1") + b"needle\n"
 
-    assert "latin-1" in error_of(workspace, content, Edit(old="needle", new="é")).message
+    assert edited(workspace, content, Edit(old="needle", new="é")) == content.replace(b"needle", b"\xe9")
+    assert "has no character '日'" in error_of(workspace, content, Edit(old="needle", new="日")).message
     assert edited(workspace, content, Edit(old="needle", new="pin")) == content.replace(b"needle", b"pin")
 
 

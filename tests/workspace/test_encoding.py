@@ -3,7 +3,7 @@
 import pytest
 
 from toolgate.errors import ToolError
-from toolgate.workspace.encoding import detect, guess
+from toolgate.workspace.encoding import Encoding, decode_text, detect, require_reversible, written
 
 CHINESE = "你好，世界。这是一个测试文件，用来检查编码。\n"
 JAPANESE = "こんにちは世界。これはテストのファイルです。\n"
@@ -14,7 +14,7 @@ JAPANESE = "こんにちは世界。これはテストのファイルです。\n
     [
         ("latin-1", "café, déjà vu, naïve\n", "latin-1"),
         ("cp1252", "“quoted” – dash\n", "windows-1252"),
-        ("gbk", CHINESE, "gbk"),
+        ("gbk", CHINESE, "gb18030"),
         ("gb18030", CHINESE, "gb18030"),
         ("shift_jis", JAPANESE, "shift_jis"),
         ("euc_jp", JAPANESE, "euc-jp"),
@@ -24,15 +24,46 @@ JAPANESE = "こんにちは世界。これはテストのファイルです。\n
         ("koi8-r", "Привет мир, это тест\n", "koi8-r"),
     ],
 )
-def test_the_guess_is_named(codec: str, text: str, named: str) -> None:
-    with pytest.raises(ToolError) as caught:
-        detect((text * 3).encode(codec), "f.txt", whole=True)
+def test_an_older_encoding_is_guessed_with_its_confidence(codec: str, text: str, named: str) -> None:
+    data = (text * 3).encode(codec)
+    encoding = detect(data, "f.txt", whole=True)
 
-    assert (caught.value.code, named in caught.value.message, "iconv" in caught.value.next_step) == (
-        "EXECUTION_ERROR",
-        True,
-        True,
-    )
+    assert encoding.name == named
+    assert encoding.is_guess
+    assert 0.5 < encoding.confidence < 1
+    assert data.decode(encoding.codec) == text * 3
+    assert encoding.encode(text * 3) == data
+
+
+def test_little_text_proves_little() -> None:
+    short, long = (detect((word).encode("cp1251"), "f", whole=True) for word in ("мир", "Привет мир, это тест " * 9))
+    assert short.confidence < long.confidence
+
+
+def test_what_is_uncertain_takes_only_ascii() -> None:
+    encoding = Encoding(name="koi8-r", codec="koi8-r", confidence=0.4)
+    assert written("plain", encoding, "f") == b"plain"
+    with pytest.raises(ToolError, match="only ASCII can be written"):
+        written("мир", encoding, "f")
+
+
+def test_a_character_that_the_encoding_does_not_have_is_refused() -> None:
+    with pytest.raises(ToolError) as caught:
+        written("日本", Encoding(name="windows-1251", codec="cp1251", confidence=0.9), "f.txt")
+    assert caught.value.message == "'f.txt' is windows-1251, which has no character '日'. Nothing was changed."
+    assert "convert" not in caught.value.next_step
+
+
+def test_text_that_does_not_give_the_same_bytes_again_is_refused() -> None:
+    twice = b"\xfa\x54"  # a second code of U+FFE2 in cp932, which is written as another one
+    with pytest.raises(ToolError, match="would not give the same bytes"):
+        require_reversible(twice, Encoding(name="shift_jis", codec="cp932", multibyte=True, confidence=0.9), "f")
+
+
+def test_text_that_is_legacy_only_far_inside() -> None:
+    content = b"x = 1\n" * 5000 + "Привет, это тест\n".encode("cp1251")
+    encoding, text = decode_text(content, "f")
+    assert (encoding.name, text.endswith("Привет, это тест\n")) == ("windows-1251", True)
 
 
 def test_utf_32_is_named() -> None:
@@ -49,8 +80,7 @@ def test_a_character_cut_by_the_end_of_the_sample_is_fine() -> None:
     sample = "é".encode() * 10
 
     assert detect(sample[:-1], "f").name == "utf-8"
-    with pytest.raises(ToolError):
-        detect(sample[:-1], "f", whole=True)
+    assert detect(sample[:-1], "f", whole=True).is_guess
 
 
 def test_many_control_characters_are_binary() -> None:
@@ -58,7 +88,3 @@ def test_many_control_characters_are_binary() -> None:
         detect(bytes(range(1, 32)) + b"\xff\xfd", "f", whole=True)
 
     assert caught.value.code == "BINARY_FILE"
-
-
-def test_anything_gets_a_guess() -> None:
-    assert guess(b"\xff")

@@ -1,5 +1,6 @@
 """Plans exact replacements: finds them, builds the diff, and changes nothing yet."""
 
+import codecs
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +9,17 @@ from functools import partial
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
-from toolgate.workspace.encoding import SAMPLE, Encoding, binary, detect, guess, not_text
+from toolgate.workspace.encoding import (
+    SAMPLE,
+    UTF_8,
+    Encoding,
+    around,
+    binary,
+    detect,
+    legacy,
+    not_text,
+    written,
+)
 from toolgate.workspace.find_text import find_text
 from toolgate.workspace.journal_entries import can_keep
 from toolgate.workspace.lines import LineIndex
@@ -79,6 +90,8 @@ def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit]
             raise conflict(path)
         sample = os.pread(opened.fd, SAMPLE, 0)
         encoding = detect(sample, path, whole=len(sample) == opened.stat.st_size)
+        if encoding is UTF_8 and not all((edit.old + edit.new).isascii() for edit in edits):
+            encoding = _looked_through(opened, path)
         diff = Diff(target.path, LONGEST_DIFF)
         if len(edits) == 1:
             index = workspace.line_indexes.of(opened.stat, encoding, opened.stat.st_size)
@@ -161,13 +174,18 @@ def _several(
 
 
 def _find(stop: Stop, fd: int, path: str, edit: Edit, index: LineIndex, label: str) -> list[Replacement]:
-    most = 1 if edit.first_only else _MOST_MATCHES
+    most = 1 if edit.first_only and not index.encoding.multibyte else _MOST_MATCHES
     check = not edit.new.isascii()  # only then does the encoding of the rest matter
-    found = find_text(stop, fd, index.end, edit.old, index.encoding, most, check=check)
+    try:
+        found = find_text(stop, fd, index.end, edit.old, index.encoding, most, check=check)
+    except UnicodeEncodeError:  # the file's encoding does not have all characters of it
+        raise _missed(fd, path, edit, index, label) from None
     if found.has_nul:
         raise binary(path)
     if found.damaged is not None:
-        raise not_text(path, guess(found.damaged))
+        raise not_text(path, f"damaged {index.encoding.name}")
+    spans = [span for span in found.spans if _is_whole(fd, span[0], index.encoding)]
+    found.spans = spans[:1] if edit.first_only else spans
     if not found.spans:
         raise _missed(fd, path, edit, index, label)
     if len(found.spans) > 1 and not edit.replace_all:
@@ -178,7 +196,7 @@ def _find(stop: Stop, fd: int, path: str, edit: Edit, index: LineIndex, label: s
             f"{label}old_string occurs {_MOST_MATCHES} times or more in {quote(path)}.",
             "Quote more of the text, or use a command such as 'sed'.",
         )
-    replacements = [Replacement(a, b, _adapted(fd, edit.new, a, b, index)) for a, b in found.spans]
+    replacements = [Replacement(a, b, _adapted(fd, edit.new, a, b, index, path)) for a, b in found.spans]
     if all(os.pread(fd, one.end - one.start, one.start) == one.new for one in replacements):
         raise _pointless(label)
     return replacements
@@ -192,12 +210,35 @@ def _pointless(label: str) -> ToolError:
     )
 
 
-def _adapted(fd: int, new: str, start: int, end: int, index: LineIndex) -> bytes:
+def _looked_through(opened: OpenedFile, path: str) -> Encoding:
+    """Return the encoding of a file that begins like UTF-8, after a look at all of it, unless it is large."""
+    data = os.pread(opened.fd, min(opened.stat.st_size, _COMPARED), 0)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data, len(data) == opened.stat.st_size)
+    except UnicodeDecodeError as error:
+        return legacy(around(data, error.start), path)
+    return UTF_8
+
+
+def _is_whole(fd: int, start: int, encoding: Encoding) -> bool:
+    """Whether a character begins at a place; a byte of one may look like another one."""
+    if not encoding.multibyte:
+        return True
+    first = max(0, start - _NEAR)
+    line = os.pread(fd, start - first, first).rpartition(b"\n")[2]
+    try:
+        line.decode(encoding.codec)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _adapted(fd: int, new: str, start: int, end: int, index: LineIndex, path: str) -> bytes:
     """Return the new text with the line ends of its place, unless it has its own."""
     encoding = index.encoding
     if "\n" in new and "\r" not in new and _ends_crlf(fd, start, end, index):
         new = new.replace("\n", "\r\n")
-    return encoding.encode(new)
+    return written(new, encoding, path)
 
 
 def _ends_crlf(fd: int, start: int, end: int, index: LineIndex) -> bool:

@@ -1,7 +1,6 @@
-"""Detects a file's text encoding from its first bytes, and guesses the name of an unsupported one."""
+"""Detects a file's text encoding from its first bytes. Encodings without a mark are guessed (`legacy_encoding`)."""
 
 import codecs
-import re
 from dataclasses import dataclass
 
 from toolgate.errors import ToolError
@@ -21,6 +20,15 @@ class Encoding:
     bom: bytes = b""
     width: int = 1
     """Bytes per code unit: text is searched only at multiples of it."""
+    multibyte: bool = False
+    """Whether a byte of a character may look like another character."""
+    confidence: float = 1.0
+    """How sure it is, from 0 to 1; below 1 it is a guess."""
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether nothing in the file says that it is this encoding."""
+        return self.confidence < 1.0
 
     def encode(self, text: str) -> bytes:
         """Encode text, without a byte order mark."""
@@ -45,6 +53,8 @@ _BINARY = (
     b"\xfd7zXZ",
     b"\x28\xb5\x2f\xfd",
 )
+CERTAIN_ENOUGH = 0.5
+"""The least confidence with which other text than ASCII is written."""
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r\f\b\x1b")
 
 
@@ -60,8 +70,81 @@ def detect(sample: bytes, path: str, *, whole: bool = False) -> Encoding:
     if not is_utf8(sample, whole=whole):
         if len(sample.translate(None, _CONTROLS)) * 20 < len(sample) * 19:
             raise binary(path)
-        raise not_text(path, guess(sample))
+        return legacy(sample, path)
     return UTF_8
+
+
+def legacy(data: bytes, path: str) -> Encoding:
+    """Return the likely encoding of text that is not UTF-8. Raises `ToolError` if it fits none."""
+    from toolgate.workspace.legacy_encoding import guess_encoding
+
+    name, codec, multibyte, confidence = guess_encoding(data)
+    if not codec:
+        raise not_text(path, name)
+    return Encoding(name=name, codec=codec, multibyte=multibyte, confidence=confidence)
+
+
+def decode_text(content: bytes, path: str) -> tuple[Encoding, str]:
+    """Return the encoding and the text of a whole file, without the byte order mark. Raises `ToolError`."""
+    encoding = detect(content[:SAMPLE], path, whole=len(content) <= SAMPLE)
+    try:
+        text = content[len(encoding.bom) :].decode(encoding.codec)
+    except UnicodeDecodeError as error:
+        if encoding.bom:
+            raise not_text(path, f"damaged {encoding.name}") from None
+        encoding = legacy(around(content, error.start), path)
+        try:
+            text = content.decode(encoding.codec)
+        except UnicodeDecodeError:
+            raise not_text(path, f"damaged {encoding.name}") from None
+    if "\0" in text:
+        raise binary(path)
+    return encoding, text
+
+
+def around(data: bytes, position: int) -> bytes:
+    """Return some whole lines around a place, or bytes if there are none."""
+    piece = data[max(0, position - SAMPLE) : position + SAMPLE]
+    first = piece.find(b"\n", 0, min(position, SAMPLE)) if position > SAMPLE else -1
+    return piece[first + 1 :]
+
+
+def written(text: str, encoding: Encoding, path: str) -> bytes:
+    """Return text as it is written into a file with this encoding. Raises `ToolError` if that cannot be done safely."""
+    if encoding.confidence < CERTAIN_ENOUGH and not text.isascii():
+        raise ToolError(
+            ErrorCode.INVALID_PARAM,
+            f"It is not certain enough that {quote(path)} is {encoding.name} ({encoding.confidence:.0%}): only ASCII "
+            "can be written into it. Nothing was changed.",
+            "Write it without other characters, or ask the user which encoding the file has.",
+        )
+    try:
+        return encoding.encode(text)
+    except UnicodeEncodeError as error:
+        if encoding.codec.startswith("utf"):
+            raise ToolError(
+                ErrorCode.INVALID_PARAM,
+                "The content contains a lone surrogate and is not valid Unicode.",
+                "Send valid Unicode.",
+            ) from None
+        wrong = error.object[error.start : error.start + 1]
+        raise ToolError(
+            ErrorCode.INVALID_PARAM,
+            f"{quote(path)} is {encoding.name}, which has no character {wrong!r}. Nothing was changed.",
+            "Write it with characters that the encoding has.",
+        ) from None
+
+
+def require_reversible(content: bytes, encoding: Encoding, path: str) -> None:
+    """Raise `ToolError` unless the text of a file, written again, gives the same bytes."""
+    body = content[len(encoding.bom) :]
+    if encoding.is_guess and body.decode(encoding.codec).encode(encoding.codec) != body:
+        raise ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"{quote(path)} looks like {encoding.name}, but its text would not give the same bytes again. Nothing was "
+            "changed.",
+            "Use 'edit_file', which leaves all other bytes as they are.",
+        )
 
 
 def is_utf8(data: bytes, *, whole: bool) -> bool:
@@ -89,45 +172,6 @@ def not_text(path: str, guessed: str) -> ToolError:
         f"{quote(path)} is not UTF-8 or marked UTF-16; it looks like {guessed}. Nothing was changed.",
         f"Look at it with a command: iconv -f {guessed.split()[0].upper()} -t UTF-8, and leave the file as it is.",
     )
-
-
-def guess(sample: bytes) -> str:
-    """Return the most likely encoding of text that is not UTF-8."""
-    text = sample[: sample.rfind(b"\n") + 1] or sample
-    for name, codec, usual, share in _CANDIDATES:
-        foreign = re.sub("[\x00-\x7f]", "", _decode(text, codec))
-        if foreign and len(re.findall(usual, foreign)) >= share * len(foreign):
-            return name
-    words = re.findall(rb"[\xa8\xb8\xc0-\xff]{3,}", text)
-    if len(b"".join(words)) * 2 > len(text.translate(None, bytes(range(128)))):
-        lower = len(re.findall(rb"[\xe0-\xff]", text)) > len(re.findall(rb"[\xc0-\xdf]", text))
-        return "windows-1251" if lower else "koi8-r"
-    return "windows-1252" if re.search(rb"[\x80-\x9f]", text) else "iso-8859-1 (latin-1)"
-
-
-_HAN = "\u4e00-\u9fff"
-_KANA = "\u3040-\u30ff"
-_MARKS = "\u3001-\u3017\uff01-\uff5e\u2010-\u2027"
-_CANDIDATES = (
-    # name, codec, and the minimal share of characters that are common in such text
-    ("shift_jis", "shift_jis", f"[{_KANA}]", 0.25),
-    ("euc-jp", "euc_jp", f"[{_KANA}]", 0.25),
-    ("euc-kr", "euc_kr", "[\uac00-\ud7a3]", 0.6),
-    ("gbk (gb18030)", "gb2312", f"[{_HAN}{_MARKS}]", 0.9),
-    ("big5", "big5", f"[{_HAN}{_MARKS}]", 0.9),
-    ("shift_jis", "shift_jis", f"[{_HAN}{_MARKS}]", 0.9),
-    ("gbk (gb18030)", "gb18030", f"[{_HAN}{_MARKS}]", 0.9),
-)
-
-
-def _decode(data: bytes, codec: str) -> str:
-    """Decode `data` from a legacy encoding; empty if it is invalid. The last character may be incomplete."""
-    for cut in (0, 1):
-        try:
-            return data[: len(data) - cut].decode(codec)
-        except UnicodeDecodeError:
-            continue
-    return ""
 
 
 def _like_utf16(sample: bytes) -> bool:

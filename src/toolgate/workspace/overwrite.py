@@ -7,8 +7,9 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
 from toolgate.workspace.edit import LONGEST_DIFF
-from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, detect
+from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, decode_text, detect, require_reversible, written
 from toolgate.workspace.journal_entries import can_keep
+from toolgate.workspace.line_ends import keep_line_ends
 from toolgate.workspace.root import OpenedFile, Workspace
 from toolgate.workspace.seen_files import SeenFiles
 from toolgate.workspace.target import state_of, target_of
@@ -45,9 +46,11 @@ def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, known:
             raise conflict(path)
         diff = Diff(target.path, LONGEST_DIFF, created=opened is None)
         encoding, old, note = _existing(opened, path)
-        if known.has(target.parts) and not note and _is_crlf(old, encoding) and "\r" not in content:
-            content = content.replace("\n", "\r\n")
-        data = _encoded(content, encoding)
+        if known.has(target.parts) and not note and "\r" not in content:
+            content = keep_line_ends(old.decode(encoding.codec, "replace"), content)
+        if not note:
+            require_reversible(encoding.bom + old, encoding, path)
+        data = encoding.bom + written(content.removeprefix("\ufeff") if encoding.bom else content, encoding, path)
         stop.check()
         if not note:
             diff.compare(old.decode(encoding.codec, "replace"), data[len(encoding.bom) :].decode(encoding.codec))
@@ -79,21 +82,10 @@ def _existing(opened: OpenedFile | None, path: str) -> tuple[Encoding, bytes, st
         return UTF_8, b"", f"Replaces {size} bytes of {kind}, which a diff cannot show."
     if size > _COMPARED:
         return encoding, b"", f"Replaces {size} bytes, which is too much to be shown as a diff."
-    return encoding, os.pread(opened.fd, size, 0)[len(encoding.bom) :], ""
-
-
-def _is_crlf(old: bytes, encoding: Encoding) -> bool:
-    """Whether every line of a text ends with CRLF."""
-    crlf, lf = encoding.encode("\r\n"), encoding.encode("\n")
-    return crlf in old and old.count(crlf) == old.count(lf)
-
-
-def _encoded(content: str, encoding: Encoding) -> bytes:
+    old = os.pread(opened.fd, size, 0)
     try:
-        return encoding.bom + encoding.encode(content.removeprefix("\ufeff") if encoding.bom else content)
-    except UnicodeEncodeError:
-        raise ToolError(
-            ErrorCode.INVALID_PARAM,
-            "The content contains a lone surrogate and is not valid Unicode.",
-            "Send valid Unicode.",
-        ) from None
+        encoding, _ = decode_text(old, path)
+    except ToolError as error:
+        kind = "binary content" if error.code is ErrorCode.BINARY_FILE else "text in another encoding"
+        return UTF_8, b"", f"Replaces {size} bytes of {kind}, which a diff cannot show."
+    return encoding, old[len(encoding.bom) :], ""

@@ -9,7 +9,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
 from toolgate.workspace.edit import LARGEST_FOR_SEVERAL, LONGEST_DIFF
-from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, binary, detect, guess, not_text
+from toolgate.workspace.encoding import UTF_8, Encoding, decode_text, require_reversible, written
 from toolgate.workspace.hunks import apply_hunks
 from toolgate.workspace.oserrors import from_os_error, quote
 from toolgate.workspace.patch import Section
@@ -146,7 +146,7 @@ class _Planner:
                 encoding, old, note = _shown(opened, section.path)
                 if not self._known.has(target.parts):
                     self.plan.unseen.append(section.path)
-            data = encoding.bom + _encode(section.content, encoding, section.path)
+            data = encoding.bom + written(section.content, encoding, section.path)
             action: Action = "added" if opened is None else "updated"
             self._write(target, opened, (data,), PatchedFile(action=action, path=target.path))
             diff = Diff(target.path, self.plan.room, created=opened is None)
@@ -182,7 +182,7 @@ class _Planner:
             new = old
             for section in sections:
                 new = apply_hunks(self._stop, new, section.hunks, section.path)
-            pieces = (encoding.bom + _encode(new, encoding, first.path),)
+            pieces = (encoding.bom + written(new, encoding, first.path),)
             diff = Diff(target.path, self.plan.room)
             if first.move_to is not None:
                 destination = target_of(self._workspace, first.move_to, self._cwd)
@@ -250,13 +250,8 @@ def _text(opened: OpenedFile, path: str) -> tuple[Encoding, str]:
             "Use 'edit_file', which changes files of any size.",
         )
     content = opened.read(size, 0)
-    encoding = detect(content[:SAMPLE], path, whole=size <= SAMPLE)
-    try:
-        text = content[len(encoding.bom) :].decode(encoding.codec)
-    except UnicodeDecodeError:
-        raise not_text(path, guess(content)) from None
-    if "\0" in text:
-        raise binary(path)
+    encoding, text = decode_text(content, path)
+    require_reversible(content, encoding, path)
     return encoding, text
 
 
@@ -268,18 +263,6 @@ def _shown(opened: OpenedFile, path: str) -> tuple[Encoding, str, str]:
         what = {ErrorCode.BINARY_FILE: "of binary content", ErrorCode.INVALID_PARAM: "(too much to be shown)"}
         kind = what.get(error.code, "of text in another encoding")
         return UTF_8, "", f"{quote(path)} had {opened.stat.st_size} bytes {kind}, which a diff cannot show."
-
-
-def _encode(text: str, encoding: Encoding, path: str) -> bytes:
-    try:
-        return encoding.encode(text)
-    except UnicodeEncodeError as error:
-        wrong = ascii(error.object[error.start : error.start + 1])
-        raise ToolError(
-            ErrorCode.INVALID_PARAM,
-            f"{quote(path)} is {encoding.name}, which has no character {wrong}. Nothing was changed.",
-            "Write it with characters that the encoding has.",
-        ) from None
 
 
 def _twice(path: str, line: int) -> ToolError:

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import chain
 
 from toolgate.workspace.collect import Blocks, Collector
-from toolgate.workspace.encoding import SAMPLE, binary, detect, guess, not_text
+from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, around, binary, detect, legacy, not_text
 from toolgate.workspace.file_state import HASHED, digest_file, identity
 from toolgate.workspace.lines import LineIndex, Read
 from toolgate.workspace.root import OpenedFile, Workspace
@@ -45,6 +45,8 @@ class Window:
     hole: int | None = None
     """Set if the window ends at a hole in the file: its offset."""
     encoding: str = "utf-8"
+    confidence: float = 1.0
+    """How sure the encoding is; below 1 it is a guess."""
     crlf: bool = False
     digest: str | None = None
     """Hash of the whole content, for small files that did not change while they were read."""
@@ -121,7 +123,7 @@ def _window(
     if window.hole is not None:
         sample = sample.rstrip(b"\0")
     encoding = detect(sample, path, whole=len(sample) == opened.stat.st_size)
-    window.encoding = encoding.name
+    window.encoding, window.confidence = encoding.name, encoding.confidence
     index = workspace.line_indexes.of(opened.stat, encoding, end)
     newlines = start_line - 1 if start_line > 0 else None
     if not index.extend(read, stop, newlines=newlines, deadline=time.monotonic() + PATIENCE):
@@ -131,7 +133,7 @@ def _window(
         start_line = window.start_line = max(1, _total(read, index) + start_line + 1)
     offset = index.find(read, start_line)
     if offset is not None:
-        _fill(stop, window, Blocks(read, offset, end, encoding), limit, budget, path)
+        _fill(stop, window, read, (offset, end), encoding, limit, budget, path)
     _count_all(stop, window, read, index, offset)
     digest = digest_file(opened.fd, opened.stat)
     if identity(os.fstat(opened.fd)) == identity(opened.stat):
@@ -150,20 +152,42 @@ def _end_of_data(opened: OpenedFile) -> int:
         return size
 
 
-def _fill(stop: Stop, window: Window, blocks: Blocks, limit: int, budget: int, path: str) -> None:
+def _fill(
+    stop: Stop,
+    window: Window,
+    read: Read,
+    span: tuple[int, int],
+    encoding: Encoding,
+    limit: int,
+    budget: int,
+    path: str,
+) -> None:
+    """Collect the lines. Text that turns out not to be UTF-8 is read in the encoding that it looks like."""
+    try:
+        _collect(stop, window, Blocks(read, *span, encoding), limit, budget, path)
+        return
+    except UnicodeDecodeError as error:
+        if encoding is not UTF_8:
+            raise not_text(path, f"damaged {encoding.name}") from None
+        other = legacy(around(error.object, error.start), path)
+    window.encoding, window.confidence = other.name, other.confidence
+    try:
+        _collect(stop, window, Blocks(read, *span, other), limit, budget, path)
+    except UnicodeDecodeError:
+        raise not_text(path, f"damaged {other.name}") from None
+
+
+def _collect(stop: Stop, window: Window, blocks: Blocks, limit: int, budget: int, path: str) -> None:
     collector = Collector(limit, budget)
     deadline = time.monotonic() + PATIENCE
     nul = False
-    try:
-        for text in blocks:
-            stop.check()
-            nul = nul or "\0" in text
-            if collector.feed(text) or time.monotonic() > deadline:
-                break
-        else:
-            collector.finish()
-    except UnicodeDecodeError as error:
-        raise not_text(path, _guess(error.object, window.encoding)) from None
+    for text in blocks:
+        stop.check()
+        nul = nul or "\0" in text
+        if collector.feed(text) or time.monotonic() > deadline:
+            break
+    else:
+        collector.finish()
     window.lines, window.crlf = collector.lines, collector.crlf
     window.clipped = [window.start_line + position for position in collector.clipped]
     window.more = collector.more or blocks.position < blocks.end
@@ -171,10 +195,6 @@ def _fill(stop: Stop, window: Window, blocks: Blocks, limit: int, budget: int, p
         window.lines[-1] = window.lines[-1].rstrip("\0")
     if nul and any("\0" in line for line in window.lines):
         raise binary(path)
-
-
-def _guess(around: bytes, encoding: str) -> str:
-    return f"damaged {encoding}" if encoding.startswith("utf-16") else guess(around)
 
 
 def _count_all(stop: Stop, window: Window, read: Read, index: LineIndex, offset: int | None) -> None:

@@ -4,7 +4,7 @@ import os
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
-from toolgate.workspace.encoding import SAMPLE, detect, guess, not_text
+from toolgate.workspace.encoding import decode_text
 from toolgate.workspace.journal_entries import Origin
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.overwrite import plan_write
@@ -28,11 +28,7 @@ def read_text(workspace: Workspace, path: str) -> str:
                 "Read a part of it with 'read_file'.",
             )
         content = _all_of(opened.fd)
-    encoding = detect(content[:SAMPLE], path, whole=len(content) <= SAMPLE)
-    try:
-        return content[len(encoding.bom) :].decode(encoding.codec)
-    except UnicodeDecodeError as error:
-        raise not_text(path, guess(content[max(0, error.start - SAMPLE // 2) :][:SAMPLE])) from None
+    return decode_text(content, path)[1]
 
 
 def write_text(workspace: Workspace, path: str, text: str, origin: Origin | None = None) -> None:

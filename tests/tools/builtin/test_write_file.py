@@ -68,7 +68,7 @@ async def test_an_empty_file_can_be_written(tools: Toolbox) -> None:
         (b"\xfe\xff" + "old\n".encode("utf-16-be"), b"\xfe\xff" + "néw\n".encode("utf-16-be")),
         (b"old\r\n", "néw\n".encode()),
         (b"\x89PNG\0", "néw\n".encode()),
-        ("é".encode("latin-1"), "néw\n".encode()),
+        ("é".encode("latin-1"), "néw\n".encode("latin-1")),
     ],
 )
 async def test_an_encoding_is_kept_where_it_can_be(tools: Toolbox, before: bytes, after: bytes) -> None:
@@ -196,7 +196,7 @@ async def test_of_calls_with_the_same_id_only_the_last_is_taken_back(tmp_path: P
     [
         (b"a\r\nb\r\n", "x\ny\n", b"x\r\ny\r\n"),
         (b"a\r\nb\r\n", "x\r\ny\n", b"x\r\ny\n"),
-        (b"a\r\nb\n", "x\ny\n", b"x\ny\n"),
+        (b"a\r\nb\n", "x\ny\n", b"x\r\ny\n"),
         (b"a\nb\n", "x\ny\n", b"x\ny\n"),
         (b"\xff\xfe" + "a\r\n".encode("utf-16-le"), "x\n", b"\xff\xfe" + "x\r\n".encode("utf-16-le")),
     ],

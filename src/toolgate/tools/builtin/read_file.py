@@ -121,6 +121,8 @@ def _text(window: Window, params: FileReadParams) -> str:
             "before the place where the search ended. Repeat the call: it goes on from there."
         )
     sentences = [_what(window, path)]
+    if window.confidence < 1:
+        sentences.append(f"It is not UTF-8 and was read as {window.encoding} ({window.confidence:.0%} sure).")
     if window.clipped:
         lines = ", ".join(map(str, window.clipped[:10])) + (", …" if len(window.clipped) > 10 else "")
         sentences.append(f"Over-long lines were clipped ({lines}); use a command such as 'cut -c' to see them whole.")
