@@ -34,6 +34,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 def arena(request: pytest.FixtureRequest) -> Iterator[Arena]:
     with arena_for(request.param) as made:
         (made.root / "f.txt").write_text(CONTENT)
+        (made.root / "n.ipynb").write_text('{"cells": []}')
+        os.chmod(made.root / "n.ipynb", 0o666)
         made.own()
         yield made
 
@@ -81,6 +83,7 @@ def out_of_descriptors(left: int = 0) -> Callable[[], None]:
 EVERY_CALL: list[tuple[str, dict[str, Any]]] = [
     *CALLS,
     ("apply_patch", {"patch": "*** Begin Patch\n*** Update File: f.txt\n-x marks the spot\n+place\n*** End Patch"}),
+    ("edit_notebook", {"path": "n.ipynb", "cell": 0, "action": "insert", "source": "x"}),
     ("current_time", {}),
     ("memory_search", {"query": "x"}),
     ("memory_append", {"content": "x"}),
