@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from toolgate.errors import ToolError
+from toolgate.system import O_CLOEXEC, O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK
 
 if TYPE_CHECKING:
     from toolgate.workspace.root import Workspace
 
 Source = Literal["user", "project"]
 _MOST_ENTRIES = 1000
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
+_DIRECTORY = os.O_RDONLY | O_DIRECTORY | O_CLOEXEC
+_FILE = os.O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +39,13 @@ class Folder:
 
 
 def folders_of(workspace: Workspace | None, user_directory: Path | None, kind: str) -> list[Folder]:
-    """The folders of one kind (`skills`, `commands`): the user's first, then the project's."""
+    """The folders of one kind (`skills`, `commands`): the user's first, then the project's.
+
+    There are none on Windows, where nothing can be opened below a descriptor.
+    """
     found: list[Folder] = []
+    if not O_DIRECTORY:
+        return found
     if user_directory is not None:
         own = user_directory / kind
         found.append(Folder(source="user", path=str(own), open=lambda: os.open(own, _DIRECTORY)))
@@ -75,12 +81,12 @@ def entries(fd: int) -> list[str]:
 
 def open_folder(fd: int, name: str, *, follow: bool) -> int:
     """Open a folder inside another one. Raises `OSError` also for a link that must not be followed."""
-    return os.open(name, _DIRECTORY | (0 if follow else os.O_NOFOLLOW), dir_fd=fd)
+    return os.open(name, _DIRECTORY | (0 if follow else O_NOFOLLOW), dir_fd=fd)
 
 
 def read_text(fd: int, name: str, largest: int, *, follow: bool = False) -> str:
     """The text of a regular file. Raises `OSError` or `ValueError`: a link, a device, too large, not UTF-8."""
-    file = os.open(name, _FILE & ~os.O_NOFOLLOW if follow else _FILE, dir_fd=fd)
+    file = os.open(name, _FILE & ~O_NOFOLLOW if follow else _FILE, dir_fd=fd)
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise ValueError("it is not a regular file")
