@@ -21,7 +21,7 @@ _STAYS_AN_ERROR = frozenset(
     }
 )
 """Codes that say that the command was refused or broke, not that it ran and failed."""
-_SHOWN_AS_RENDERED = frozenset({"todo", "memory", "task"})
+_SHOWN_AS_RENDERED = frozenset({"todo", "memory", "task", "jobs"})
 """Commands whose answer is what the tool renders; the others show the content or the text."""
 
 _START_LINE = re.compile(r"start_line=(\d+)")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from toolgate.agent_commands.arguments import AgentCommand, Arguments, UsageError
-from toolgate.agent_commands.outcome import SessionCommand
+from toolgate.agent_commands.arguments import AgentCommand, Arguments, UsageError, routed
+from toolgate.agent_commands.outcome import RoutedCall, SessionCommand
 
 if TYPE_CHECKING:
     from toolgate.shell.jobs import JobInfo, Jobs
     from toolgate.shell.result import CommandResult
 
-_VERBS = ("output", "wait", "stop", "keep")
+_VERBS = ("output", "wait", "stop", "write", "keep")
 _KEEP = re.compile(
     r"[ \t]+keep(?=[ \t]|$)(?:[ \t]+--after(?:=|[ \t]+)([0-9]{1,6}(?:\.[0-9]{1,3})?)(?=[ \t]|$))?"
     r"(?:[ \t]+--(?=[ \t]|$))?[ \t]*"
@@ -32,7 +32,11 @@ def kept(rest: str) -> tuple[str, float | None] | None:
     return None if after == 0 else (rest[match.end() :], after)
 
 
-def _build(given: Arguments, _: str) -> SessionCommand:
+def _build(given: Arguments, cwd: str) -> SessionCommand | RoutedCall:
+    if given.operands[:1] == ("write",):
+        return _write(given, cwd)
+    if given.content is not None or "--eof" in given.options:
+        raise UsageError("only 'jobs write' takes text and --eof")
     if not given.operands:
         given.exactly("")
         return SessionCommand(command="jobs", arguments={"action": "list"})
@@ -49,12 +53,30 @@ def _build(given: Arguments, _: str) -> SessionCommand:
     return SessionCommand(command="jobs", arguments=arguments)
 
 
+def _write(given: Arguments, cwd: str) -> RoutedCall:
+    """Text for a job, as a call of `Terminal`: what is typed is judged there."""
+    if len(given.operands) < 2:
+        raise UsageError("write needs the id of a job and a text")
+    if given.content is not None and given.operands[2:]:
+        raise UsageError("the text is given twice: as words and as a heredoc")
+    text = given.content if given.content is not None else " ".join(given.operands[2:])
+    ends = "--eof" in given.options
+    if not text and not given.operands[2:] and not ends:
+        raise UsageError("write needs a text, or --eof")
+    if (text or given.operands[2:]) and not text.endswith("\n"):
+        text += "\n"
+    return routed("jobs", "Terminal", cwd, job=given.operands[1], text=text, **({"keys": ["C-d"]} if ends else {}))
+
+
 JOBS = AgentCommand(
     name="jobs",
-    synopsis="jobs [output <id> | wait <id> [--timeout SECONDS] | stop <id> | keep [--after SECONDS] <command>]",
+    synopsis="jobs [output <id> | wait <id> [--timeout SECONDS] | stop <id> | write <id> <text> [--eof] "
+    "| keep [--after SECONDS] <command>]",
     build=_build,
     help_file=__file__,
     valued=frozenset({"--timeout", "--after"}),
+    flags=frozenset({"--eof"}),
+    feeds=True,
 )
 
 
@@ -68,7 +90,10 @@ async def run_jobs(jobs: Jobs, arguments: dict[str, Any]) -> CommandResult:
         return CommandResult("".join(lines) or "There are no background jobs.\n", "", 0)
     job = arguments["id"]
     if action == "output":
-        return CommandResult(*jobs.output(job), 0)
+        stdout, stderr = jobs.output(job)
+        info = jobs.get(job)
+        runs = f"toolgate: {job} is still running; this is its output so far\n" if info.running else ""
+        return CommandResult(stdout, stderr + runs, 0)
     if action == "wait":
         info = await jobs.wait(job, arguments.get("timeout", _LONGEST_WAIT))
         late = f"{job} still runs; wait again with: jobs wait {job}\n" if info.running else ""
@@ -78,7 +103,5 @@ async def run_jobs(jobs: Jobs, arguments: dict[str, Any]) -> CommandResult:
 
 
 def _line(info: JobInfo) -> str:
-    ended = "stopped" if info.exit_code is None else f"ended with exit code {info.exit_code}"
-    state = "running" if info.running else ended
     size = info.stdout_bytes + info.stderr_bytes
-    return f"{info.id}  {state}  {info.seconds:.0f} s  {size} bytes of output  {info.command}\n"
+    return f"{info.id}  {info.state}  {info.seconds:.0f} s  {size} bytes of output  {info.command}\n"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _FIRST = re.compile(r"\s*([a-z_]+)(?=[\s;&|<>()]|$)")
 _NO_WORD = re.compile(r"(?:[ \t]|\\\n)*(?:$|[\n;&|<>()#])")
 _CD_AND_PATCH = re.compile(r"\s*(cd[ \t]+[^\n;&|<>()]+?)[ \t]*&&[ \t]*(apply_patch[ \t]*<<.*)", re.DOTALL)
+_READ_OPTION = re.compile(r"-[adeinNprstu]+[0-9.]*")
 _MOST_UNWRAPPED = 16
 """How many `bash` and `jobs keep` may stand before one another."""
 _HELP = frozenset({"-h", "--help"})
@@ -83,6 +84,8 @@ def _unwrapped(rest: str, cwd: str, exists: Exists) -> str | Usage | None:
 
 def _agent_command(command: AgentCommand, command_line: str, cwd: str) -> Outcome:
     line = read_line(command_line.lstrip())
+    if command.name == "read" and _is_builtin_read(line):
+        return Native(command=command_line)
     if line.operator or (line.content is not None and not command.feeds):
         return Native(command=command_line, hint=_hint(command, line))
     if line.problem:
@@ -93,6 +96,12 @@ def _agent_command(command: AgentCommand, command_line: str, cwd: str) -> Outcom
         return command.build(sort_words(line, command.valued, command.flags), cwd)
     except UsageError as error:
         return _mistake(command, str(error))
+
+
+def _is_builtin_read(line: Line) -> bool:
+    """Whether these are words of the shell's own `read`, which has only options of one letter."""
+    options = [word.text for word in line.words[1:] if not word.quoted]
+    return bool(options) and _READ_OPTION.fullmatch(options[0]) is not None and options[0] not in _HELP
 
 
 def _patch_elsewhere(command_line: str, cwd: str) -> Outcome | None:

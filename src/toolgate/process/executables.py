@@ -113,6 +113,12 @@ def find_bash(writable: Collection[str], path: str | None = None) -> str:
     return find_program("bash", writable, path) or "/bin/bash"
 
 
+def find_setsid() -> str | None:
+    """Return the system's `setsid`, which gives a terminal to a command; None if there is none."""
+    paths = (os.path.join(folder, "setsid") for folder in _SYSTEM)  # not the real file: it may be busybox
+    return next((path for path in paths if os.access(path, os.X_OK)), None)
+
+
 def bubblewrap_candidates(setting: str | None, writable: Collection[str]) -> tuple[str, ...]:
     """Return every bubblewrap to try: the configured one, else the system's and the one from the wheel.
 

@@ -7,12 +7,13 @@ import signal
 import stat
 from functools import cache
 
-from toolgate.process.executables import bubblewrap_candidates, find_bash
+from toolgate.process.executables import bubblewrap_candidates, find_bash, find_setsid
 from toolgate.process.start import Ended, run_briefly
 from toolgate.protocol.plan import Access
 from toolgate.sandbox.layer import Wrapper, gaps, guarantees, memory_file, sockets_for
 from toolgate.sandbox.socket_gate import socket_gate
 from toolgate.sandbox.supervisor.seccomp import can_filter, command_filter
+from toolgate.sandbox.supervisor_call import supervisor_call
 from toolgate.sandbox.trial import run_trial
 from toolgate.sandbox.view import SHARED_BYTES, SMALL_BYTES, Mount, View
 from toolgate.workspace.oserrors import is_shortage
@@ -42,7 +43,7 @@ class Bubblewrap:
     def wrap(self, view: View, info_fd: int) -> Wrapper:
         """Return a bwrap command. It reads its options from a descriptor, so that `ps` shows no host paths."""
         words = ["--info-fd", str(info_fd)]
-        if not view.network:
+        if not view.network and not view.joins:
             words.append("--unshare-net")
         for mount in view.mounts:
             words += self._option(mount)
@@ -56,7 +57,21 @@ class Bubblewrap:
                 os.close(one)
             raise
         sources = tuple(mount.source_fd for mount in view.mounts if mount.source_fd >= 0 and self._descriptors)
-        return Wrapper([*self.start, "--args", str(fd), "--"], (fd, *filters), sources)
+        outer = Wrapper([]) if not view.joins else supervisor_call({"mode": "join", "join": view.joins}, info_fd)
+        setsid = find_setsid() if view.terminal else None
+        within = [setsid, "-c"] if setsid is not None else []
+        argv = [*outer.argv, *self.start, "--args", str(fd), "--", *within]
+        return Wrapper(argv, (fd, *filters, *outer.fds), (*sources, *view.joins))
+
+    @property
+    def joins(self) -> bool:
+        """Whether commands can share a network. A setuid bwrap has no privileges inside another user namespace."""
+        return not self._changes_user
+
+    def join_trial(self, fds: tuple[int, int]) -> Wrapper | None:
+        """Return a command that sets up a sandbox in a network."""
+        outer = supervisor_call({"mode": "join", "join": fds}, 2)
+        return Wrapper([*outer.argv, *self.start, *_TRIAL_VIEW, find_bash((), "/usr/bin:/bin"), "-c", ":"], outer.fds)
 
     def _option(self, mount: Mount) -> list[str]:
         if mount.source_fd >= 0 and self._descriptors:
@@ -106,6 +121,9 @@ def _option(mount: Mount) -> list[str]:
             return [f"--{kind}", mount.target]
 
 
+_TRIAL_VIEW = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", *_option(Mount("shm", "/dev/shm")))
+
+
 def find_bubblewrap(writable: tuple[str, ...] = (), setting: str | None = None) -> Bubblewrap | None:
     """Return the first bwrap that can set up a sandbox. Each is tried once per process and user."""
     candidates = bubblewrap_candidates(setting, writable)
@@ -122,8 +140,7 @@ def _try_bubblewrap(program: str, _user: int) -> Bubblewrap | None:
     descriptors = _binds_descriptors(program)
     for nested in (False, True):
         layer = Bubblewrap(program, nested=nested, descriptors=descriptors)
-        view = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", *_option(Mount("shm", "/dev/shm")))
-        trial = [*layer.start, "--unshare-net", *view, shell, "-c", ":"]
+        trial = [*layer.start, "--unshare-net", *_TRIAL_VIEW, shell, "-c", ":"]
         done = _run(trial)
         if done is None:
             return None

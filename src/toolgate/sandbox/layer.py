@@ -41,6 +41,15 @@ class Layer(Protocol):
         """Whether its processes are started through the socket gate; see `socket_gate`."""
         ...
 
+    @property
+    def joins(self) -> bool:
+        """Whether its commands can join a network that exists already; see `network`."""
+        ...
+
+    def join_trial(self, fds: tuple[int, int]) -> Wrapper | None:
+        """Return a command that ends with 0 if a sandbox can be set up in that network; None if that is known."""
+        ...
+
     def refuses(self, access: Access) -> str | None:
         """Return why this access cannot be enforced here; None if it can."""
         ...

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from toolgate.process.executables import find_interpreter
 from toolgate.process.start import run_briefly
 from toolgate.protocol.plan import Access
-from toolgate.sandbox import supervisor
-from toolgate.sandbox.layer import Wrapper, gaps, guarantees, memory_file, sockets_for
+from toolgate.sandbox.layer import Wrapper, gaps, guarantees, sockets_for
 from toolgate.sandbox.socket_gate import socket_gate
 from toolgate.sandbox.supervisor.seccomp import can_filter
+from toolgate.sandbox.supervisor_call import supervisor_call
 from toolgate.sandbox.trial import run_trial
 from toolgate.sandbox.view import SHARED_BYTES, SMALL_BYTES, View
 from toolgate.workspace.oserrors import is_shortage
@@ -69,14 +67,16 @@ class NativeLayer:
             ],
             "base": view.base,
             "network": view.network,
+            "join": view.joins,
             "directory": view.directory,
+            "terminal": view.terminal,
             "grants": view.grants if self._landlock >= _LEAST_LANDLOCK else (),
             **self._filter(view),
             "sysctl": {"user/max_user_namespaces": "0", "kernel/pid_max": str(view.processes)},
         }
-        wrapper = _call(order, info_fd)
+        wrapper = supervisor_call(order, info_fd)
         sources = tuple(mount.source_fd for mount in view.mounts if mount.source_fd >= 0)
-        return Wrapper(wrapper.argv, wrapper.fds, sources)
+        return Wrapper(wrapper.argv, wrapper.fds, (*sources, *view.joins))
 
     def _filter(self, view: View) -> dict[str, object]:
         """Return the order's system call filter, if there is one for this mode and machine."""
@@ -86,6 +86,15 @@ class NativeLayer:
             return {"filter": {"sockets": sockets_for(view, gated=self.gated)}}
         sockets = "all" if view.network else "none"
         return {"filter": {"sockets": sockets, "alone": True, "attributes": view.access != "read"}}
+
+    @property
+    def joins(self) -> bool:
+        """Whether commands can share a network: with namespaces."""
+        return self.mode == "namespaces"
+
+    def join_trial(self, _fds: tuple[int, int]) -> Wrapper | None:
+        """Return None: the supervisor itself has made such namespaces in its probe."""
+        return None
 
     @property
     def gated(self) -> bool:
@@ -122,35 +131,9 @@ class NativeLayer:
         return (*writable, *loose, "the names of other processes and of hidden files are visible", _PRIORITIES)
 
 
-def _call(order: Mapping[str, object], info_fd: int) -> Wrapper:
-    script = memory_file("supervisor", supervisor.source())
-    try:
-        text = memory_file("order", json.dumps(order).encode())
-    except OSError:
-        os.close(script)
-        raise
-    words = [
-        _interpreter(os.geteuid()),
-        "-I",
-        "-S",
-        f"/dev/fd/{script}",
-        str(script),
-        str(text),
-        str(info_fd),
-        str(os.getpid()),
-    ]
-    return Wrapper(words, (script, text))
-
-
 def supervised(directory: str, info_fd: int) -> Wrapper:
     """Return the supervisor's command without confinement: it only adopts and ends what a program leaves behind."""
-    return _call({"mode": "off", "directory": directory, "grants": (), "network": True}, info_fd)
-
-
-@cache
-def _interpreter(_user: int) -> str:
-    """Return a Python for the supervisor. It is looked up once per user."""
-    return find_interpreter()
+    return supervisor_call({"mode": "off", "directory": directory, "grants": (), "network": True}, info_fd)
 
 
 def probe() -> Kernel:
@@ -176,7 +159,7 @@ def _run_probe(timeout: float) -> bytes:
     """Run the supervisor's probe and return what it prints."""
     fds = list(os.pipe())
     try:
-        wrapper = _call({"mode": "probe"}, fds[1])
+        wrapper = supervisor_call({"mode": "probe"}, fds[1])
         fds += wrapper.fds
         return run_briefly(wrapper.argv, timeout=timeout, pass_fds=(*wrapper.fds, fds[1])).stdout
     finally:

@@ -68,6 +68,12 @@ class View:
     checks: tuple[Check, ...] = ()
     """What must hold in the finished view before a command runs in it."""
 
+    joins: tuple[int, ...] = ()
+    """Descriptors of the network that the command shares with others of its session; see `network`. The session closes
+    them."""
+    terminal: bool = False
+    """Whether standard input is a terminal that is to control the command."""
+
     def close(self) -> None:
         """Close the descriptors of its sources. Call it once, after the confining program has been started."""
         for mount in self.mounts:

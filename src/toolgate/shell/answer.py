@@ -80,5 +80,6 @@ class Answer:
                 stderr=stderr,
                 out_of_memory=exit_code == _KILLED and self.starter.killed_for_memory(),
                 jobs=any(job.running for job in self.jobs.list()),
+                reaches_jobs=self.starter.shares_network(self.access) and self.jobs.is_running(self.access),
             )
         )

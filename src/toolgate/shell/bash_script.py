@@ -14,10 +14,13 @@ _LATE = {b"xtrace": b"x", b"verbose": b"v"}
 """Options that would show how the command is loaded. They are set together with the command."""
 _BY_POSIX = frozenset({b"expand_aliases", b"inherit_errexit", b"shift_verbose", b"sourcepath"})
 """What POSIX mode sets and leaving it does not reset."""
-_NEEDED = "builtin enable exit set trap printf pwd dirs umask declare alias shopt"
+_NEEDED = "builtin enable exit set trap printf pwd dirs umask declare alias shopt jobs"
 _AGAIN = rf"\unset -f builtin enable; \builtin enable {_NEEDED} || \enable {_NEEDED}"
 """Passes on the exit status even if a command has disabled builtins."""
 _FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"extdebug"})
+
+
+_TERM = "xterm-256color"
 
 
 def prelude(*, up_fd: int, state_fd: int, command_fd: int, state_pipe: str, limits: Mapping[str, int]) -> str:
@@ -74,8 +77,11 @@ def load(state: ShellState, base: Iterable[bytes]) -> bytes:
     return b"\n".join(lines) + b"\n"
 
 
-def command(text: bytes, state: ShellState, close: Iterable[int]) -> bytes:
-    """Return the script that passes on the command. It closes the descriptors that the command arrived on."""
+def command(text: bytes, state: ShellState, close: Iterable[int], *, terminal: bool = False) -> bytes:
+    """Return the script that passes on the command. It closes the descriptors that the command arrived on.
+
+    With a terminal, `TERM` names one that `Screen` understands.
+    """
     on = [name for name, value in state.options.items() if value and name not in _SKIPPED_OPTIONS]
     off = [name for name, value in state.options.items() if not value and name not in _SKIPPED_OPTIONS]
     late = b"".join(_LATE[name] for name in on if name in _LATE)
@@ -86,6 +92,8 @@ def command(text: bytes, state: ShellState, close: Iterable[int]) -> bytes:
     early = [name for name in on if name not in _LATE]
     if early:
         lines.append(b"\\set " + b" ".join(b"-o " + name for name in early))
+    if terminal:
+        lines.append(b"\\builtin export TERM=" + _TERM.encode())
     if not state.options.get(b"posix"):
         lines.append(b"\\unset POSIXLY_CORRECT")
     touched = {name: value for name, value in state.shopts.items() if name in _BY_POSIX}

@@ -24,6 +24,8 @@ class Capture:
     """Captures one stream. Memory stays below three times `kept`."""
 
     def __init__(self, *, kept: int, stored: int, opener: Opener, listener: Listener | None = None) -> None:
+        self.viewer: Callable[[bytes], None] | None = None
+        """Gets the bytes as they come. It MUST NOT raise."""
         self._kept = kept
         self._cap = stored
         self._opener = opener
@@ -56,6 +58,8 @@ class Capture:
             self._write(chunk)
         if self._listener is not None:
             self._show(chunk)
+        if self.viewer is not None:
+            self.viewer(chunk)
 
     def _split(self) -> None:
         self._cut = True

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 
+from toolgate.protocol.plan import Access
 from toolgate.shell.capture import Capture
 from toolgate.shell.process import ShellProcess
+from toolgate.shell.state import ShellState
 
 _AT_ONCE = 0.1
 _STEP = 0.002
@@ -26,8 +28,15 @@ class CommandRun:
         self.process = process
         self.stdout = stdout
         self.stderr = stderr
+        self.access: Access = process.view.access
+        self.console = process.console
+        """Where its input comes from; None if it has none."""
+        self.came_from: ShellState | None = None
+        """The shell's state before it, if the command had a directory of its own."""
         self.exit_code: int | None = None
         self.stopped = False
+        self.expired = False
+        """Whether it was ended at its own deadline."""
         self._started = time.monotonic()
         self._ended: float | None = None
         self.finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -44,6 +53,8 @@ class CommandRun:
 
     def begin(self) -> None:
         """Pass the command to the shell and capture its output."""
+        if self.console is not None:
+            self.stdout.viewer = self.stderr.viewer = self.console.show
         self.process.capture(self.stdout, self.stderr)
         self.process.feed(self.command.encode("utf-8"))
 
@@ -94,5 +105,7 @@ class CommandRun:
         self.stderr.finish()
         if self.process.ended.done() and not self.stopped:
             self.exit_code = self.process.ended.result()
+        if self.console is not None:
+            self.console.close()
         if not self.finished.done():
             self.finished.set_result(None)

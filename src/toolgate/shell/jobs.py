@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.plan import Access
 from toolgate.shell.command_run import CommandRun
 from toolgate.shell.result import StreamInfo
 
@@ -26,6 +27,19 @@ class JobInfo:
     seconds: float
     stdout_bytes: int
     stderr_bytes: int
+    expired: bool = False
+    """Whether it was ended at its own deadline."""
+    terminal: bool = False
+    """Whether it runs in a terminal."""
+
+    @property
+    def state(self) -> str:
+        """How it is, in words."""
+        if self.running:
+            return "running"
+        if self.expired:
+            return "ended at its deadline"
+        return "stopped" if self.exit_code is None else f"ended with exit code {self.exit_code}"
 
 
 class Jobs:
@@ -62,10 +76,18 @@ class Jobs:
         """Return all jobs of the session, oldest first."""
         return [self._info(name) for name in self._runs]
 
+    def is_running(self, access: Access) -> bool:
+        """Whether a job with this access runs."""
+        return any(run.alive and run.access == access for run in self._runs.values())
+
     def get(self, name: str) -> JobInfo:
         """Return one job."""
         self._run(name)
         return self._info(name)
+
+    def run(self, name: str) -> CommandRun:
+        """Return the run of a job, to write to it and look at it."""
+        return self._run(name)
 
     def output(self, name: str) -> tuple[str, str]:
         """Return what a job has printed so far; only head and tail if it is long."""
@@ -130,4 +152,6 @@ class Jobs:
             seconds=run.seconds,
             stdout_bytes=run.stdout.bytes,
             stderr_bytes=run.stderr.bytes,
+            expired=run.expired,
+            terminal=run.console is not None and run.console.kind == "tty",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ from toolgate.sandbox.view import View
 from toolgate.sandbox.view_check import view_difference
 from toolgate.shell import bash_script
 from toolgate.shell.capture import Capture
+from toolgate.shell.console import Console
 from toolgate.shell.state import ShellState
 from toolgate.shell.state_dump import BadDump
 from toolgate.system import fcntl, termios
@@ -48,6 +50,8 @@ class ShellStart:
     group: ControlGroup
     bash: str
     """The absolute path of the shell."""
+    console: Console | None = None
+    """Where the command's input comes from. Without one it is empty."""
 
 
 class ShellProcess:
@@ -60,6 +64,7 @@ class ShellProcess:
         self.view = start.view
         self.environment = start.environment
         self.layer = start.layer
+        self.console = start.console
         self.loaded: ShellState | None = None
         self._fds = Descriptors(self._loop)
         self._inner = -1
@@ -89,8 +94,7 @@ class ShellProcess:
     def _spawn(self, start: ShellStart) -> None:
         state, self._state_fd = self._fds.pipe()
         self._waiting, self._command_fd = self._fds.pipe()
-        self.stdout, stdout = self._fds.pipe()
-        self.stderr, stderr = self._fds.pipe()
+        stdin, stdout, stderr = self._streams(start.console)
         self._info, info = self._fds.pipe()
         self._up, up = self._fds.pipe()
         self._inherited = (state, self._waiting)
@@ -108,7 +112,7 @@ class ShellProcess:
         start_in_sandbox = socket_gate().start_process if gated else start_process
         self._process = start_in_sandbox(
             [*start.group.wrap(wrapper.argv), start.bash, "--norc", "--noprofile", "-c", text, "bash"],
-            stdin=EMPTY,
+            stdin=stdin,
             stdout=stdout,
             stderr=stderr,
             pass_fds=(*self._inherited, *wrapper.fds, *wrapper.sources, info, up),
@@ -116,11 +120,34 @@ class ShellProcess:
             cwd="/",
         )
         self._handle = self._fds.keep(os.pidfd_open(self._process.pid))
-        for fd in (state, stdout, stderr, info, up, *wrapper.fds):
+        for fd in (state, stdin, stdout, stderr, info, up, *wrapper.fds):
             self._fds.drop(fd)
         for fd in (self.stdout, self.stderr, self._state_fd, self._command_fd):
             os.set_blocking(fd, False)
-        _enlarge(self.stdout)
+        if not self._has_terminal:
+            _enlarge(self.stdout)
+
+    def _streams(self, console: Console | None) -> tuple[int, int, int]:
+        """Make what the command's standard streams are, and what is read from them and written to them here."""
+        self.stderr, stderr = self._fds.pipe()
+        if console is None or console.kind == "pipe":
+            self.stdout, stdout = self._fds.pipe()
+        if console is None:
+            return EMPTY, stdout, stderr
+        if console.kind == "pipe":
+            stdin, target = self._fds.pipe()
+        else:
+            target, stdin = map(self._fds.keep, os.openpty())
+            self.stdout, stdout = target, stdin
+            self._fds.drop(stderr)
+            stderr = stdin
+        os.set_blocking(target, False)
+        console.open(target, partial(self._fds.drop, target))
+        return stdin, stdout, stderr
+
+    @property
+    def _has_terminal(self) -> bool:
+        return self.console is not None and self.console.kind == "tty"
 
     def load(self, state: ShellState) -> None:
         """Send the shell its state. Call it once, before `feed`."""
@@ -131,7 +158,7 @@ class ShellProcess:
         """Send the shell its command. Call it once."""
         if self.loaded is None:
             raise RuntimeError("a command before its state")
-        self._order = bash_script.command(command, self.loaded, self._inherited)
+        self._order = bash_script.command(command, self.loaded, self._inherited, terminal=self._has_terminal)
         if self._is_checked:
             self._give()
 
@@ -185,6 +212,9 @@ class ShellProcess:
                 return True
         except BlockingIOError:
             return False
+        except OSError as error:  # how a terminal ends that no process has open any more
+            if error.errno != errno.EIO:
+                raise
         except MemoryError:  # its output cannot be read, so it would wait forever
             self.is_starved = True
             self.kill()
@@ -310,6 +340,8 @@ class ShellProcess:
     def close(self) -> None:
         """Close every descriptor, and end what still runs."""
         self.kill()
+        if self.console is not None:
+            self.console.close()
         for fd in (self.stdout, self.stderr, self._handle, self._info, self._up, self._inner):
             if fd in self._fds:
                 self._loop.remove_reader(fd)

@@ -22,12 +22,13 @@ from toolgate.shell.approved_scripts import check_scripts
 from toolgate.shell.capture import Capture
 from toolgate.shell.checks import check_access, check_command, check_root, check_timeout
 from toolgate.shell.command_run import CommandRun, StateStuck
+from toolgate.shell.console import Console
 from toolgate.shell.jobs import Jobs
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult, SandboxReport
 from toolgate.shell.starter import Starter
 from toolgate.shell.state import ShellState, initial
-from toolgate.shell.state_dump import BadDump
+from toolgate.shell.state_dump import BadDump, left_running
 from toolgate.shell.state_history import StateHistory, StateView
 from toolgate.workspace.threads import Stop, in_thread
 
@@ -44,6 +45,10 @@ OnOutput = Callable[[Stream, str], None]
 
 _PAUSE = 0.02
 """Seconds that starting and loading a shell takes."""
+
+_LEFT_RUNNING = (
+    "toolgate: {} started with '&' ended with this command. To keep one running, start it with background=true\n"
+)
 
 
 class ShellSession(AsyncClosing):
@@ -175,6 +180,9 @@ class ShellSession(AsyncClosing):
         *,
         background: bool = False,
         to_background: bool = False,
+        console: Console | None = None,
+        deadline: float | None = None,
+        cwd: str | None = None,
         roots: Sequence[str] = (),
         scripts: Mapping[str, str] = MappingProxyType({}),
         unlocked: Collection[str] = (),
@@ -183,6 +191,8 @@ class ShellSession(AsyncClosing):
         """Run a command and return its result when it has ended, or at its deadline.
 
         `background` returns at once with a job. `to_background` makes it a job at the deadline instead of ending it.
+        A job can have a `console`, into which input is written, and a `deadline` in seconds, at which it is ended.
+        `cwd` is an absolute directory for this command only: the shell's own stays.
         `roots` are further host directories that `access="full"` may write, approved by a person. `scripts` are files
         inside the root that the command runs, with the hashes that a person has approved. Nothing else runs.
         `unlocked` are secret files, relative to the root, that a person lets the command read.
@@ -190,17 +200,21 @@ class ShellSession(AsyncClosing):
         check_command(command, self._options.command_bytes)
         check_access(access, roots)
         seconds = check_timeout(timeout, self._options)
+        job = background or to_background
         self._hurried = time.monotonic() - self._answered < _PAUSE
         async with self._turn, slots.running(), self.jobs.paused() if scripts else nullcontext():
             await self.choose_layer()
-            if background or to_background:
+            if job:
                 self.jobs.check_room()
+                await self._parts()[0].share_network(access)
             while True:
-                run = self._begin(command, access, roots, scripts, unlocked, on_output, background or to_background)
+                run = self._begin(
+                    command, access, roots, scripts, unlocked, on_output, job, console=console, cwd=cwd
+                )
                 if background:
                     if scripts:
                         await run.taken()
-                    return self._hand_over(run, access)
+                    return self._hand_over(run, access, deadline)
                 try:
                     return await self._finish(run, seconds, access, to_background)
                 except StateStuck:
@@ -265,16 +279,19 @@ class ShellSession(AsyncClosing):
         unlocked: Collection[str],
         on_output: OnOutput | None,
         job: bool,
+        console: Console | None,
+        cwd: str | None,
     ) -> CommandRun:
         check_root(self._workspace, self._root)
         self._follow_root()
         starter, memory = self._parts()
         sealed = check_scripts(self._workspace, scripts)
-        state = memory.for_access(access)
+        state = memory.for_access(access).entering(cwd)
         git = None if job else starter.git_list(command, access, state)
-        process = starter.start(access, state, roots, git, sealed, unlocked)
+        process = starter.start(access, state, roots, git, sealed, unlocked, console)
         starter.began(process, command, state, memory.first(access))
         run = CommandRun(command, process, self._capture("stdout", on_output), self._capture("stderr", on_output))
+        run.came_from = None if cwd is None else memory.latest
         run.begin()
         return run
 
@@ -322,7 +339,12 @@ class ShellSession(AsyncClosing):
         memory = self._parts()[1]
         take = memory.take if run.process.view.git is None else memory.take_directory
         try:
-            take(access, run.process.dumped())
+            dump = run.process.dumped()
+            if count := left_running(dump):
+                lines.append(_LEFT_RUNNING.format("a process" if count == 1 else f"{count} processes"))
+            take(access, dump)
+            if run.came_from is not None:
+                memory.return_to(run.came_from, access)
         except BadDump as error:
             logger("shell").warning("state_not_kept", reason=str(error))
             lines.append(
@@ -346,17 +368,23 @@ class ShellSession(AsyncClosing):
         if not enough:
             asyncio.get_running_loop().call_soon(self._prepare, access)
 
-    def _hand_over(self, run: CommandRun, access: Access) -> CommandResult:
+    def _hand_over(self, run: CommandRun, access: Access, deadline: float | None = None) -> CommandResult:
         job = self.jobs.add(run)
-        watcher = asyncio.ensure_future(self._watch(run, self._parts()[0]))
+        watcher = asyncio.ensure_future(self._watch(run, self._parts()[0], deadline))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
         return self._result(run, access, timed_out=False, job=job)
 
-    async def _watch(self, run: CommandRun, starter: Starter) -> None:
-        await asyncio.wait([run.process.ended])
+    async def _watch(self, run: CommandRun, starter: Starter, deadline: float | None = None) -> None:
+        await asyncio.wait([run.process.ended], timeout=deadline)
+        if run.process.alive:
+            run.expired = True
+            await self._stop(run)
+            return
         await run.empty()
         notes = await starter.ended(run.process, heard=False)
+        if run.process.refusal:
+            notes.append(f"toolgate: the command was not run: {run.process.refusal}\n")
         if run.alive:
             run.stderr.feed("".join(notes).encode())
             run.end()

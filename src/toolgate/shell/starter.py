@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from toolgate.errors import ToolError
@@ -15,6 +16,7 @@ from toolgate.sandbox.control_groups import ControlGroup
 from toolgate.sandbox.git.git_list import GitList
 from toolgate.sandbox.git.watch import RepositoryWatch
 from toolgate.sandbox.layer import Layer
+from toolgate.sandbox.network import SharedNetwork, make_network
 from toolgate.sandbox.orphans import end_orphans
 from toolgate.sandbox.session_directory import SessionDirectory
 from toolgate.sandbox.socket_gate import socket_gate
@@ -22,6 +24,7 @@ from toolgate.sandbox.state_pipe import StatePipe
 from toolgate.sandbox.view import View, is_below
 from toolgate.sandbox.view_builder import TEMPORARY, ViewBuilder
 from toolgate.shell.approved_scripts import Script
+from toolgate.shell.console import Console
 from toolgate.shell.git_commands import git_list, only_reads
 from toolgate.shell.locked_files import LockedFiles
 from toolgate.shell.options import ShellOptions
@@ -90,6 +93,8 @@ class Starter:
         self._copies: dict[ShellProcess, list[str]] = {}
         """Private copies of the scripts that each shell runs."""
         self._watch = RepositoryWatch(self.views.opened, self.views.repository)
+        self._networks: dict[Access, SharedNetwork | None] = {}
+        """The network that commands of one access share, since the first job; None if there can be none."""
         self._spares: list[ShellProcess] = []
         self._kills = 0
 
@@ -118,10 +123,12 @@ class Starter:
         git: GitList | None = None,
         scripts: Sequence[Script] = (),
         unlocked: Collection[str] = (),
+        console: Console | None = None,
     ) -> ShellProcess:
         """Return a shell with this state, one that was started in advance if it fits.
 
         `scripts` are run as approved, even if the files change. `unlocked` are locked files that it may read.
+        `console` is where the command's input comes from.
         """
         if git is not None:
             recorded = self.locked.may_unlock(self.locked.recorded(self.views.opened)) if git.records else ()
@@ -129,11 +136,11 @@ class Starter:
             process.load(for_git(state, process.environment))
             return process
         self._keep_fitting(access, state)
-        usual = not roots and not scripts and not unlocked
+        usual = not roots and not scripts and not unlocked and console is None
         if self._spares and usual:
             process = self._spares.pop(0)
         else:
-            process = self._new(access, roots, scripts=scripts, unlocked=unlocked)
+            process = self._new(access, roots, scripts=scripts, unlocked=unlocked, console=console)
         if process.loaded is None:
             process.load(state)
         return process
@@ -156,6 +163,7 @@ class Starter:
         """Close spare shells that have died, or were made for another access, state or set of protected paths."""
         for process in tuple(self._spares):
             fits = process.alive and process.view.access == access and process.loaded in (None, state)
+            fits = fits and process.view.joins == self._joined(access)
             if not fits or not self.views.still_holds(process.view):
                 self._spares.remove(process)
                 self.close(process)
@@ -167,6 +175,7 @@ class Starter:
         git: GitList | None = None,
         scripts: Sequence[Script] = (),
         unlocked: Collection[str] = (),
+        console: Console | None = None,
     ) -> ShellProcess:
         why = self.layer.refuses(access)
         if why is not None:
@@ -180,6 +189,8 @@ class Starter:
         try:
             sealed = self._sealed(scripts)
             view = self.views.view(access, pipe.path, roots, git, sealed, self.locked.may_unlock(unlocked))
+            terminal = console is not None and console.kind == "tty"
+            view = replace(view, terminal=terminal, joins=self._joined(access))
             try:
                 start = ShellStart(
                     layer=self.layer,
@@ -189,6 +200,7 @@ class Starter:
                     state=pipe,
                     group=self._group,
                     bash=self._bash,
+                    console=console,
                 )
                 process = ShellProcess(start)
             finally:
@@ -200,6 +212,21 @@ class Starter:
         self._pipes[process] = pipe
         self._copies[process] = list(sealed.values())
         return process
+
+    async def share_network(self, access: Access) -> None:
+        """Let this and later commands of an access reach each other's servers. Call it before a job is started."""
+        if access != "full" and access not in self._networks:
+            made = await in_thread(lambda _: make_network(self.layer))
+            if self._networks.setdefault(access, made) is not made and made is not None:
+                made.close()
+
+    def shares_network(self, access: Access) -> bool:
+        """Whether a command reaches servers in jobs with the same access."""
+        return access == "full" or self.layer.name == "off" or bool(self._joined(access))
+
+    def _joined(self, access: Access) -> tuple[int, ...]:
+        network = self._networks.get(access)
+        return () if network is None else network.fds
 
     def _sealed(self, scripts: Sequence[Script]) -> dict[str, str]:
         """Make private copies of scripts, by the path of each. A path through a link gets none."""
@@ -286,6 +313,10 @@ class Starter:
         self.discard()
         for process in tuple(self._pipes):
             self.close(process)
+        for network in self._networks.values():
+            if network is not None:
+                network.close()
+        self._networks.clear()
         self._watch.close()
         self.views.close()
         for place in self._private:

@@ -74,6 +74,10 @@ class ShellState:
         """The names of the functions that this state defines."""
         return frozenset(name.decode(errors="replace") for name in _FUNCTION.findall(self.functions))
 
+    def entering(self, directory: str | None) -> ShellState:
+        """Return this state in another directory; None leaves it."""
+        return self if directory is None else replace(self, directory=directory.encode("utf-8", "surrogateescape"))
+
     def with_data_of(self, other: ShellState) -> ShellState:
         """Return this state with the directory and the exported values of another. Data is taken over, code is not."""
         kept = {name: variable for name, variable in self.variables.items() if not variable.exported}

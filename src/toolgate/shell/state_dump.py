@@ -22,6 +22,7 @@ CODE = f"; {_SEPARATOR}; ".join(
         r"\builtin alias -p",
         r"\builtin shopt -p",
         r"\builtin set +o",
+        r"\builtin jobs -pr",
         r"\builtin printf end",
     ]
 )
@@ -30,7 +31,7 @@ CODE = f"; {_SEPARATOR}; ".join(
 It uses only builtins, so that no process is started. They are escaped and called so that neither aliases nor functions
 replace them.
 """
-_PARTS = 12
+_PARTS = 13
 
 _ELEMENT = rb"\[(?:" + SCALAR + rb"|[^\]\s\"'$`\\()\[]++)\]=" + SCALAR
 _VARIABLE = re.compile(
@@ -59,7 +60,7 @@ def parse(dump: bytes) -> ShellState:
     parts = dump.split(b"\0")
     if len(parts) != _PARTS or parts[-1] != b"end":
         raise BadDump("it is incomplete")
-    started, directory, previous, stack, umask, variables, functions, exported, aliases, shopts, options, _ = parts
+    started, directory, previous, stack, umask, variables, functions, exported, aliases, shopts, options, _, _ = parts
     if not directory.startswith(b"/") or not directory.endswith(b"\n"):
         raise BadDump("the directory cannot be read")
     on = frozenset(started.split(b":"))  # as before the dump, which needs POSIX mode; that sets some options
@@ -78,6 +79,12 @@ def parse(dump: bytes) -> ShellState:
         options=MappingProxyType({m[1]: m[1] in on for m in _all(_OPTION, options, "options")}),
         umask=mask[1],
     )
+
+
+def left_running(dump: bytes) -> int:
+    """How many processes the shell had started with `&` that still ran when it ended."""
+    parts = dump.split(b"\0")
+    return len(parts[-2].split()) if len(parts) == _PARTS else 0
 
 
 def _all(pattern: re.Pattern[bytes], text: bytes, what: str) -> list[re.Match[bytes]]:

@@ -70,6 +70,11 @@ class StateHistory:
             own = self.for_access(access)
             self.keep(access, replace(own, directory=ended.directory, previous=ended.previous or own.previous))
 
+    def return_to(self, before: ShellState, access: Access) -> None:
+        """Go back to the directory of an earlier state, for a command that had one of its own."""
+        if self._latest is not before:
+            self.keep(access, replace(self._latest, directory=before.directory, previous=before.previous))
+
     def _parsed(self, text: bytes) -> ShellState:
         """Parse a dump. Most commands leave the state unchanged."""
         if self._dumped is None or self._dumped[0] != text:

@@ -12,7 +12,7 @@ from toolgate.runtime.policy.builtin import builtin_rules
 from toolgate.runtime.policy.documents import checked_document, merge, merge_program
 from toolgate.runtime.policy.load import PROJECT_FILE, Document, parse_policy, read_user_file
 from toolgate.runtime.policy.matching import Call
-from toolgate.runtime.policy.rules import SHELL, Choice, Layer, Rule
+from toolgate.runtime.policy.rules import SHELL, TYPES_INTO, Choice, Layer, Rule
 from toolgate.runtime.policy.verdict import (
     FULL,
     SECRETS,
@@ -143,7 +143,8 @@ class Policy:
     def concerns(self, tool_name: str) -> bool:
         """Whether `decide` may have anything to say about calls of this tool that have no plan."""
         others = _DOES_THE_WORK_OF.get(tool_name, ())
-        known = any(name in self._rules for name in (tool_name, *others)) or tool_name in self._unmatched
+        known = any(name in self._rules for name in (*_names(tool_name), *others))
+        known = known or any(name in self._unmatched for name in _names(tool_name))
         return known or bool(self._remembered) or bool(self.path_rules.denied)
 
     @property
@@ -166,7 +167,9 @@ class Policy:
         """
         resources = plan.resources if plan is not None else ()
         given = {**defaults, **arguments}
-        if resources and tool_name != SHELL:
+        if tool_name == TYPES_INTO and plan is not None:
+            given.setdefault("access", plan.access)
+        elif resources and tool_name != SHELL:
             given.setdefault("path", list(resources))  # a tool whose paths are in a text, such as a patch
         call = Call(arguments=given, workspace=workspace, resources=resources)
         verdict = strictest([*self._trusted(tool_name, call, plan), *self._tightening(tool_name, call, plan)])
@@ -233,12 +236,16 @@ class Policy:
         verdict = Verdict(decision=decision, rule=rule, reason="no rule is about this call", layer=layer)
         self._unmatched[tool] = strictest([self._unmatched.get(tool, verdict), verdict]) or verdict
 
+    def _about(self, tool_name: str) -> Sequence[PlacedRule]:
+        """The rules that are about calls of a tool."""
+        return [placed for name in _names(tool_name) for placed in self._rules.get(name, ())]
+
     def _trusted(self, tool_name: str, call: Call, plan: Plan | None) -> Iterator[Verdict | None]:
         """What built-in, user and settings say about each command, or about the call; None is no opinion."""
-        rules = [placed for placed in self._rules.get(tool_name, ()) if placed.layer != "project"]
+        rules = [placed for placed in self._about(tool_name) if placed.layer != "project"]
         if plan is not None and plan.asks:  # a rule picked in a session is no answer to a danger that nobody saw then
             rules = [placed for placed in rules if placed.layer != "session"]
-        unmatched = self._unmatched.get(tool_name)
+        unmatched = strictest([self._unmatched.get(name) for name in _names(tool_name) if name in self._unmatched])
         commands = commands_of(tool_name, plan)
         harmless = frozenset(plan.harmless) if plan is not None else frozenset()
         for command in commands:
@@ -251,7 +258,7 @@ class Policy:
 
     def _tightening(self, tool_name: str, call: Call, plan: Plan | None) -> Iterator[Verdict]:
         """What the project says, and what holds whatever the rules say."""
-        rules = self._rules.get(tool_name, ())
+        rules = self._about(tool_name)
         for placed in rules:
             if placed.layer == "project" and any(
                 placed.matches(call, command) for command in commands_of(tool_name, plan)
@@ -261,7 +268,7 @@ class Policy:
             for placed in self._rules.get(other, ()):
                 if placed.rule.decision != "allow" and placed.matches(call, ()):
                     yield placed.verdict()
-        if plan is not None and tool_name == SHELL:
+        if plan is not None and tool_name in (SHELL, TYPES_INTO):
             yield from suspected(rules, plan.suspects)
         if plan is not None and plan.access == "full":
             yield FULL
@@ -272,3 +279,8 @@ class Policy:
             yield replace(UNCONFINED, reason=plan.reason or UNCONFINED.reason)
         if plan is None and any(placed.kind.needs_analysis for placed in rules):
             yield UNREAD
+
+
+def _names(tool_name: str) -> tuple[str, ...]:
+    """The tools whose rules hold for a call."""
+    return (tool_name, SHELL) if tool_name == TYPES_INTO else (tool_name,)

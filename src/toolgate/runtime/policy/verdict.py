@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.runtime.policy.kinds import Command, RuleKind
 from toolgate.runtime.policy.matching import Call
-from toolgate.runtime.policy.rules import SHELL, Choice, Layer, Rule
+from toolgate.runtime.policy.rules import SHELL, TYPES_INTO, Choice, Layer, Rule
 
 if TYPE_CHECKING:
     from toolgate.protocol.plan import Plan
@@ -81,7 +81,7 @@ def suspected(rules: Iterable[PlacedRule], suspects: Iterable[tuple[str, ...]]) 
 
 def commands_of(tool_name: str, plan: Plan | None) -> tuple[tuple[str, ...], ...]:
     """The commands to judge one by one; for every other call a single, empty one."""
-    return (plan.commands if plan is not None and tool_name == SHELL else ()) or ((),)
+    return (plan.commands if plan is not None and tool_name in (SHELL, TYPES_INTO) else ()) or ((),)
 
 
 _RANK: dict[str | None, int] = {"allow": 0, None: 1, "ask": 2, "deny": 3}

@@ -103,6 +103,11 @@ def drop_privileges() -> None:
     prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
+def take_terminal() -> None:
+    """Make the terminal on standard input the one that controls this process, the first of its session."""
+    check(LIBC.ioctl(0, ctypes.c_ulong(0x540E), ctypes.c_int(0)), "terminal")
+
+
 def write_file(path: str, text: str) -> None:
     """Write a short kernel file."""
     fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)

@@ -10,10 +10,17 @@ from toolgate.sandbox.supervisor.kernel import (
     PR_SET_PDEATHSIG,
     drop_privileges,
     prctl,
+    take_terminal,
     write_file,
 )
 from toolgate.sandbox.supervisor.landlock import landlock_abi, restrict_files
-from toolgate.sandbox.supervisor.mounts import build_view, enter_namespaces, seal_view
+from toolgate.sandbox.supervisor.mounts import (
+    build_view,
+    enter_namespaces,
+    join_network,
+    make_network,
+    seal_view,
+)
 from toolgate.sandbox.supervisor.seccomp import can_filter, command_filter, install_filter
 from toolgate.sandbox.supervisor.supervise import (
     FAILED,
@@ -35,10 +42,15 @@ def main() -> None:
     order = json.loads(read_all(order_fd))
     for fd in (own_fd, order_fd):
         os.close(fd)
-    os.set_inheritable(info_fd, False)
     try:
+        if order["mode"] == "join":
+            join_network(order["join"])
+            os.execv(program[0], program)
+        os.set_inheritable(info_fd, False)
         if order["mode"] == "probe":
             probe()
+        elif order["mode"] == "network":
+            hold_network()
         elif order["mode"] == "namespaces":
             sys.exit(in_namespaces(order, info_fd, parent, program))
         sys.exit(beneath_us(order, info_fd, parent, program))
@@ -67,10 +79,18 @@ def probe() -> None:
     sys.exit(0)
 
 
+def hold_network() -> None:
+    """Make a network with loopback only, say so, and keep it until the host has opened it."""
+    make_network()
+    os.write(1, b"+")
+    os.read(0, 1)
+    sys.exit(0)
+
+
 def in_namespaces(order: dict[str, Any], info_fd: int, parent: int, program: list[str]) -> int:
     """With namespaces: the first process of the new namespace supervises, and all others end with it."""
     die_with_parent(parent, signal.SIGKILL)
-    enter_namespaces(network=order["network"])
+    enter_namespaces(network=order["network"], join=order["join"])
     signal.pthread_sigmask(signal.SIG_BLOCK, TERM)
     reading, writing = os.pipe()
     first = os.fork()
@@ -130,6 +150,8 @@ def run(order: dict[str, Any], program: list[str]) -> NoReturn:
     """Become the command."""
     try:
         os.chdir(order["directory"])
+        if order.get("terminal"):
+            take_terminal()
         if order["grants"]:
             network = order["network"]
             sockets = network or order["mode"] == "namespaces"  # loopback in its own network namespace

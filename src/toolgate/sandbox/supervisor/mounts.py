@@ -40,16 +40,40 @@ OLD = ".old-root"
 O_LOOK = 0x200000 | os.O_NOFOLLOW  # O_PATH
 
 
-def enter_namespaces(*, network: bool) -> None:
-    """Leave the host's namespaces. The next child is the first process of the new ones."""
-    uid, gid = os.getuid(), os.getgid()
+def enter_namespaces(*, network: bool, join: list[int] | None = None) -> None:
+    """Leave the host's namespaces. The next child is the first process of the new ones.
+
+    `join` are the descriptors of a network that is shared with other commands.
+    """
     flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS
-    unshare(flags if network else flags | CLONE_NEWNET)
+    own_network = not network and not join
+    if join:
+        join_network(join)
+    leave(flags | CLONE_NEWNET if own_network else flags)
+    if own_network:
+        raise_loopback()
+
+
+def leave(flags: int) -> None:
+    """Leave namespaces as the same user."""
+    uid, gid = os.getuid(), os.getgid()
+    unshare(flags)
     write_file("/proc/self/setgroups", "deny")
     write_file("/proc/self/uid_map", f"{uid} {uid} 1")
     write_file("/proc/self/gid_map", f"{gid} {gid} 1")
-    if not network:
-        raise_loopback()
+
+
+def make_network() -> None:
+    """Make a network namespace with loopback only, and a user namespace that owns it."""
+    leave(CLONE_NEWUSER | CLONE_NEWNET)
+    raise_loopback()
+
+
+def join_network(fds: list[int]) -> None:
+    """Enter a user namespace and the network that it owns, and close their descriptors."""
+    for fd, kind in zip(fds, (CLONE_NEWUSER, CLONE_NEWNET), strict=True):
+        check(LIBC.setns(ctypes.c_int(fd), ctypes.c_int(kind)), "setns")
+        os.close(fd)
 
 
 def raise_loopback() -> None:

@@ -36,6 +36,8 @@ class CommandEnd:
     """Whether the kernel killed one of its processes for using too much memory."""
     jobs: bool = False
     """Whether the session has background jobs."""
+    reaches_jobs: bool = False
+    """Whether one of them shares the command's network."""
 
     @cached_property
     def commands(self) -> tuple[tuple[str, ...], ...]:

@@ -51,12 +51,14 @@ def _none(ending: CommandEnd) -> str:
 
 
 def _elsewhere(ending: CommandEnd) -> str:
-    """Explain that a server in a background job has its own loopback, like every command."""
+    """Explain which commands reach a server in a background job: those with the same access."""
     if not ending.jobs:
         return ""
+    if ending.reaches_jobs:
+        return "If a job serves there, it may not listen yet: see 'jobs output ID', and try again."
     return (
-        f'With access="{ending.access}" every command has a network of its own, and a job\'s cannot be reached. '
-        'Start the server in the same command, or both with access="full".'
+        f'With access="{ending.access}" a command reaches servers in jobs that have the same access. Start the server '
+        "with it, or in the same command."
     )
 
 

@@ -17,8 +17,8 @@ def input_hint(ending: CommandEnd) -> str:
     for words in ending.commands:
         if words[0] == "read" and any(word.startswith("-") and "p" in word for word in words[1:]):
             return (
-                "'read' got no input: nobody can type an answer here. Feed it with a pipe or a heredoc, or write the "
-                "value into the command."
+                "'read' got no input: nobody can type an answer here. Feed it with a pipe or a heredoc, or start the "
+                "command with tty=true and type with Terminal."
             )
     return ""
 
@@ -31,6 +31,6 @@ def terminal_hint(ending: CommandEnd) -> str:
         if words[0] in _WANTS:
             return (
                 f"'{words[0]}' wants a terminal, and there is none: use a program or an option that needs no person, "
-                "and read_file and edit_file for files."
+                "read_file and edit_file for files, or tty=true and Terminal."
             )
     return ""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from toolgate.tools.builtin.memory_search import MemorySearchTool
     from toolgate.tools.builtin.read_file import FileReadTool
     from toolgate.tools.builtin.task import TaskTool
+    from toolgate.tools.builtin.terminal import TerminalTool
     from toolgate.tools.builtin.todo import TodoTool
     from toolgate.tools.builtin.web_fetch import WebFetchTool
     from toolgate.tools.builtin.web_search import WebSearchTool
@@ -40,6 +41,7 @@ __all__ = [
     "MemorySearchTool",
     "NotebookEditTool",
     "TaskTool",
+    "TerminalTool",
     "TodoTool",
     "WebFetchTool",
     "WebSearchTool",
@@ -57,6 +59,7 @@ _WHERE = {
     "GlobTool": "glob",
     "GrepTool": "grep",
     "BashTool": "bash",
+    "TerminalTool": "terminal",
     "TaskTool": "task",
     "CurrentTimeTool": "current_time",
     "MemorySearchTool": "memory_search",

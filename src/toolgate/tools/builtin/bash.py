@@ -23,7 +23,8 @@ from toolgate.tools.builtin.bash_answer import (
     render,
     shown_directory,
 )
-from toolgate.tools.builtin.bash_plan import is_as_planned, parsed, plan_of
+from toolgate.tools.builtin.bash_job import run_job
+from toolgate.tools.builtin.bash_plan import directory_of, is_as_planned, parsed, plan_of
 from toolgate.tools.context import ToolContext
 from toolgate.tools.secrets import allowed_secrets
 from toolgate.tools.text import load_text
@@ -45,8 +46,12 @@ class BashParams(BaseModel):
         description="'read': the project is read-only. 'write': the project can be changed. "
         "'full': network and more; a person is asked.",
     )
-    timeout_ms: int = Field(120_000, ge=1, le=600_000, description="Milliseconds after which everything is ended.")
+    timeout_ms: int = Field(
+        120_000, ge=1, le=600_000, description="Milliseconds after which everything is ended; a job only if given."
+    )
     background: bool = Field(False, description="Start it as a job and return its id at once.")
+    tty: bool = Field(False, description="Start it as a job in a terminal, for Terminal to type into.")
+    cwd: str = Field("", max_length=4096, description="Directory for this command only.")
     restart: bool = Field(False, description="Forget the shell's directory, variables and functions first.")
 
 
@@ -64,7 +69,7 @@ class BashTool(Tool[BashParams]):
 
     def reroute(self, params: BashParams, context: ToolContext) -> Reroute | None:
         """The call that an agent command stands for."""
-        if params.restart or params.background or context.workspace is None:
+        if params.restart or params.background or params.tty or context.workspace is None:
             return None
         outcome = parsed(params, context)
         from toolgate.agent_commands import RoutedCall
@@ -125,14 +130,16 @@ class BashTool(Tool[BashParams]):
 async def _run(native: Native, params: BashParams, context: ToolContext) -> ToolResponse:
     shell = context.shell
     shell.interrupted = None
+    if params.background or params.tty:
+        return await run_job(native, params, context)
     seconds = params.timeout_ms / 1000 if native.after is None else min(native.after, params.timeout_ms / 1000)
     try:
         result = await shell.execute(
             native.command,
             timeout=seconds,
             access=params.access,
-            background=params.background,
             to_background=native.keep,
+            cwd=directory_of(params, context),
             scripts=context.plan.payload.scripts if context.approved and context.plan is not None else {},
             unlocked=allowed_secrets(context),
             on_output=context.on_output,
@@ -148,6 +155,6 @@ async def _run(native: Native, params: BashParams, context: ToolContext) -> Tool
         from toolgate.tools.builtin.bash_full_output import keep_full_output
 
         full = await keep_full_output(context, result.stdout_info, result.stderr_info)
-    if result.job_id is not None and not params.background:
+    if result.job_id is not None:
         return answered_kept(result, seconds, full)
     return answered(result, params.timeout_ms, full)

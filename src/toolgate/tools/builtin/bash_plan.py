@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import posixpath
+import stat
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -43,9 +45,26 @@ def parsed(params: BashParams, context: ToolContext) -> Outcome:
     """What the command line is, typed where the shell will be. No shell is made for it."""
     directory = "." if params.restart else context.shell_directory
     workspace = context.require_workspace()
+    if params.cwd:
+        directory = workspace.relative(params.cwd)
     from toolgate.agent_commands.router import parse
 
     return parse(params.command, directory, workspace.is_file)
+
+
+def directory_of(params: BashParams, context: ToolContext) -> str | None:
+    """The absolute directory of this command only; None if it is the shell's. Refuses one that is not there."""
+    if not params.cwd:
+        return None
+    workspace = context.require_workspace()
+    relative = workspace.relative(params.cwd)
+    info = workspace.stat(relative)
+    if info is None or not stat.S_ISDIR(info.st_mode):
+        raise _invalid(
+            f"cwd: there is no directory '{params.cwd[:200]}' in the project.",
+            "Leave it out for the shell's own directory, or look with ls.",
+        )
+    return posixpath.normpath(posixpath.join(str(workspace.root), relative))
 
 
 async def plan_of(params: BashParams, context: ToolContext) -> Plan:
@@ -59,7 +78,7 @@ async def plan_of(params: BashParams, context: ToolContext) -> Plan:
         return await _native(outcome, params, context)
     if isinstance(outcome, RoutedCall):  # otherwise it would have been rewritten, and here nothing judges it
         raise _invalid(
-            f"command: '{outcome.command}' is a command of this runtime and takes neither background nor restart.",
+            f"command: '{outcome.command}' is a command of this runtime and takes no background, tty or restart.",
             "Make the call without them.",
         )
     return _about_the_session(f"Run: {params.command[:200]}")
@@ -139,7 +158,15 @@ def _described(
     reasons += [f"the sandbox does not enforce: {missing}" for missing in report.unconfined]
     elsewhere = _looked_up_elsewhere(changes, context)
     reasons += [f"PATH finds programs in {place!r}, which an earlier command put there" for place in elsewhere]
-    how = " in the background" if params.background else " (it goes on in the background)" if native.keep else ""
+    how = (
+        " in a terminal"
+        if params.tty
+        else " in the background"
+        if params.background
+        else " (it goes on in the background)"
+        if native.keep
+        else ""
+    )
     once = _once(analysed, state)
     scripts = {path: read_script(workspace, path).digest for path in analysed.scripts}
     inputs = {path: read_script(workspace, path).digest for path in analysed.inputs}
@@ -202,9 +229,12 @@ def _values(analysed: CommandPlan, state: ShellState, changes: dict[str, str | N
 def _shell_for(params: BashParams, context: ToolContext) -> tuple[ShellState, str, dict[str, str | None]]:
     """The state that the command will find, its directory and what changed in its environment."""
     shell = context.shell
-    if params.restart:
-        return shell.fresh_state(params.access), ".", {}
-    return shell.state(params.access), shell.cwd, dict(shell.view(params.access).changes)
+    own = directory_of(params, context)
+    state = (shell.fresh_state if params.restart else shell.state)(params.access).entering(own)
+    cwd = "." if params.restart else shell.cwd
+    if own is not None:
+        cwd = context.require_workspace().relative(params.cwd)
+    return state, cwd, {} if params.restart else dict(shell.view(params.access).changes)
 
 
 def _looked_up_elsewhere(changes: dict[str, str | None], context: ToolContext) -> list[str]:

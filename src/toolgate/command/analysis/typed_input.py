@@ -1,0 +1,124 @@
+"""What is typed into a running command: judged as if it stood in a here-document behind that command.
+
+A terminal can do more than a here-document: keys recall and edit lines, a shell expands its history, a pager runs
+programs, and a program that an earlier line has started reads what comes next. Then a person decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from toolgate.command.analysis import analyse
+from toolgate.command.analysis.plan import CommandPlan, Surroundings
+from toolgate.command.analysis.program import program
+
+MOST_TYPED = 64 * 1024
+"""Characters of input that are followed. Behind that, everything asks."""
+_PAGERS = frozenset("less more most man info zless zmore bat journalctl systemctl".split())
+_PAGER_TEXT = re.compile(r"[ qhjkdufbgGnN0-9\r\n]*")
+"""What only moves in a pager, or leaves it."""
+_CONSOLES = {
+    "irb": "ruby",
+    "pry": "ruby",
+    "ipython": "python3",
+    "bpython": "python3",
+    "pdb": "python3",
+    "tsx": "node",
+    **{name: name for name in ("psql", "mysql", "mariadb", "sqlite3", "duckdb")},
+}
+"""Consoles of a language → the program as which the text is judged."""
+_OBSCURE = frozenset(
+    """
+    gdb lldb jdb dlv ghci ocaml sbcl clisp scheme racket clojure clj scala kotlinc jshell groovysh iex erl elixir swipl
+    R octave matlab maxima gnuplot dc lua luajit deno mongosh mongo redis-cli screen tmux nano emacs pico joe mc
+    expect rlwrap top htop script nu pwsh fish
+    """.split()
+)
+"""Programs that run what is typed into them, in a language that the analysis does not read."""
+_HISTORY = re.compile(r"![^\s=(\"]|(?:^|\n)\^", re.MULTILINE)
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+_CANARY = "rm x\nos.system('rm x'); system('rm x'); exec rm x\n\\! rm x\n.shell rm x\n"
+"""Text that every reader of code finds dangerous."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedInput:
+    """Input for a running command."""
+
+    command: str
+    """The command line that was started."""
+    before: str
+    """What was typed earlier."""
+    text: str
+    """What is to be typed now, with a newline for Enter."""
+    keys: bool = False
+    """Whether keys are pressed that may edit or recall a line."""
+    terminal: bool = False
+
+
+def analyse_input(typed: TypedInput, around: Surroundings | None = None) -> CommandPlan:
+    """What the input may run. Never raises; what is not understood asks."""
+    whole = typed.before + typed.text
+    own = analyse(typed.command, around)
+    found = _with_input(typed.command, whole, around)
+    readers = [name for name in _names(own) if _runs_input(name)]
+    plans = [_with_input(_CONSOLES.get(name, name), whole, around) for name in dict.fromkeys(readers)]
+    dangers = dict.fromkeys([*found.dangers, *(danger for plan in plans for danger in plan.dangers)])
+    dangers.update(dict.fromkeys(_beyond(typed, own, readers, around)))
+    commands = dict.fromkeys([*found.commands, *(command for plan in plans for command in plan.commands)])
+    return replace(
+        found,
+        commands=tuple(commands),
+        dangers=tuple(dangers),
+        suspects=tuple(dict.fromkeys([*found.suspects, *(one for plan in plans for one in plan.suspects)])),
+    )
+
+
+def _beyond(typed: TypedInput, own: CommandPlan, readers: Sequence[str], around: Surroundings | None) -> Iterator[str]:
+    """Why this input may do more than the same text in a here-document."""
+    if len(typed.before) + len(typed.text) > MOST_TYPED:
+        yield f"more than {MOST_TYPED:,} characters were typed, which are not followed any more"
+    for name in dict.fromkeys(readers):
+        if name in _OBSCURE or not _with_input(_CONSOLES.get(name, name), _CANARY, around).asks:
+            yield f"'{name}' runs what is typed into it, in a language that is not followed here"
+    if readers and (typed.keys or (typed.terminal and _CONTROL.search(typed.text))):
+        yield f"keys that edit or recall lines: what '{readers[0]}' then runs is only known when it runs"
+    if any(program(name).shell for name in readers) and _HISTORY.search(typed.text):
+        yield "'!' and '^' recall earlier lines of a shell: what it runs is only known when it runs"
+    pager = next((name for name in _names(own) if name in _PAGERS), "")
+    if typed.terminal and pager and not _PAGER_TEXT.fullmatch(typed.text):
+        yield f"'{pager}' can run programs and write files on a key"
+    if readers:
+        earlier = _with_input(typed.command, typed.before, around)
+        before = [name for name in _names(earlier) if name not in _names(own) and _may_read(name)]
+        if before:
+            yield f"'{before[0]}', which an earlier line has started, may read this"
+
+
+def _with_input(command: str, text: str, around: Surroundings | None) -> CommandPlan:
+    mark = "TOOLGATE-INPUT"
+    while mark in text:
+        mark += "-"
+    return analyse(f"{{ {command}\n}} <<'{mark}'\n{text}\n{mark}", around)
+
+
+def _names(plan: CommandPlan) -> list[str]:
+    """The programs of a command line, and the modules that an interpreter runs."""
+    names = []
+    for command in plan.commands:
+        names.append(command[0].rpartition("/")[2])
+        if "-m" in command[:-1]:
+            names.append(command[command.index("-m") + 1])
+    return names
+
+
+def _runs_input(name: str) -> bool:
+    facts = program(name)
+    return facts.shell or facts.interprets or name in _CONSOLES or name in _OBSCURE
+
+
+def _may_read(name: str) -> bool:
+    """Whether a program may take the input of the shell that has started it, for more than data."""
+    return _runs_input(name) or program(name).suspect or name in _PAGERS
