@@ -116,7 +116,8 @@ def test_the_sandbox_is_as_tight_in_the_shared_network(shells: Shells) -> None:
 
     async def script(session: ShellSession) -> tuple[str, str]:
         probe = (
-            "grep -E 'CapEff|CapPrm|NoNewPrivs|Seccomp:' /proc/self/status; ls -l /proc/self/fd | grep -c 'net:\\|user:';"
+            "grep -E 'CapEff|CapPrm|NoNewPrivs|Seccomp:' /proc/self/status;"
+            "ls -l /proc/self/fd | grep -c 'net:\\|user:';"
             "unshare -U true 2>&1 | head -1; unshare -n true 2>&1 | head -1"
         )
         alone = (await session.execute(probe)).stdout

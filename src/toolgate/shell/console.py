@@ -87,6 +87,8 @@ class Console:
 
     def shows(self, text: str, *, already: bool) -> bool:
         """Whether a text was printed since the last look; with `already` also whether the screen shows it."""
+        if text.replace("\n", "\r\n").encode() in self._recent:  # mostly it is there without any escapes
+            return True
         return text in decode_output(self._recent) or (already and text in self.screen.text())
 
     def check(self, text: str) -> None:

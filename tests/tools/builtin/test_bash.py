@@ -292,3 +292,45 @@ async def test_a_path_outside_the_project_makes_every_word_a_question(tools: Too
     await tools("Bash", restart=True)
     await tools("Bash", command="ls")
     assert len(tools.approver.requests) == asked + 1
+
+
+async def test_a_command_can_have_a_directory_of_its_own(tools: Toolbox) -> None:
+    (tools.root / "sub").mkdir()
+    here = await tools("Bash", command="pwd; cd /; A=1", cwd="sub")
+    after = await tools("Bash", command="pwd; echo $A")
+
+    assert here.data["stdout"] == f"{tools.root}/sub\n"
+    assert after.data["stdout"] == f"{tools.root}\n1\n"
+
+
+@pytest.mark.parametrize("cwd", ["nope", "file", "..", "/etc", "sub/../.."])
+async def test_a_directory_that_is_none_of_the_project_is_refused(tools: Toolbox, cwd: str) -> None:
+    (tools.root / "file").touch()
+    response = await tools("Bash", command="touch ran", cwd=cwd)
+
+    assert response.error is not None
+    assert not (tools.root / "ran").exists()
+
+
+async def test_an_agent_command_is_typed_in_that_directory(tools: Toolbox) -> None:
+    (tools.root / "sub").mkdir()
+    (tools.root / "sub" / "a.txt").write_text("inside\n")
+
+    assert (await tools("Bash", command="read a.txt", cwd="sub")).data["stdout"] == "inside\n"
+
+
+async def test_a_process_in_the_background_of_a_command_ends_with_it_and_that_is_said(tools: Toolbox) -> None:
+    left = await tools("Bash", command="sleep 1000 & echo hi")
+    waited = await tools("Bash", command="sleep 0.01 & wait; echo hi")
+
+    assert "ended with this command" in left.data["stderr"]
+    assert "background=true" in left.data["stderr"]
+    assert waited.data["stderr"] == ""
+
+
+async def test_a_lone_read_says_that_nobody_answers(tools: Toolbox) -> None:
+    response = await tools("Bash", command="read -p 'name? ' x")
+
+    assert response.data["exit_code"] == 1
+    assert "nobody can type an answer" in response.text
+    assert "tty=true" in response.text

@@ -6,6 +6,7 @@ programs, and a program that an earlier line has started reads what comes next. 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -81,7 +82,7 @@ def _beyond(typed: TypedInput, own: CommandPlan, readers: Sequence[str], around:
     if len(typed.before) + len(typed.text) > MOST_TYPED:
         yield f"more than {MOST_TYPED:,} characters were typed, which are not followed any more"
     for name in dict.fromkeys(readers):
-        if name in _OBSCURE or not _with_input(_CONSOLES.get(name, name), _CANARY, around).asks:
+        if not _is_followed(name):
             yield f"'{name}' runs what is typed into it, in a language that is not followed here"
     if readers and (typed.keys or (typed.terminal and _CONTROL.search(typed.text))):
         yield f"keys that edit or recall lines: what '{readers[0]}' then runs is only known when it runs"
@@ -90,11 +91,17 @@ def _beyond(typed: TypedInput, own: CommandPlan, readers: Sequence[str], around:
     pager = next((name for name in _names(own) if name in _PAGERS), "")
     if typed.terminal and pager and not _PAGER_TEXT.fullmatch(typed.text):
         yield f"'{pager}' can run programs and write files on a key"
-    if readers:
+    if readers and typed.before:
         earlier = _with_input(typed.command, typed.before, around)
         before = [name for name in _names(earlier) if name not in _names(own) and _may_read(name)]
         if before:
             yield f"'{before[0]}', which an earlier line has started, may read this"
+
+
+@functools.lru_cache(maxsize=256)
+def _is_followed(name: str) -> bool:
+    """Whether the analysis reads the language of a program that runs what is typed into it."""
+    return name not in _OBSCURE and _with_input(_CONSOLES.get(name, name), _CANARY, None).asks
 
 
 def _with_input(command: str, text: str, around: Surroundings | None) -> CommandPlan:

@@ -12,7 +12,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ApprovalMode, ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan
 from toolgate.tools.base import Tool
-from toolgate.tools.builtin.terminal_plan import input_of, plan_of
+from toolgate.tools.builtin.terminal_plan import input_of, is_as_planned, plan_of
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 
@@ -68,15 +68,15 @@ class TerminalTool(Tool[TerminalParams]):
 
     async def execute(self, params: TerminalParams, context: ToolContext) -> ToolResponse:
         """Type, wait and look."""
-        now = await plan_of(params, context)
-        if context.plan is not None and now.model_dump() != context.plan.model_dump():
+        jobs = context.shell.jobs
+        run = jobs.run(params.job)
+        plan = context.plan or await plan_of(params, context)
+        if not is_as_planned(params, run, plan):
             raise ToolError(
                 ErrorCode.CONFLICT,
                 "The job got other input, or ended, after this call was planned; nothing was typed.",
                 "Look at it again, then make the call again.",
             )
-        jobs = context.shell.jobs
-        run = jobs.run(params.job)
         console = run.console
         if params.stop:
             await jobs.stop(params.job)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _PLAIN_KEYS = {"\r": "\n", "\x03": "\n", "\x04": "\n", "\x1c": "\n", " ": " "}
 """Codes of keys that neither edit nor recall a line → what they are to the analysis. Those that end something begin a
 new line there."""
+_SHORT = 4096
+"""Characters that are analysed on the event loop."""
 _ONCE = "what a program does with its input depends on what it was given before"
 
 
@@ -82,8 +84,19 @@ async def plan_of(params: TerminalParams, context: ToolContext) -> Plan:
         verb = "Stop" if params.stop else "Look at"
         return Plan(summary=f"{verb} {params.job}", access="read", harmless=((),), plain=True)
     console.check(typed.codes)
-    analysed = await asyncio.to_thread(_analysed, run, console, typed, context)
+    if len(console.typed) + len(typed.text) + len(run.command) <= _SHORT:
+        analysed = _analysed(run, console, typed, context)
+    else:
+        analysed = await asyncio.to_thread(_analysed, run, console, typed, context)
     return _described(params, run, typed, analysed, context)
+
+
+def is_as_planned(params: TerminalParams, run: CommandRun, plan: Plan) -> bool:
+    """Whether the job has got no other input since the plan was made, and the keys still mean the same."""
+    console = run.console
+    if plan.payload is None or console is None:
+        return plan.payload is None
+    return bool(plan.payload == (console.typed, input_of(params, console)))
 
 
 def _analysed(run: CommandRun, console: Console, typed: Input, context: ToolContext) -> CommandPlan:
@@ -127,4 +140,5 @@ def _described(
         unconfined=bool(report.unconfined),
         reason="; ".join(reasons),
         once=_ONCE,
+        payload=(run.console.typed if run.console is not None else "", typed),
     )
