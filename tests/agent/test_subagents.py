@@ -71,10 +71,14 @@ async def test_u01_control_a_child_works_and_its_answer_is_the_result() -> None:
     stage = await Stage.set(cast, probe, agents=[child(tools=("probe",))])
     events = await stage.say()
     response = result(events)
-    assert response.data == {"result": "42", "tool_summary": [{"tool": "probe", "calls": 1, "errors": 0}]}
+    [session] = await children(stage)
+    assert response.data == {
+        "result": "42",
+        "tool_summary": [{"tool": "probe", "calls": 1, "errors": 0}],
+        "task_id": session.id,
+    }
     assert len(probe.calls) == 1
     assert isinstance(events[-1], TurnDone)
-    [session] = await children(stage)
     assert (session.mode, session.title) == (ToolMode.coding, "look")
     roles = [message.role for message in await stage.sessions.messages(session.id)]
     assert roles == ["user", "assistant", "tool", "assistant"]

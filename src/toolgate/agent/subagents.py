@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from toolgate.agent.assembly import assemble, watched
+from toolgate.agent.background_tasks import BackgroundTasks
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
 from toolgate.agent.dependencies import TurnDependencies
@@ -26,6 +28,8 @@ from toolgate.sessions import Lease, Session
 from toolgate.sessions.approvals import PLAN_TOOL
 from toolgate.tools.context import ToolContext
 
+Known = Callable[[str], None]
+"""Told the id of a sub-agent's session as soon as there is one."""
 _AT_ONCE = 8
 """Sub-agents of one turn that run at the same time; the others wait."""
 
@@ -63,6 +67,7 @@ class SubAgents:
         self._depth = depth
         self._started = 0
         self._slots = asyncio.Semaphore(_AT_ONCE)
+        self.background = BackgroundTasks()
 
     async def run(self, agent: str, prompt: str, description: str) -> dict[str, Any]:
         """Run one sub-agent to its end; return its answer and what it used."""
@@ -70,13 +75,97 @@ class SubAgents:
 
     async def run_for(self, call_id: str, agent: str, prompt: str, description: str) -> dict[str, Any]:
         """The same for a call: the log says which call the sub-agent belongs to."""
+        return await self._run(call_id, agent, prompt, description)
+
+    async def start_for(
+        self, call_id: str, agent: str, prompt: str, description: str, task_id: str = ""
+    ) -> dict[str, Any]:
+        """Start or resume a sub-agent that runs in the background, until the turn ends at the latest."""
+        known: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def tell(session_id: str) -> None:
+            if not known.done():
+                known.set_result(session_id)
+
+        task = self.background.start(self._run(call_id, agent, prompt, description, task_id, tell))
+        try:
+            both: list[asyncio.Future[Any]] = [known, task]
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        if not known.done():  # it could not be started: this raises why
+            return await task
+        self.background.keep(known.result(), task)
+        return {"task_id": known.result()}
+
+    async def resume_for(self, call_id: str, task_id: str, prompt: str) -> dict[str, Any]:
+        """Give a sub-agent that has ended another message. It remembers what it did."""
+        return await self._run(call_id, "", prompt, "", task_id)
+
+    async def state_of(self, task_id: str) -> dict[str, Any]:
+        """How a task is: that it runs, or its answer. A failure is raised, as for a sub-agent that was waited for."""
+        task = self.background.get(task_id)
+        if task is not None and task.done():
+            self.background.tell(task_id)
+            return await task
+        session = await self._resumable(task_id)
+        sessions = self._shared.dependencies.sessions
+        calls = Counter(call.tool_name for call in await sessions.calls(session.id))
+        summary = [{"tool": tool, "calls": count, "errors": 0} for tool, count in calls.items()]
+        turns = await sessions.turns(session.id)
+        status = turns[-1].status if turns else "running"
+        if task is not None or status == "running":
+            return {"task_id": task_id, "running": True, "tool_summary": summary}
+        said = [message.content for message in await sessions.messages(session.id) if message.role == "assistant"]
+        answer = said[-1] if said and status == "done" else ""
+        if not answer.strip():
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR,
+                f"The task {task_id} ended without an answer ({status}).",
+                "Resume it with a prompt, or do the work yourself.",
+            )
+        return {"task_id": task_id, "result": answer, "tool_summary": summary}
+
+    async def _resumable(self, task_id: str) -> Session:
+        """The session of a task of this agent. Those of others are as unknown as those that never were."""
+        try:
+            session = await self._shared.dependencies.sessions.get(task_id)
+        except SessionError:
+            session = None
+        if session is None or session.parent_id != self._lease.session_id:
+            raise ToolError(
+                ErrorCode.NOT_FOUND,
+                f"There is no task {task_id[:80]!r} of this agent.",
+                "Use the id that 'task' answered with, or start a new one.",
+            )
+        return session
+
+    async def _agent_of(self, session_id: str) -> tuple[str, str]:
+        """The name of a task's sub-agent and its description, from the log of its parent."""
+        sessions, after = self._shared.dependencies.sessions, 0
+        while events := await sessions.events(self._lease.session_id, after):
+            for event in events:
+                if event.kind == "agent_started" and event.payload.get("session_id") == session_id:
+                    return str(event.payload["agent"]), str(event.payload.get("description", ""))
+            after = events[-1].seq
+        return "", ""
+
+    async def _run(
+        self, call_id: str, agent: str, prompt: str, description: str, task_id: str = "", known: Known = lambda _: None
+    ) -> dict[str, Any]:
+        if task_id:
+            session = await self._resumable(task_id)
+            agent, description = await self._agent_of(session.id)
         definition = self._admitted(agent)
         model = self._model(definition)
         limit = self._shared.dependencies.settings.child_timeout
         async with self._slots:
             try:
                 async with asyncio.timeout(limit):
-                    return await self._child(definition, model, prompt, description, call_id)
+                    if task_id:
+                        return await self._resumed(definition, model, prompt, call_id, session, known)
+                    return await self._child(definition, model, prompt, description, call_id, known)
             except TimeoutError:
                 raise ToolError(
                     ErrorCode.TIMEOUT,
@@ -129,13 +218,38 @@ class SubAgents:
         )
 
     async def _child(
-        self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str, call_id: str
+        self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str, call_id: str, known: Known
+    ) -> dict[str, Any]:
+        session = await self._session(definition, description, call_id)
+        return await self._turn_in(session, definition, model, prompt, known)
+
+    async def _resumed(
+        self,
+        definition: AgentDefinition,
+        model: ModelClient,
+        prompt: str,
+        call_id: str,
+        session: Session,
+        known: Known,
+    ) -> dict[str, Any]:
+        """Another turn in the session of an earlier task, in this process."""
+        said = {"call_id": call_id, "agent": definition.name, "session_id": session.id, "description": session.title}
+        await self._shared.dependencies.sessions.append_event(self._lease, "agent_started", said, turn_id=self._turn_id)
+        return await self._turn_in(session, definition, model, prompt, known)
+
+    async def _turn_in(
+        self, session: Session, definition: AgentDefinition, model: ModelClient, prompt: str, known: Known
     ) -> dict[str, Any]:
         sessions = self._shared.dependencies.sessions
         seconds = self._shared.dependencies.settings.lease_seconds
-        session = await self._session(definition, description, call_id)
         lease = await sessions.try_claim(session.id, seconds)
-        assert lease is not None  # nobody else knows the new session
+        if lease is None:
+            raise ToolError(
+                ErrorCode.CONFLICT,
+                f"The task {session.id} still runs.",
+                "Ask for its state with its id alone, and resume it when it has ended.",
+            )
+        known(session.id)
         started = await sessions.start_turn(lease, prompt, parent_id=self._turn_id)
         context = self._shared.new_context(session.id)
         context.agent = definition.name
@@ -152,7 +266,7 @@ class SubAgents:
             await context.aclose()
         if ending.cause is not None:
             raise ending.cause
-        return _answer(definition.name, turn, ending)
+        return {**_answer(definition.name, turn, ending), "task_id": session.id}
 
     async def _session(self, definition: AgentDefinition, description: str, call_id: str) -> Session:
         """Create the sub-agent's session, for the same user and project, and note it in its parent's log."""

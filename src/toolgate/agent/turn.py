@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from toolgate.agent import permissions
@@ -17,6 +17,8 @@ from toolgate.agent.reply import Reply, ask
 from toolgate.agent.turn_context import Modes, TurnContext
 from toolgate.errors import ModelError, SessionBusy, StoreError, ToolgateError
 from toolgate.protocol.calls import ToolCall, ToolResult
+from toolgate.protocol.ids import uuid7
+from toolgate.protocol.jsontext import encode
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.toolset import CallableToolset
@@ -121,11 +123,55 @@ class Turn:
                     await self._said(reply)
                 raise
             await self._said(reply)
-            if not reply.calls:
+            if reply.calls:
+                await self._run(reply.calls)
+                self._check()
+            if not await self._tell_of_tasks(wait=not reply.calls) and not reply.calls:
                 return
-            await self._run(reply.calls)
-            self._check()
         await self._close()
+
+    async def _tell_of_tasks(self, *, wait: bool) -> bool:
+        """Tell the model of sub-agents that have ended in the background; whether there were any.
+
+        The model is told by the result of a call of `task` that the runtime makes for it. A turn does not end before
+        its sub-agents: with `wait`, one is waited for.
+        """
+        background = getattr(self._toolset.context.agents, "background", None)
+        if background is None:
+            return False
+        while wait and background.running and not background.ended():
+            await self._unless_stopped(background.wait())
+        ended = background.ended()
+        if not ended:
+            return False
+        reply = Reply()
+        reply.calls += [ToolCall(id=f"task_{uuid7()}", name="task", arguments=encode({"id": name})) for name in ended]
+        for name in ended:
+            background.tell(name)
+        await self._said(reply)
+        await self._run(reply.calls)
+        self._check()
+        return True
+
+    async def _unless_stopped(self, waiting: Awaitable[None]) -> None:
+        """Wait for something that `stop` interrupts."""
+        task = self._asking = asyncio.current_task()
+        try:
+            await waiting
+        except asyncio.CancelledError:
+            if task is not None and self._stopping:
+                task.uncancel()
+            self._check()
+            raise
+        finally:
+            self._asking = None
+        self._check()
+
+    async def end_tasks(self) -> None:
+        """End the sub-agents that still run in the background, because the turn has ended."""
+        background = getattr(self._toolset.context.agents, "background", None)
+        if background is not None:
+            await background.close()
 
     def _tell(self, event: AgentEvent) -> None:
         """Emit an event of the context."""

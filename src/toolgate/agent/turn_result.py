@@ -41,6 +41,7 @@ async def run_turn(turn: Turn) -> TurnResult:
         "invoke_agent", turn.agent, gen_ai__agent__name=turn.agent, gen_ai__conversation__id=turn.session_id
     ) as seen:
         result = await _run_turn(turn)
+        await turn.end_tasks()
         if result.status != "done":
             seen.failed(result.code)
         size = {"context_tokens": turn.tally.context_tokens, "context_limit": turn.tally.context_limit}

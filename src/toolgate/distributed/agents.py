@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.definition import AgentDefinition
-from toolgate.agent.subagents import SubAgents
+from toolgate.agent.subagents import Known, SubAgents
 from toolgate.distributed import dispatches
 from toolgate.distributed.names import agents_queue
 from toolgate.distributed.retry import retry_until_available
@@ -64,7 +64,7 @@ class WorkerSubAgents(SubAgents):
         """Calls whose sub-agent is awaited. Providers repeat call ids."""
 
     async def _child(
-        self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str, call_id: str
+        self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str, call_id: str, known: Known
     ) -> dict[str, Any]:
         said = transcript.message("user", prompt, None, None)
         ordinal = await self._ordinal(call_id)
@@ -76,13 +76,15 @@ class WorkerSubAgents(SubAgents):
             "description": description,
         }
         turn = await retry_until_available(lambda: self._db.write(lambda tx: self._begin(tx, said, about)))
+        known(session_id)
         try:
             turn = await self._ended(turn)
         except asyncio.CancelledError:
             if not self._given_up():
                 await self._stop(turn)
             raise
-        return await retry_until_available(lambda: self._db.read(lambda tx: _answer(tx, turn, definition.name)))
+        answer = await retry_until_available(lambda: self._db.read(lambda tx: _answer(tx, turn, definition.name)))
+        return {**answer, "task_id": session_id}
 
     async def _ordinal(self, call_id: str) -> str:
         """The position of this call among the turn's calls with the same id; it finds its own sub-agent again."""

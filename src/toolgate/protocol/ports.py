@@ -120,6 +120,29 @@ class CallAgentRunner(AgentRunner, Protocol):
 
 
 @runtime_checkable
+class ResumableAgentRunner(CallAgentRunner, Protocol):
+    """One whose sub-agents have ids: they can be resumed, run in the background, and asked for their state.
+
+    The answers of `run_for`, `resume_for` and `state_of` MAY have a `task_id`; that of `state_of` has `running` while
+    the sub-agent runs. A task of another session MUST be as unknown as one that never was.
+    """
+
+    async def resume_for(self, call_id: str, task_id: str, prompt: str) -> dict[str, Any]:
+        """Give a sub-agent that has ended another message, and return what `run` returns."""
+        ...
+
+    async def start_for(
+        self, call_id: str, agent: str, prompt: str, description: str, task_id: str = ""
+    ) -> dict[str, Any]:
+        """Start one, or resume `task_id`, and return `{"task_id": str}` at once."""
+        ...
+
+    async def state_of(self, task_id: str) -> dict[str, Any]:
+        """How a sub-agent is, or its answer."""
+        ...
+
+
+@runtime_checkable
 class Clock(Protocol):
     """Time, so that tests can hold it."""
 

@@ -49,6 +49,8 @@ class GrepJob:
     include_ignored: bool
     fixed_string: bool = False
     """The pattern is plain text."""
+    multiline: bool = False
+    """The pattern may span lines. Every line of a match counts."""
     by_file: bool = False
     """Only files and how many lines match in them; `limit` is about files then."""
     output_dir: str
@@ -86,7 +88,7 @@ class GrepOutcome:
 def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
     """Run the search and block until it ends. Raises `ToolError`."""
     for character, name in (("\0", "a NUL character"), ("\n", "a line end"), ("\r", "a carriage return")):
-        if character in job.pattern:
+        if character in job.pattern and not (job.multiline and character != "\0"):
             raise bad_pattern(f"it contains {name}, and every line is looked at by itself")
     if job.fixed_string:
         job = replace(job, pattern=_META.sub(r"\\\g<0>", job.pattern))
@@ -119,6 +121,7 @@ class _Search:
         self._query = ripgrep.Query(
             pattern=job.pattern,
             case_sensitive=job.case_sensitive,
+            multiline=job.multiline,
             before=job.before,
             after=job.after,
             directory=start.directory,
@@ -222,6 +225,8 @@ class _Search:
 
     def _explained(self, reason: str) -> ToolError:
         """Return ripgrep's reason, or a better one with a position if the translator finds a mistake too."""
+        if self._job.multiline:
+            return bad_pattern(reason)
         with suppress(NeedsRipgrep):
             try:
                 translate(self._job.pattern)
@@ -230,6 +235,12 @@ class _Search:
         return bad_pattern(reason)
 
     def _in_python(self) -> StreamEnd:
+        if self._job.multiline:
+            raise ToolError(
+                ErrorCode.INVALID_PARAM,
+                "'multiline' needs ripgrep, and ripgrep is not available.",
+                "Search for one line of it, or ask the user to install ripgrep.",
+            )
         try:
             translation = translate(self._job.pattern)
         except PatternError as error:

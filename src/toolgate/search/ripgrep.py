@@ -44,6 +44,8 @@ class Query:
     pattern: str | None
     """None to only list the files, each followed by a NUL."""
     case_sensitive: bool = True
+    multiline: bool = False
+    """Whether the pattern may span lines."""
     before: int = 0
     after: int = 0
     directory: int | None = None
@@ -90,7 +92,9 @@ def arguments(query: Query, ignore_file: int | None) -> list[str]:
     out += [f"--type-add=wanted:{glob}" for glob in query.name_globs]
     if query.name_globs:
         out.append("--type=wanted")
-    if query.pattern is not None:
+    if query.multiline:
+        out += ["--multiline", f"--regexp={query.pattern}"]
+    elif query.pattern is not None:
         out.append(f"--regexp={by_line(query.pattern)}")
     return [*out, "--", "./" if query.file is None else f"/proc/self/fd/{query.file}"]
 
