@@ -115,6 +115,8 @@ class Stack:
     """What sessions and notes of this workspace are filed under."""
     remembers_for_project: bool = False
     """Whether a person may have rules written to the user's own policy file, for this project."""
+    nested_output: bool = False
+    """Whether what a sub-agent does is live output of the call that it works for."""
     _loops: dict[str, AgentLoop] = field(default_factory=dict)
     _own: dict[str, Workspace] = field(default_factory=dict)
     """The workspaces of sessions that have a directory of their own and run a turn."""
@@ -187,6 +189,7 @@ class Stack:
             live_output=self.live_output,
             project=self.project,
             remembers_for_project=self.remembers_for_project,
+            nested_output=self.nested_output,
         )
 
     async def aclose(self) -> None:
@@ -207,6 +210,7 @@ async def assemble(
     live_output: bool = False,
     project: str | None = None,
     remembers_for_project: bool = False,
+    nested_output: bool = False,
 ) -> AsyncIterator[Stack]:
     """Sessions, a model and the tools on the project that the settings name, for as long as the block lasts.
 
@@ -241,6 +245,7 @@ async def assemble(
             user=user,
             project=project or str(workspace.root),
             remembers_for_project=remembers_for_project,
+            nested_output=nested_output,
         )
         closing.push_async_callback(stack.aclose)
         yield stack

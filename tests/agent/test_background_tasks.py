@@ -9,7 +9,7 @@ from tests.agent.kit import Stage, call
 from tests.agent.test_subagents import Cast, child, children, result, task
 from tests.kit import ProbeTool
 from toolgate import ToolContext, ToolResponse
-from toolgate.agent import ToolCallInfo, ToolResultInfo, TurnDone
+from toolgate.agent import ToolCallInfo, ToolOutput, ToolResultInfo, TurnDone
 from toolgate.agent.background_tasks import BackgroundTasks
 from toolgate.testing import ScriptedModel
 
@@ -211,3 +211,13 @@ async def test_a_task_that_is_resumed_replaces_the_earlier_one() -> None:
     await tasks.wait()
     assert tasks.ended() == ["a"]
     await tasks.close()
+
+
+async def test_what_a_sub_agent_does_is_live_output_of_its_call() -> None:
+    cast = Cast(parent=[[task()], "Thanks."], child=[[call("probe")], "42"])
+    stage = await Stage.set(cast, ProbeTool(), agents=[child(tools=("probe",))], live_output=True, nested_output=True)
+    events = await stage.say()
+
+    shown = [(event.call_id, event.text) for event in events if isinstance(event, ToolOutput)]
+    assert shown == [("t1", "child: probe\n")]
+    await stage.close()

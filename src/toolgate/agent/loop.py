@@ -77,13 +77,15 @@ class AgentLoop(AsyncClosing):
         first_wait: float = FIRST_WAIT,
         project: str | None = None,
         remembers_for_project: bool = False,
+        nested_output: bool = False,
     ) -> None:
         """`settings=None` means the defaults; the environment is not read. `policy` adds the program's own rules to
         those of the user's and the project's files. `agents` are sub-agents beside the built-in and the project's own,
         and `models` finds the model that a sub-agent or a session names; a `ModelSource` finds them itself, and
         its default can be replaced while the loop runs. `live_output` adds `ToolOutput`, `ModelRetry` and `Activity`
         events. `project` is the project that the sessions belong to: what a person has allowed in another project is
-        ignored here. `remembers_for_project` lets a person have rules written to the user's own policy file.
+        ignored here. `remembers_for_project` lets a person have rules written to the user's own policy file. With
+        `nested_output`, what a sub-agent does is live output of the call that it works for.
         """
         if settings is None:
             from toolgate.settings import Settings
@@ -98,6 +100,7 @@ class AgentLoop(AsyncClosing):
         self._live_output = live_output
         self._project = project
         self._remembers_for_project = remembers_for_project
+        self._nested_output = nested_output
         self._agents = Agents(workspace, agents)
         self._skills = Skills(workspace, settings.user_directory)
         self.commands = OwnCommands(workspace, settings.user_directory)
@@ -283,6 +286,8 @@ class AgentLoop(AsyncClosing):
                 timeout=self._settings.agent.approval_timeout,
             )
         shared = self._shared(lease.session_id, dependencies)
+        agents = SubAgents(shared, lease, turn_id, mode, dependencies.registry, approver)
+        agents.listener = stream.emit if self._nested_output else None
         return assemble(
             dependencies,
             slot.context,
@@ -292,7 +297,7 @@ class AgentLoop(AsyncClosing):
             emit=stream.emit,
             compactor=slot.compactor,
             approver=approver,
-            agents=SubAgents(shared, lease, turn_id, mode, dependencies.registry, approver),
+            agents=agents,
             live_output=self._live_output,
             kind=kind,
             handoff=slot.handoff,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,9 @@ from toolgate.agent.background_tasks import BackgroundTasks
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
 from toolgate.agent.dependencies import TurnDependencies
+from toolgate.agent.earlier_tasks import agent_of, stored_state, task_session
+from toolgate.agent.events import AgentEvent
+from toolgate.agent.nested_output import nested
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.turn import Turn
 from toolgate.agent.turn_result import STORE_ERROR, TurnResult, close, run_turn
@@ -68,6 +70,8 @@ class SubAgents:
         self._started = 0
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self.background = BackgroundTasks()
+        self.listener: Callable[[AgentEvent], None] | None = None
+        """Gets what sub-agents do, as live output of the calls that they work for."""
 
     async def run(self, agent: str, prompt: str, description: str) -> dict[str, Any]:
         """Run one sub-agent to its end; return its answer and what it used."""
@@ -109,54 +113,17 @@ class SubAgents:
         if task is not None and task.done():
             self.background.tell(task_id)
             return await task
-        session = await self._resumable(task_id)
         sessions = self._shared.dependencies.sessions
-        calls = Counter(call.tool_name for call in await sessions.calls(session.id))
-        summary = [{"tool": tool, "calls": count, "errors": 0} for tool, count in calls.items()]
-        turns = await sessions.turns(session.id)
-        status = turns[-1].status if turns else "running"
-        if task is not None or status == "running":
-            return {"task_id": task_id, "running": True, "tool_summary": summary}
-        said = [message.content for message in await sessions.messages(session.id) if message.role == "assistant"]
-        answer = said[-1] if said and status == "done" else ""
-        if not answer.strip():
-            raise ToolError(
-                ErrorCode.EXECUTION_ERROR,
-                f"The task {task_id} ended without an answer ({status}).",
-                "Resume it with a prompt, or do the work yourself.",
-            )
-        return {"task_id": task_id, "result": answer, "tool_summary": summary}
-
-    async def _resumable(self, task_id: str) -> Session:
-        """The session of a task of this agent. Those of others are as unknown as those that never were."""
-        try:
-            session = await self._shared.dependencies.sessions.get(task_id)
-        except SessionError:
-            session = None
-        if session is None or session.parent_id != self._lease.session_id:
-            raise ToolError(
-                ErrorCode.NOT_FOUND,
-                f"There is no task {task_id[:80]!r} of this agent.",
-                "Use the id that 'task' answered with, or start a new one.",
-            )
-        return session
-
-    async def _agent_of(self, session_id: str) -> tuple[str, str]:
-        """The name of a task's sub-agent and its description, from the log of its parent."""
-        sessions, after = self._shared.dependencies.sessions, 0
-        while events := await sessions.events(self._lease.session_id, after):
-            for event in events:
-                if event.kind == "agent_started" and event.payload.get("session_id") == session_id:
-                    return str(event.payload["agent"]), str(event.payload.get("description", ""))
-            after = events[-1].seq
-        return "", ""
+        session = await task_session(sessions, self._lease.session_id, task_id)
+        return await stored_state(sessions, session, running=task is not None)
 
     async def _run(
         self, call_id: str, agent: str, prompt: str, description: str, task_id: str = "", known: Known = lambda _: None
     ) -> dict[str, Any]:
         if task_id:
-            session = await self._resumable(task_id)
-            agent, description = await self._agent_of(session.id)
+            sessions = self._shared.dependencies.sessions
+            session = await task_session(sessions, self._lease.session_id, task_id)
+            agent = await agent_of(sessions, session)
         definition = self._admitted(agent)
         model = self._model(definition)
         limit = self._shared.dependencies.settings.child_timeout
@@ -221,7 +188,7 @@ class SubAgents:
         self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str, call_id: str, known: Known
     ) -> dict[str, Any]:
         session = await self._session(definition, description, call_id)
-        return await self._turn_in(session, definition, model, prompt, known)
+        return await self._turn_in(session, definition, model, prompt, call_id, known)
 
     async def _resumed(
         self,
@@ -235,10 +202,16 @@ class SubAgents:
         """Another turn in the session of an earlier task, in this process."""
         said = {"call_id": call_id, "agent": definition.name, "session_id": session.id, "description": session.title}
         await self._shared.dependencies.sessions.append_event(self._lease, "agent_started", said, turn_id=self._turn_id)
-        return await self._turn_in(session, definition, model, prompt, known)
+        return await self._turn_in(session, definition, model, prompt, call_id, known)
 
     async def _turn_in(
-        self, session: Session, definition: AgentDefinition, model: ModelClient, prompt: str, known: Known
+        self,
+        session: Session,
+        definition: AgentDefinition,
+        model: ModelClient,
+        prompt: str,
+        call_id: str,
+        known: Known,
     ) -> dict[str, Any]:
         sessions = self._shared.dependencies.sessions
         seconds = self._shared.dependencies.settings.lease_seconds
@@ -253,7 +226,7 @@ class SubAgents:
         started = await sessions.start_turn(lease, prompt, parent_id=self._turn_id)
         context = self._shared.new_context(session.id)
         context.agent = definition.name
-        turn = self._assemble(definition, model, context, lease, started.id)
+        turn = self._assemble(definition, model, context, lease, started.id, call_id=call_id)
         try:
             async with watched(sessions, lease, turn, started.id, seconds):
                 ending = await _to_its_end(turn)
@@ -304,6 +277,7 @@ class SubAgents:
         lease: Lease,
         turn_id: str,
         kind: type[Turn] = Turn,
+        call_id: str = "",
     ) -> Turn:
         """A turn with those of the parent's tools that the definition names."""
         shared = self._shared
@@ -323,10 +297,11 @@ class SubAgents:
             lease,
             turn_id,
             self._mode,
-            emit=lambda _: None,
+            emit=nested(call_id, definition.name, self.listener),
             compactor=compactor,
             approver=self._approver,
             agents=children,
+            live_output=self.listener is not None,
             kind=kind,
         )
 

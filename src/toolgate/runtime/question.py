@@ -76,6 +76,8 @@ def _short(text: str) -> str:
 
 def _sentence(name: str, plan: Plan) -> str:
     """One sentence of what will happen; of a command, what it can reach."""
+    if name == "Terminal":
+        return f"Types this into a running command. {_REACH[plan.access]}"
     if plan.commands or name == "Bash":
         return f"Runs this command. {_REACH[plan.access]}"
     end = " Undo can take it back." if plan.reversible else ""

@@ -91,7 +91,7 @@ def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
         if character in job.pattern and not (job.multiline and character != "\0"):
             raise bad_pattern(f"it contains {name}, and every line is looked at by itself")
     if job.fixed_string:
-        job = replace(job, pattern=_META.sub(r"\\\g<0>", job.pattern))
+        job = replace(job, pattern=_META.sub(r"\\\g<0>", job.pattern).replace("\r\n", "\n").replace("\n", r"\r?\n"))
     wanted = Filter.of(job.include, job.file_type)
     with open_search_root(
         workspace, job.path, output_dir=job.output_dir, include_ignored=job.include_ignored, files=True

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.searching import ENGINES, PYTHON, call, context, lines, open_descriptors, plant, unprivileged
+from tests.support.toolbox import Toolbox
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.search.walk import DEEPEST
@@ -476,3 +477,23 @@ async def test_no_version_control_is_searched(tmp_path: Path, engine: str | None
     plant(tmp_path, {**hidden, ".hgignore": "needle\n"})
 
     assert lines(await call(GREP, tmp_path, ripgrep=engine, pattern="needle")) == [".hgignore:1:needle"]
+
+
+async def test_a_pattern_may_span_lines_if_asked(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def f(\n    a,\n):\n    pass\n")
+    (tmp_path / "b.txt").write_bytes(b"one\r\ntwo\r\n")
+    box = Toolbox(tmp_path)
+    found = await box("grep", pattern=r"def f\([^)]*\)", multiline=True)
+    plain = await box("grep", pattern="one\ntwo", multiline=True, fixed_string=True)
+    alone = await box("grep", pattern="one\ntwo")
+    broken = await box("grep", pattern="(one\n", multiline=True)
+
+    assert [(match["line"], match["text"]) for match in found.data["matches"]] == [
+        (1, "def f("),
+        (2, "    a,"),
+        (3, "):"),
+    ]
+    assert [match["text"] for match in plain.data["matches"]] == ["one", "two"]
+    for response in (alone, broken):
+        assert response.error is not None
+        assert response.error.code == "INVALID_PARAM"

@@ -35,6 +35,7 @@ KINDS: dict[str, ToolKind] = {
     "grep": "search",
     "memory_search": "search",
     "Bash": "execute",
+    "Terminal": "execute",
     "task": "think",
     "todo": "think",
     "web_fetch": "fetch",

@@ -11,7 +11,7 @@ from toolgate.protocol.approval import Approval, ApprovalRequest
 if TYPE_CHECKING:
     from pathlib import Path
 
-CONFINED = frozenset({"Bash", "write_file", "edit_file", "apply_patch", "edit_notebook"})
+CONFINED = frozenset({"Bash", "Terminal", "write_file", "edit_file", "apply_patch", "edit_notebook"})
 """Tools that the sandbox or the workspace confines in every call without full access."""
 _DENIED = "nobody can be asked here"
 _PLAN = "nobody can accept a plan here; give the whole plan as your answer and end"

@@ -60,6 +60,7 @@ async def _converse(args: argparse.Namespace) -> int:
         approver=approval_prompt,
         live_output=True,
         remembers_for_project=True,
+        nested_output=True,
     ) as stack:
         conversation = await conversation_for(stack, args)
         chat = Chat(conversation, canvas, approval_prompt)

@@ -30,6 +30,8 @@ def describe_call(arguments: dict[str, Any] | str) -> str:
         return _one_line(arguments)
     if "agent" in arguments and "prompt" in arguments:
         return _one_line(f"{arguments['agent']}: {arguments.get('description') or arguments['prompt']}")
+    if arguments.keys() <= {"id", "prompt", "background"} and isinstance(arguments.get("id"), str):
+        return _one_line(f"{arguments.get('prompt') or 'state of'} (task {arguments['id']})")
     if isinstance(arguments.get("items"), list):
         return f"{len(arguments['items'])} items"
     first = next((key for key in _MAIN_ARGUMENTS if isinstance(arguments.get(key), str)), None)

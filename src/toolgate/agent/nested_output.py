@@ -1,0 +1,35 @@
+"""What a sub-agent does, as live output of the call that it works for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from toolgate.agent.events import AgentEvent, ToolCallInfo, ToolOutput
+
+_LONGEST = 160
+_INDENT = "  "
+
+
+def nested(call_id: str, agent: str, emit: Callable[[AgentEvent], None] | None) -> Callable[[AgentEvent], None]:
+    """Turn the events of a sub-agent into lines for the card of its call. Without a listener they are dropped."""
+
+    def tell(event: AgentEvent) -> None:
+        if emit is None or not call_id:
+            return
+        if isinstance(event, ToolCallInfo):
+            line = f"{agent}: {event.tool_name} {_short(event.arguments)}".rstrip()
+            emit(ToolOutput(call_id=call_id, stream="stdout", text=f"{line}\n"))
+        elif isinstance(event, ToolOutput):
+            text = "".join(_INDENT + line for line in event.text.splitlines(keepends=True))
+            emit(ToolOutput(call_id=call_id, stream=event.stream, text=text))
+
+    return tell
+
+
+def _short(arguments: dict[str, Any] | str) -> str:
+    """The arguments of a call in one line."""
+    if isinstance(arguments, dict):
+        arguments = " ".join(str(value) for value in arguments.values() if isinstance(value, (str, int)))
+    text = " ".join(arguments.split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
