@@ -181,17 +181,22 @@ async def test_bad_input_is_an_answer_and_starts_nothing(arguments: dict[str, An
 
 
 async def test_the_session_of_somebody_else_is_no_task() -> None:
-    """Neither the parent itself nor another session can be resumed as a task."""
-    stage = await Stage.set(Cast(parent=["Hi."]), agents=[child()])
+    """Neither a session of a person nor the task of another session can be resumed, looked at or told apart."""
+    stage = await Stage.set(Cast(parent=[[task()], "Done."], child=["secret answer"]), agents=[child()])
     await stage.say()
-    other = await stage.sessions.create()
-    for known in (stage.id, other.id):
-        steps = Cast(parent=[[call("task", {"id": known, "prompt": "x"}, id="t1")], "Done."])
-        again = await Stage.set(steps, agents=[child()])
-        response = result(await again.say())
-        assert response.error is not None
-        assert response.error.code == "NOT_FOUND"
-        await again.close()
+    theirs = await known_id(stage)
+    messages = set()
+    for known in (stage.id, theirs, "00000000-0000-7000-8000-000000000000"):
+        for more in ({}, {"prompt": "x"}, {"prompt": "x", "background": True}):
+            steps = Cast(parent=[[call("task", {"id": known, **more}, id="t1")], "Done."], child=["never"])
+            other = await Stage.set(steps, agents=[child()], sessions=stage.sessions)
+            response = result(await other.say())
+            assert response.error is not None
+            assert response.error.code == "NOT_FOUND"
+            messages.add(response.error.message.replace(known, "ID"))
+            await other.loop.aclose()
+    assert len(messages) == 1
+    assert len(await stage.sessions.turns(theirs)) == 1
     await stage.close()
 
 
