@@ -9,7 +9,7 @@ from toolgate import CallableToolset, ToolCall, ToolContext, ToolMode, Workspace
 from toolgate.agent.handoff import unpack
 from toolgate.errors import ToolError
 from toolgate.process.executables import bubblewrap_candidates, find_interpreter
-from toolgate.sandbox import choose_layer, native_layers, probe, trial
+from toolgate.sandbox import choose_layer, native_layers, probe, supervisor_call, trial
 from toolgate.sandbox.native_layers import find_native
 from toolgate.settings import Settings
 from toolgate.testing import AutoApprover
@@ -76,7 +76,7 @@ def test_the_second_trial_has_more_time() -> None:
 def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BusyProgram:
     """What the native layers are tried with."""
     program = BusyProgram(tmp_path, find_interpreter())
-    monkeypatch.setattr(native_layers, "_interpreter", lambda _user: str(program.path))
+    monkeypatch.setattr(supervisor_call, "_interpreter", lambda _user: str(program.path))
     native_layers._probe.cache_clear()
     return program
 

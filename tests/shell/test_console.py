@@ -75,7 +75,7 @@ def test_a_shell_in_a_terminal_has_job_control(shells: Shells) -> None:
     async def script(session: ShellSession) -> None:
         run = await start(session, shells, "PS1='ready$ ' bash --norc --noprofile -i", Console("tty"))
         await first(run, "ready$ ")
-        await say(run, "cat\r", "cat\n")
+        await say(run, "bash -c 'echo u''p; cat'\r", "up\n")
         await say(run, "\x1a", "Stopped")
         await say(run, "kill %1; wait; echo fi''n\r", "fin\n")
 
@@ -152,6 +152,21 @@ async def test_input_that_the_job_does_not_read_is_refused_at_a_limit(session: S
             console.send("x" * 8192)
         with pytest.raises(ToolError, match="does not read its input"):
             console.check("x" * 8192)
+
+
+async def test_what_still_waits_arrives_before_the_end_of_the_input(session: ShellSession) -> None:
+    async with session:
+        console = Console("pipe")
+        result = await session.execute("until [ -e go ]; do sleep 0.02; done; wc -c", background=True, console=console)
+        for _ in range(3):
+            console.send("x" * 60_000)
+        console.end_input()
+        with pytest.raises(ToolError, match="takes no more input"):
+            console.check("x")
+        await session.execute("touch go")
+        await session.jobs.wait(str(result.job_id), PATIENCE)
+
+        assert session.jobs.output(str(result.job_id))[0].strip() == "180000"
 
 
 async def test_a_line_that_a_terminal_would_cut_is_refused(session: ShellSession) -> None:

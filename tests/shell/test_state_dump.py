@@ -83,9 +83,16 @@ def test_what_bash_keeps_itself_is_left_out() -> None:
 
 
 def forged(**parts: bytes) -> bytes:
-    names = "options directory previous stack umask variables functions exported aliases shopts settings".split()
+    names = (
+        "options directory previous stack umask variables functions exported aliases shopts settings running".split()
+    )
     given = {"directory": b"/\n", "stack": b"/\n", "umask": b"umask 0022\n", **parts}
     return b"\0".join([*(given.get(name, b"") for name in names), b"end"])
+
+
+def test_processes_that_still_run_are_counted() -> None:
+    assert (dump.left_running(forged(running=b"12\n34\n")), dump.left_running(forged())) == (2, 0)
+    assert dump.left_running(b"12\n34") == 0
 
 
 def test_a_made_up_dump_that_is_well_formed_is_taken() -> None:

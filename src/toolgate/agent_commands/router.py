@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FIRST = re.compile(r"\s*([a-z_]+)(?=[\s;&|<>()]|$)")
 _NO_WORD = re.compile(r"(?:[ \t]|\\\n)*(?:$|[\n;&|<>()#])")
 _CD_AND_PATCH = re.compile(r"\s*(cd[ \t]+[^\n;&|<>()]+?)[ \t]*&&[ \t]*(apply_patch[ \t]*<<.*)", re.DOTALL)
-_READ_OPTION = re.compile(r"-[adeinNprstu]+[0-9.]*")
+_READ_OPTION = re.compile(r"-[ers]*p[^-]*")
 _MOST_UNWRAPPED = 16
 """How many `bash` and `jobs keep` may stand before one another."""
 _HELP = frozenset({"-h", "--help"})
@@ -99,7 +99,7 @@ def _agent_command(command: AgentCommand, command_line: str, cwd: str) -> Outcom
 
 
 def _is_builtin_read(line: Line) -> bool:
-    """Whether these are words of the shell's own `read`, which has only options of one letter."""
+    """Whether these are words of the shell's own `read -p`, which asks a person."""
     options = [word.text for word in line.words[1:] if not word.quoted]
     return bool(options) and _READ_OPTION.fullmatch(options[0]) is not None and options[0] not in _HELP
 

@@ -35,7 +35,7 @@ Outcome = Literal["found", "quiet", "ended", "timeout"]
 class Console:
     """What is typed into one job, and what it shows.
 
-    The process owns the descriptor: it calls `open` before the job runs, and `close` when its descriptors go.
+    The process owns the descriptor: it calls `attach` before the job runs, and `close` when its descriptors go.
     """
 
     def __init__(self, kind: Kind, columns: int = COLUMNS, rows: int = ROWS) -> None:
@@ -48,12 +48,13 @@ class Console:
         self._fd = -1
         self._end: Callable[[], None] = lambda: None
         self._unsent = b""
+        self._ending = False
         self._recent = b""
         self._waiting: asyncio.Future[None] | None = None
         self.changed = 0.0
         """When the job last printed something."""
 
-    def open(self, fd: int, end: Callable[[], None]) -> None:
+    def attach(self, fd: int, end: Callable[[], None]) -> None:
         """Write to this descriptor from now on. `end` closes it, which ends the input of a pipe."""
         self._fd, self._end = fd, end
         if self.kind == "tty":
@@ -86,14 +87,19 @@ class Console:
         return decode_output(recent)
 
     def shows(self, text: str, *, already: bool) -> bool:
-        """Whether a text was printed since the last look; with `already` also whether the screen shows it."""
+        """Whether a text was printed since the last look; with `already` also whether the screen shows it.
+
+        The screen has no blanks at the end of a line.
+        """
         if text.replace("\n", "\r\n").encode() in self._recent:  # mostly it is there without any escapes
             return True
-        return text in decode_output(self._recent) or (already and text in self.screen.text())
+        if text in decode_output(self._recent):
+            return True
+        return already and bool(text.strip()) and text.rstrip(" ") in self.screen.text()
 
     def check(self, text: str) -> None:
         """Refuse input that would not arrive whole."""
-        if self._fd < 0:
+        if self._fd < 0 or self._ending:
             raise ToolError(
                 ErrorCode.EXECUTION_ERROR,
                 "The job takes no more input: its input was closed, or it has ended.",
@@ -119,8 +125,13 @@ class Console:
 
     def end_input(self) -> None:
         """Close the input of a pipe, after what still waits."""
-        self._end()
+        self._ending = True
+        if not self._unsent:
+            self._close_input()
+
+    def _close_input(self) -> None:
         self._fd = -1
+        self._end()
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size of the terminal. The kernel tells the program."""
@@ -144,7 +155,9 @@ class Console:
         """
         begin = time.monotonic()
         while True:
-            if text and self.shows(text, already=already):
+            # a full-screen program draws only what changed, so what counts is its screen after the change
+            drawn = self.screen.is_alternate and self.changed > begin
+            if text and self.shows(text, already=already or drawn):
                 return "found"
             if ended.done():
                 return "ended"
@@ -175,7 +188,7 @@ class Console:
 
     def _push(self, data: bytes) -> None:
         waited, self._unsent = bool(self._unsent), self._unsent + data
-        if not waited:
+        if not waited and self._unsent:
             self._flush()
 
     def _flush(self) -> None:
@@ -192,6 +205,8 @@ class Console:
             self._unsent = b""
             self._fd = -1
         if before and not self._unsent:
+            if self._ending and self._fd >= 0:
+                self._close_input()
             self.wake()
 
 

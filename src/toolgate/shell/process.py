@@ -142,7 +142,7 @@ class ShellProcess:
             self._fds.drop(stderr)
             stderr = stdin
         os.set_blocking(target, False)
-        console.open(target, partial(self._fds.drop, target))
+        console.attach(target, partial(self._fds.drop, target))
         return stdin, stdout, stderr
 
     @property

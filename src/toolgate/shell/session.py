@@ -340,7 +340,7 @@ class ShellSession(AsyncClosing):
         take = memory.take if run.process.view.git is None else memory.take_directory
         try:
             dump = run.process.dumped()
-            if count := left_running(dump):
+            if not run.stopped and (count := left_running(dump)):
                 lines.append(_LEFT_RUNNING.format("a process" if count == 1 else f"{count} processes"))
             take(access, dump)
             if run.came_from is not None:

@@ -18,5 +18,6 @@ def test_at_the_deadline_a_program_that_waits_for_the_network_is_named() -> None
 def test_a_server_that_is_a_job_is_explained() -> None:
     refused = {"command": "curl -s http://localhost:8000/", "exit_code": 7, "layer": "bwrap", "mounts": True}
 
-    assert "every command has a network of its own" in hint(ending(**refused, jobs=True))
+    assert "jobs that have the same access" in hint(ending(**refused, jobs=True))
+    assert "may not listen yet" in hint(ending(**refused, jobs=True, reaches_jobs=True))
     assert hint(ending(**refused)) == ""

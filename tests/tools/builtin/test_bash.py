@@ -61,7 +61,7 @@ async def test_s14_a_cancelled_command_keeps_what_it_printed_and_leaves_the_next
         {"command": "ls", "background": "yes"},
         {"command": "ls\0"},
         {"command": ["ls"]},
-        {"command": "ls", "cwd": "/"},
+        {"command": "ls", "folder": "/"},
     ],
 )
 async def test_arguments_that_do_not_fit_run_nothing(tools: Toolbox, arguments: dict[str, Any]) -> None:
@@ -316,7 +316,7 @@ async def test_an_agent_command_is_typed_in_that_directory(tools: Toolbox) -> No
     (tools.root / "sub").mkdir()
     (tools.root / "sub" / "a.txt").write_text("inside\n")
 
-    assert (await tools("Bash", command="read a.txt", cwd="sub")).data["stdout"] == "inside\n"
+    assert (await tools("Bash", command="read a.txt", cwd="sub")).data["stdout"] == "     1\tinside\n"
 
 
 async def test_a_process_in_the_background_of_a_command_ends_with_it_and_that_is_said(tools: Toolbox) -> None:

@@ -10,6 +10,7 @@ import pytest
 import toolgate
 from tests.support.toolbox import Toolbox
 from toolgate.protocol.modes import ApprovalMode
+from toolgate.settings import Settings
 from toolgate.testing import AutoApprover
 
 PATIENCE = 30_000
@@ -238,7 +239,7 @@ async def test_bad_input_is_refused_and_the_job_goes_on(box: Toolbox, arguments:
 
 async def test_a_rule_against_a_command_holds_for_what_is_typed(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text('[[rule]]\ntool = "Bash"\nwords = ["echo"]\ndecision = "deny"\n')
-    settings = toolgate.Settings(policy_file=tmp_path / "policy.toml")
+    settings = Settings.defaults().model_copy(update={"policy_file": tmp_path / "policy.toml"})
     (tmp_path / "root").mkdir()
     box = Toolbox(tmp_path / "root", settings=settings)
     job = await start(box, "bash --norc --noprofile")
@@ -280,9 +281,10 @@ async def test_a_job_without_input_says_how_to_get_one(box: Toolbox) -> None:
 
 
 async def test_chat_safe_has_no_terminal(tmp_path: Path) -> None:
-    box = Toolbox(tmp_path)
-    box.context.mode = toolgate.ToolMode.chat_safe
-    response = await box("Terminal", job="job-1")
+    context = toolgate.ToolContext(workspace=toolgate.Workspace(tmp_path))
+    toolset = toolgate.builtin_registry().toolset(toolgate.ToolMode.chat_safe, context)
+    call = toolgate.ToolCall(id="c1", name="Terminal", arguments='{"job": "job-1"}')
+    response = (await toolset.handle(call)).response
 
     assert response.error is not None
     assert response.error.code == "MODE_DENIED"
