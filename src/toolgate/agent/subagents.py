@@ -101,7 +101,7 @@ class SubAgents:
         if not known.done():  # it could not be started: this raises why
             return await task
         self.background.keep(known.result(), task)
-        return {"task_id": known.result()}
+        return {"task_id": known.result(), "running": True}
 
     async def resume_for(self, call_id: str, task_id: str, prompt: str) -> dict[str, Any]:
         """Give a sub-agent that has ended another message. It remembers what it did."""

@@ -134,7 +134,7 @@ class ResumableAgentRunner(CallAgentRunner, Protocol):
     async def start_for(
         self, call_id: str, agent: str, prompt: str, description: str, task_id: str = ""
     ) -> dict[str, Any]:
-        """Start one, or resume `task_id`, and return `{"task_id": str}` at once."""
+        """Start one, or resume `task_id`, and return `{"task_id": str, "running": True}` at once."""
         ...
 
     async def state_of(self, task_id: str) -> dict[str, Any]:

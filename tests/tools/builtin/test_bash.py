@@ -316,7 +316,7 @@ async def test_an_agent_command_is_typed_in_that_directory(tools: Toolbox) -> No
     (tools.root / "sub").mkdir()
     (tools.root / "sub" / "a.txt").write_text("inside\n")
 
-    assert (await tools("Bash", command="read a.txt", cwd="sub")).data["stdout"] == "     1\tinside\n"
+    assert (await tools("Bash", command="read a.txt", cwd="sub")).data["stdout"] == "     1\tinside"
 
 
 async def test_a_process_in_the_background_of_a_command_ends_with_it_and_that_is_said(tools: Toolbox) -> None:

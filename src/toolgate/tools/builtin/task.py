@@ -97,7 +97,7 @@ def _response(params: TaskParams, answer: dict[str, Any]) -> ToolResponse:
     name = f"Sub-agent '{params.agent}'" if params.agent else "The sub-agent"
     task_id = answer.get("task_id", "")
     about: dict[str, Any] = {"task_id": task_id} if task_id else {}
-    if "result" not in answer:
+    if answer.get("running") is True:
         used = answer.get("tool_summary", [])
         count = sum(entry["calls"] for entry in used)
         so_far = f" It has made {count} {'call' if count == 1 else 'calls'} so far." if used else ""
