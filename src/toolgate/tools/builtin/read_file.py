@@ -41,6 +41,7 @@ class FileReadParams(BaseModel):
     limit: int = Field(default=2000, ge=1, description="How many lines to return at the most.")
     pages: str = Field(default="", description="Of a PDF: the pages, such as '3-5'.")
     pictures: bool = Field(default=False, description="Of a PDF: show the pages as pictures.")
+    paths: list[str] = Field(default=[], max_length=19, description="Further files to read in the same call.")
 
 
 class FileReadTool(Tool[FileReadParams]):
@@ -60,6 +61,10 @@ class FileReadTool(Tool[FileReadParams]):
 
     async def execute(self, params: FileReadParams, context: ToolContext) -> ToolResponse:
         """Read the window, or the document, and remember what was seen."""
+        if params.paths:
+            from toolgate.tools.builtin.read_several import read_several
+
+            return await read_several(self, params, context)
         if params.start_line == 0:
             raise ToolError(
                 ErrorCode.INVALID_PARAM,
