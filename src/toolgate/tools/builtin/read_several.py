@@ -9,11 +9,14 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import Status, ToolResponse
 
 if TYPE_CHECKING:
+    from toolgate.protocol.content import ImageContent
     from toolgate.tools.builtin.read_file import FileReadParams, FileReadTool
     from toolgate.tools.context import ToolContext
 
 _MOST_BYTES = 40_000
 """Bytes of all files together: clients of other agents cut what is longer."""
+_MOST_PICTURES = 4
+"""Pictures after which no further file is read."""
 
 
 async def read_several(tool: FileReadTool, params: FileReadParams, context: ToolContext) -> ToolResponse:
@@ -22,19 +25,23 @@ async def read_several(tool: FileReadTool, params: FileReadParams, context: Tool
     paths = list(dict.fromkeys([params.path, *params.paths]))
     shared = params.model_dump(include={"start_line", "limit"})
     files: list[dict[str, Any]] = []
+    pictures: tuple[ImageContent, ...] = ()
     size, whole = 0, True
     for path in paths:
-        if size >= _MOST_BYTES:
+        if size >= _MOST_BYTES or len(pictures) >= _MOST_PICTURES:
             break
         response: ToolResponse = await read({"path": path, **shared})
         content = str(response.data.get("content", ""))
         size += len(content.encode())
+        pictures += response.content
         whole = whole and response.status is Status.success
         files.append({"path": path, "content": content, "text": response.text, "read": response.error is None})
-    return _answer(paths, files, whole=whole)
+    return _answer(paths, files, pictures, whole=whole)
 
 
-def _answer(paths: list[str], files: list[dict[str, Any]], *, whole: bool) -> ToolResponse:
+def _answer(
+    paths: list[str], files: list[dict[str, Any]], pictures: tuple[ImageContent, ...], *, whole: bool
+) -> ToolResponse:
     found = [file for file in files if file["read"]]
     if not found:
         raise ToolError(
@@ -51,4 +58,4 @@ def _answer(paths: list[str], files: list[dict[str, Any]], *, whole: bool) -> To
         "truncated": bool(left) or not whole,
     }
     build = ToolResponse.success if whole and not left else ToolResponse.partial
-    return build(data, text, context={"truncation_skip": True})
+    return build(data, text, context={"truncation_skip": True}, content=pictures)
