@@ -46,12 +46,10 @@ class BashParams(BaseModel):
         description="'read': the project is read-only. 'write': the project can be changed. "
         "'full': network and more; a person is asked.",
     )
-    timeout_ms: int = Field(
-        120_000, ge=1, le=600_000, description="Milliseconds after which everything is ended; a job only if given."
-    )
+    timeout_ms: int = Field(120_000, ge=1, le=600_000, description="Milliseconds after which everything is ended.")
     background: bool = Field(False, description="Start it as a job and return its id at once.")
-    tty: bool = Field(False, description="Start it as a job in a terminal, for Terminal to type into.")
-    cwd: str = Field("", max_length=4096, description="Directory for this command only.")
+    tty: bool = Field(False, description="Start it as a job in a terminal; see Terminal.")
+    cwd: str = Field("", description="Directory for this command only.")
     restart: bool = Field(False, description="Forget the shell's directory, variables and functions first.")
 
 

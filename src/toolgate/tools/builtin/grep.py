@@ -52,7 +52,7 @@ class GrepParams(BaseModel):
     limit: int = Field(default=100, ge=1, le=100_000, description="Matches to return at the most.")
     include_ignored: bool = Field(default=False, description="Also search files that .gitignore excludes.")
     fixed_string: bool = Field(default=False, description="The pattern is plain text.")
-    multiline: bool = Field(default=False, description="The pattern may span lines, as in 'a\\n+b' or '(?s)a.*?b'.")
+    multiline: bool = Field(default=False, description="The pattern may span lines.")
     output: Literal["lines", "files", "count"] = Field(
         default="lines", description="'files': only their paths; 'count': with the number of matching lines."
     )

@@ -41,7 +41,7 @@ class FileReadParams(BaseModel):
     limit: int = Field(default=2000, ge=1, description="How many lines to return at the most.")
     pages: str = Field(default="", description="Of a PDF: the pages, such as '3-5'.")
     pictures: bool = Field(default=False, description="Of a PDF: show the pages as pictures.")
-    paths: list[str] = Field(default=[], max_length=19, description="Further files to read in the same call.")
+    paths: list[str] = Field(default=[], max_length=19, description="Further files.")
 
 
 class FileReadTool(Tool[FileReadParams]):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from toolgate.tools.builtin.read_file import FileReadParams, FileReadTool
     from toolgate.tools.context import ToolContext
 
-_MOST_BYTES = 40_000
-"""Bytes of all files together: clients of other agents cut what is longer."""
+_MOST_BYTES = 32_000
+"""Bytes after which no further file is read: clients of other agents cut what is longer than a page of 40 kB."""
 _MOST_PICTURES = 4
 """Pictures after which no further file is read."""
 

@@ -19,11 +19,11 @@ class TaskParams(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    agent: str = Field("", max_length=200, description="Name of the sub-agent, for example 'explore' or 'general'.")
+    agent: str = Field("", description="Name of the sub-agent, for example 'explore' or 'general'.")
     prompt: str = Field("", description="The whole task: a new sub-agent sees nothing else.")
     description: str = Field("", max_length=200, description="The task in a few words, for the person who watches.")
-    id: str = Field("", max_length=100, description="An earlier task: with a prompt it goes on, alone it is looked at.")
-    background: bool = Field(False, description="Answer at once; the end is reported.")
+    id: str = Field("", description="An earlier task: goes on with a prompt, is looked at without.")
+    background: bool = Field(False, description="Answer at once.")
 
 
 class TaskTool(Tool[TaskParams]):

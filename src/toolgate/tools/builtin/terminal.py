@@ -35,16 +35,14 @@ class TerminalParams(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    job: str = Field(min_length=1, max_length=40, description="The job's id, for example 'job-1'.")
-    text: str = Field("", max_length=65_536, description="Text to type; a newline presses Enter.")
-    keys: list[str] = Field(
-        [], max_length=100, description="Keys to press then: Enter, Tab, Escape, Up, C-c, C-d, M-x …"
-    )
-    wait_for: str = Field("", max_length=1000, description="Text to wait for. Empty: until it prints nothing more.")
-    timeout_ms: int = Field(10_000, ge=1, le=600_000, description="Most milliseconds to wait.")
-    columns: int | None = Field(None, ge=2, le=500, description="New width of the terminal.")
-    rows: int | None = Field(None, ge=2, le=500, description="New height of the terminal.")
-    stop: bool = Field(False, description="End the job with everything that it started.")
+    job: str
+    text: str = Field("", description="A newline is Enter.")
+    keys: list[str] = Field([], description="Pressed then: Enter, Up, C-c …")
+    wait_for: str = Field("", description="Else until it is quiet.")
+    timeout_ms: int = Field(10_000, ge=1, le=600_000)
+    columns: int = Field(0, ge=0)
+    rows: int = Field(0, ge=0)
+    stop: bool = False
 
 
 class TerminalTool(Tool[TerminalParams]):
@@ -77,14 +75,18 @@ class TerminalTool(Tool[TerminalParams]):
                 "The job got other input, or ended, after this call was planned; nothing was typed.",
                 "Look at it again, then make the call again.",
             )
+        from toolgate.shell.console import LARGEST
+
         console = run.console
         if params.stop:
             await jobs.stop(params.job)
             return _answer(params, run, context, "")
         if console is None:
             raise _no_input(params.job)
-        if params.columns is not None or params.rows is not None:
-            console.resize(params.columns or console.screen.columns, params.rows or console.screen.rows)
+        if params.columns or params.rows:
+            console.resize(
+                min(params.columns or console.screen.columns, LARGEST), min(params.rows or console.screen.rows, LARGEST)
+            )
         typed = input_of(params, console)
         if typed.sends:
             console.check(typed.codes)
