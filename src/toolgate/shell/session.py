@@ -208,9 +208,7 @@ class ShellSession(AsyncClosing):
                 self.jobs.check_room()
                 await self._parts()[0].share_network(access)
             while True:
-                run = self._begin(
-                    command, access, roots, scripts, unlocked, on_output, job, console=console, cwd=cwd
-                )
+                run = self._begin(command, access, roots, scripts, unlocked, on_output, job, console=console, cwd=cwd)
                 if background:
                     if scripts:
                         await run.taken()

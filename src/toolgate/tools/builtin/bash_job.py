@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.tools.builtin.bash_answer import answered
 from toolgate.tools.builtin.bash_plan import directory_of
+from toolgate.tools.secrets import allowed_secrets
 
 if TYPE_CHECKING:
     from toolgate.agent_commands import Native
@@ -33,6 +34,7 @@ async def run_job(native: Native, params: BashParams, context: ToolContext) -> T
         deadline=params.timeout_ms / 1000 if "timeout_ms" in params.model_fields_set else None,
         cwd=directory_of(params, context),
         scripts=context.plan.payload.scripts if context.approved and context.plan is not None else {},
+        unlocked=allowed_secrets(context),
         on_output=context.on_output,
     )
     if native.hint:
