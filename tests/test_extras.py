@@ -141,4 +141,4 @@ def test_a_package_whose_internals_are_used_has_an_upper_bound_below_the_next_mi
 
     assert find_spec(internal) is not None
     assert bound is not None
-    assert int(version(package).split(".")[1]) == int(bound[1]) - 1
+    assert int(version(package).split(".")[1]) < int(bound[1])
