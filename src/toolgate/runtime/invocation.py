@@ -41,6 +41,10 @@ class Invocation:
     uncertain = False
     """The call was answered, but its tool could not be stopped, so its outcome is unknown."""
     extras: dict[str, Any] | None = None
+    hook_asks = ""
+    """Why a hook of the user wants a person to be asked."""
+    notes: tuple[str, ...] = ()
+    """What hooks of the user add to the result."""
 
     def __init__(
         self, call_id: str, name: str, arguments: str | dict[str, Any], context: ToolContext, started: float
@@ -90,6 +94,11 @@ class Invocation:
         if isinstance(self.arguments, str):
             with contextlib.suppress(ArgumentsError):
                 self.arguments = parse_arguments(self.arguments)
+
+    def replace_arguments(self, arguments: dict[str, Any]) -> None:
+        """Go on with other arguments; they have to be admitted again."""
+        self.arguments, self.values = arguments, None
+        self.__dict__.pop("params", None)
 
     def refuse(self, gate: Gate, response: ToolResponse) -> ToolResponse:
         """Note which gate refused the call. Returns the response."""

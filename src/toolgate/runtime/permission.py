@@ -34,6 +34,8 @@ def weigh(invocation: Invocation, policy: Policy) -> Decision:
         return refusal
     if _is_dry_run(invocation):
         return Decision(decision="allow", gate="permission", reason="a dry run changes nothing")
+    if invocation.hook_asks:
+        return Decision(decision="ask", gate="permission", reason=f"hook: {invocation.hook_asks}")
     if plan is not None and plan.question is not None:
         return Decision(decision="ask", gate="permission", reason="the model asks a question")
     if plan is not None and plan.access == "full":
@@ -105,7 +107,7 @@ async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...])
     request = question_of(invocation, policy, reason, secrets)
     asked = perf_counter()
     try:
-        approval = checked(await _answer(invocation, request), request)
+        approval = checked(await _answer_or_hook(invocation, request), request)
     finally:
         invocation.started += perf_counter() - asked  # the time that a person takes is not the call's
     if request.question is not None and not approval.text.strip():
@@ -174,6 +176,14 @@ def _note_approval(invocation: Invocation, approved: bool) -> None:
     """Tell a tool that plans whether a person has allowed what it planned: then nothing else may run."""
     if invocation.prepares:
         invocation.context.approved = approved
+
+
+async def _answer_or_hook(invocation: Invocation, request: ApprovalRequest) -> Approval:
+    """What the approver says, unless a hook of the user denies the request first. No hook allows one."""
+    from toolgate.runtime.hook_gate import approval_denied
+
+    denied = await approval_denied(invocation, request)
+    return await _answer(invocation, request) if not denied else Approval(allowed=False, message=f"hook: {denied}")
 
 
 async def _answer(invocation: Invocation, request: ApprovalRequest) -> Approval:

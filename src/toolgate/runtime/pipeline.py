@@ -24,6 +24,8 @@ from toolgate.runtime.breaker import Breaker
 from toolgate.runtime.executor import Executor
 from toolgate.runtime.failures import failure_of, internal
 from toolgate.runtime.finish import extras_of, plain_result, rendered, result_of
+from toolgate.runtime.hook_gate import after_call, before_call
+from toolgate.runtime.hooks import hooks_of
 from toolgate.runtime.invocation import Invocation
 from toolgate.runtime.limits import OutputLimits
 from toolgate.runtime.pending import PendingResult
@@ -64,6 +66,9 @@ class Pipeline:
         )
         """The plain value of a function needs nothing but its envelope if it has at most so many characters."""
         self._tracing = tracing_of(context.session_id)
+        self._hooks = hooks_of(context)
+        if self._hooks is not None:
+            self._plain = 0
 
     @functools.cached_property
     def _policy(self) -> Policy:
@@ -83,12 +88,14 @@ class Pipeline:
             response = denials.closed()
         elif response is None and self._unfinished:
             response = self._unfinished.refusal(invocation)
+        if response is None and self._hooks is not None:
+            response = await before_call(self._hooks, invocation, self._admission)
         if response is None:
             resolved = invocation.resolved
             assert resolved is not None
             if resolved.reroutes:
                 response = await self._route(invocation, resolved, pending)
-            if response is None and (resolved.careful or self._policy.concerns(resolved.name)):
+            if response is None and (resolved.careful or invocation.hook_asks or self._policy.concerns(resolved.name)):
                 response = await self._permit(invocation, resolved)
             if response is None:
                 value = await self._executor.execute(invocation, resolved, pending)
@@ -107,6 +114,8 @@ class Pipeline:
     async def _end(self, invocation: Invocation, response: ToolResponse) -> ToolResult:
         """Complete, render, mask, truncate and record the response."""
         response, output = rendered(invocation, self._limits.owned(response))
+        if self._hooks is not None:
+            output = await after_call(self._hooks, invocation, response, output)
         if current_secrets(self._limits.secrets):
             response, output = self._limits.masked(response, output)
         ran = invocation.inner or invocation
@@ -181,6 +190,9 @@ class Pipeline:
         inner = invocation.inner = self._inner(invocation, routed)
         invocation.answer = routed.answer
         response = self._admission.admit(inner)
+        if response is None and self._hooks is not None:
+            inner.hook_asks = invocation.hook_asks
+            response = await before_call(self._hooks, inner, self._admission)
         if response is None:
             response = await self._permit(inner, inner.found)
         if response is None and (response := self._admission.gates_again(invocation, resolved)) is not None:

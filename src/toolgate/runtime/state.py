@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 class RuntimeState:
     """State of the pipeline that every toolset of a session shares."""
 
-    __slots__ = ("breaker", "policy", "policy_stamp", "unfinished", "writers")
+    __slots__ = ("breaker", "hooks", "hooks_read", "policy", "policy_stamp", "unfinished", "writers")
 
     def __init__(self, context: ToolContext) -> None:
         self.policy: Policy | None = None
         """The session's policy, once it was loaded."""
         self.policy_stamp: tuple[int, ...] | None = None
         """What the user's policy file looked like when it was read."""
+        self.hooks: object = None
+        """The user's hooks, once they were read; `toolgate.runtime.hooks` knows their type."""
+        self.hooks_read = False
         self.breaker = Breaker(context.clock)
         self.writers = WriterLock()
         self.unfinished = Unfinished()
