@@ -48,7 +48,7 @@ class BashParams(BaseModel):
     )
     timeout_ms: int = Field(120_000, ge=1, le=600_000, description="Milliseconds after which everything is ended.")
     background: bool = Field(False, description="Start it as a job and return its id at once.")
-    tty: bool = Field(False, description="Start it as a job in a terminal; see Terminal.")
+    tty: bool = Field(False, description="A job in a terminal; see Terminal.")
     cwd: str = Field("", description="Directory for this command only.")
     restart: bool = Field(False, description="Forget the shell's directory, variables and functions first.")
 

@@ -37,8 +37,8 @@ class TerminalParams(BaseModel):
 
     job: str
     text: str = Field("", description="A newline is Enter.")
-    keys: list[str] = Field([], description="Pressed then: Enter, Up, C-c …")
-    wait_for: str = Field("", description="Else until it is quiet.")
+    keys: list[str] = Field([], description="Then pressed: Up, C-c …")
+    wait_for: str = Field("", description="Else until quiet.")
     timeout_ms: int = Field(10_000, ge=1, le=600_000)
     columns: int = Field(0, ge=0)
     rows: int = Field(0, ge=0)
