@@ -10,6 +10,8 @@ from tests.agent.kit import OPEN, Stage, call
 from toolgate import ToolMode, ToolRegistry, Workspace, builtin_registry
 from toolgate.agent import Agents, PromptBuilder
 from toolgate.agent.compaction import tokens_of, tokens_of_tools
+from toolgate.agent.deferred import offered_schemas
+from toolgate.runtime.builtin import agent_registry
 from toolgate.sessions import Database, Memory
 from toolgate.settings import Settings
 from toolgate.testing import FakeClock
@@ -134,7 +136,7 @@ async def test_project_notes_that_are_a_link_out_of_the_project_are_not_read(
 
 
 async def test_the_first_request_with_all_tools_is_small(tmp_path: Path) -> None:
-    registry, workspace = builtin_registry(), Workspace(tmp_path)
+    registry, workspace = agent_registry(), Workspace(tmp_path)
     prompt = await PromptBuilder(registry, workspace=workspace, agents=Agents(workspace)).build("s", CODING)
-    size = tokens_of({"content": prompt}) + tokens_of_tools(registry.get_tools_schema(CODING))
+    size = tokens_of({"content": prompt}) + tokens_of_tools(offered_schemas(registry, (CODING,)))
     assert size < 4_900  # of 5,000: the person's words come on top
