@@ -31,6 +31,7 @@ async def got(answer: bytes, most: int = MOST, path: str = "/") -> Answer:
         (page(gzip.compress(b"zipped"), Content_Encoding="gzip"), b"zipped"),
         (page(zlib.compress(b"deflated"), Content_Encoding="deflate"), b"deflated"),
     ],
+    ids="length end chunked continue gzip deflate".split(),
 )
 async def test_bodies_are_read_as_http_says(answer: bytes, body: bytes) -> None:
     found = await got(answer)
@@ -50,6 +51,7 @@ async def test_bodies_are_read_as_http_says(answer: bytes, body: bytes) -> None:
         page(b"not gzip", Content_Encoding="gzip"),
         page(b"brotli", Content_Encoding="br"),
     ],
+    ids="nothing ssh status http2 chunk negative short length long many gzip brotli".split(),
 )
 async def test_w04_answers_that_are_none_end_in_an_error(answer: bytes) -> None:
     with pytest.raises(BadAnswerError):
