@@ -80,17 +80,25 @@ def test_a_value_stays_on_its_line() -> None:
     ]
 
 
+class Screen(io.StringIO):
+    """A terminal that keeps what it shows."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 @pytest.mark.parametrize(
     "command",
     [
         "\n".join(f"echo {number}" for number in range(500)) + "\nrm -rf the-end",
         "echo " + "a b " * 5000 + "; rm -rf the-end",
     ],
+    ids=["lines", "words"],
 )
 async def test_the_terminal_shows_the_end_of_a_long_command(tmp_path: Path, command: str) -> None:
     request = await request_for(tmp_path, command)
     person, program = pty.openpty()
-    screen = io.StringIO()
+    screen = Screen()
     with os.fdopen(program, "r") as source:
         decision = asyncio.ensure_future(TerminalApprover(source, screen).decide(request))
         while "Allow?" not in screen.getvalue():
