@@ -50,6 +50,7 @@ async def test_every_tool_says_what_it_does_to_the_world(root: Path) -> None:
         "apply_patch": (False, True, False, False),
         "edit_notebook": (False, True, False, False),
         "Bash": (False, True, False, True),
+        "Terminal": (False, True, False, True),
         "memory_append": (False, False, False, False),
         "todo": (False, False, True, False),
         "task": (False, True, False, True),

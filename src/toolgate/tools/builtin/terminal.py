@@ -35,14 +35,14 @@ class TerminalParams(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    job: str
+    job: str = Field(description="Its id.")
     text: str = Field("", description="A newline is Enter.")
     keys: list[str] = Field([], description="Then pressed: Up, C-c …")
     wait_for: str = Field("", description="Else until quiet.")
-    timeout_ms: int = Field(10_000, ge=1, le=600_000)
-    columns: int = Field(0, ge=0)
-    rows: int = Field(0, ge=0)
-    stop: bool = False
+    timeout_ms: int = Field(10_000, ge=1, le=600_000, description="To wait.")
+    columns: int = Field(0, ge=0, description="New width.")
+    rows: int = Field(0, ge=0, description="New height.")
+    stop: bool = Field(False, description="End it.")
 
 
 class TerminalTool(Tool[TerminalParams]):
