@@ -5,7 +5,6 @@ import gc
 import json
 import os
 import resource
-import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -126,10 +125,10 @@ def resident_kb() -> int:
 
 
 def slope(points: list[tuple[int, int]]) -> float:
-    """The median of the slopes between points that lie half the way apart: one sudden page does not count."""
+    """The smaller growth of the two halves: a leak grows in both, a sudden block of memory in one."""
     half = len(points) // 2
-    pairs = zip(points, points[half:], strict=False)
-    return statistics.median((late[1] - early[1]) / (late[0] - early[0]) for early, late in pairs)
+    halves = (points[:half], points[half:])
+    return min((part[-1][1] - part[0][1]) / (part[-1][0] - part[0][0]) for part in halves)
 
 
 @EVERY_LAYER

@@ -145,6 +145,7 @@ class GatewayServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                loop="asyncio",  # uvloop, which uvicorn prefers, accepts clients without asking `Listener`
                 http=DeadlineProtocol,
                 ws=SocketProtocol,
                 ws_max_size=gateway.max_frame_bytes,
