@@ -11,6 +11,7 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
     ├── UndoRefused          undoing would destroy somebody else's change
     ├── ModelError           a language model did not answer; says whether a retry may help
     ├── StoreError           the database cannot be used; says what to do about it
+    ├── WorkspaceError       the files of a session cannot be restored or stored
     ├── OutputMissing        an output file is not available; says why
     ├── MissingPackage       a part of Toolgate needs a package that is not installed; says what to install
     ├── UnsupportedPlatform  a part of Toolgate needs Linux
