@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 import sys
 
-from toolgate.errors import UnsupportedPlatform
-
 try:
     import fcntl as fcntl
     import termios as termios
@@ -42,4 +40,6 @@ def linux_only(what: str) -> str:
 def require_linux(what: str) -> None:
     """Raise `UnsupportedPlatform` on a system that cannot confine `what`."""
     if not is_linux():
+        from toolgate.errors import UnsupportedPlatform  # a worker of a search starts without it
+
         raise UnsupportedPlatform(linux_only(what))
