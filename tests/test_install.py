@@ -3,10 +3,14 @@
 import os
 import subprocess
 import sys
+import tomllib
 import venv
+import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 pytestmark = [pytest.mark.outside, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -15,6 +19,7 @@ IMPORTS = {
     "anthropic": "toolgate.models.anthropic",
     "cli": "toolgate.cli.chat.terminal",
     "distributed": "toolgate.distributed.worker",
+    "documents": "PIL.Image, pypdf, pypdfium2, toolgate.documents",
     "gateway": "toolgate.gateway.server",
     "langchain": "toolgate.adapters.langchain",
     "mcp": "toolgate.adapters.mcp_server.server",
@@ -25,7 +30,7 @@ IMPORTS = {
     "postgres": "toolgate.sessions.postgres",
     "pydantic-ai": "toolgate.adapters.pydantic_ai",
 }
-"""Extra → a module that must be importable with it alone."""
+"""Extra → modules that must be importable with it alone."""
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +46,47 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def _installed(wheel: Path, place: Path, extra: str = "") -> Path:
-    """Make an environment with the wheel; return its directory of programs."""
+def _installed(wheel: Path, place: Path) -> Path:
+    """Make an environment with the wheel and what it needs, by pip; return its directory of programs."""
     venv.create(place / "venv", with_pip=False)
-    target = f"{wheel}[{extra}]" if extra else str(wheel)
-    pip = [sys.executable, "-m", "pip", "--python", str(place / "venv/bin/python"), "install", "--quiet", target]
+    pip = [sys.executable, "-m", "pip", "--python", str(place / "venv/bin/python"), "install", "--quiet", str(wheel)]
     done = subprocess.run(pip, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return place / "venv" / "bin"
+
+
+def _linked(wheel: Path, place: Path, extra: str) -> Path:
+    """Make an environment with the wheel and only what the extra needs, linked from this one; return its programs."""
+    venv.create(place / "venv", with_pip=False)
+    (packages,) = (place / "venv" / "lib").glob("python*/site-packages")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(packages)
+    (own,) = metadata.distributions(path=[str(packages)])
+    for name in _closure(own.requires or [], extra):
+        for file in metadata.distribution(name).files or []:
+            target = packages / file
+            if ".." not in file.parts and not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.symlink_to(file.locate())
+    return place / "venv" / "bin"
+
+
+def _closure(requires: list[str], extra: str) -> set[str]:
+    """The names of all packages that these requirements lead to."""
+    found: set[str] = set()
+    seen: set[tuple[str, str]] = set()
+    waiting = [(line, extra) for line in requires]
+    while waiting:
+        line, chosen = waiting.pop()
+        wanted = Requirement(line)
+        if wanted.marker is not None and not wanted.marker.evaluate({"extra": chosen}):
+            continue
+        for further in {"", *wanted.extras}:
+            if (wanted.name, further) not in seen:
+                seen.add((wanted.name, further))
+                waiting += [(below, further) for below in metadata.requires(wanted.name) or []]
+        found.add(wanted.name)
+    return found - {"toolgate"}
 
 
 def _run(place: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
@@ -76,10 +114,16 @@ def test_the_core_alone_is_a_library_calls_answers_and_sessions(wheel: Path, tmp
         assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(("extra", "module"), IMPORTS.items())
-def test_an_extra_works_alone(wheel: Path, tmp_path: Path, extra: str, module: str) -> None:
-    programs = _installed(wheel, tmp_path, extra)
+def test_every_extra_is_tried() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
-    done = _run(tmp_path, programs / "python", "-c", f"import {module}")
+    assert set(IMPORTS) == set(project["optional-dependencies"]) - {"all"}
+
+
+@pytest.mark.parametrize(("extra", "modules"), IMPORTS.items(), ids=list(IMPORTS))
+def test_an_extra_works_alone(wheel: Path, tmp_path: Path, extra: str, modules: str) -> None:
+    programs = _linked(wheel, tmp_path, extra)
+
+    done = _run(tmp_path, programs / "python", "-c", f"import {modules}")
 
     assert (done.returncode, done.stderr) == (0, "")

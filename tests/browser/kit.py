@@ -179,9 +179,14 @@ class Person:
         await expect(self.page.get_by_role("button", name="Stop", exact=True)).to_be_hidden(timeout=PATIENCE)
 
     async def asked(self) -> Any:
-        """The question, once keys count."""
+        """The question, once keys count: it takes the focus unless somebody is writing, or another dialog is open."""
         dialog = self.page.locator("section.approval")
         await expect(dialog).to_have_attribute("data-armed", "true", timeout=PATIENCE)
+        await self.page.wait_for_function(
+            """() => document.querySelector("section.approval:focus-within, dialog[open]")
+                || document.activeElement.value""",
+            timeout=PATIENCE,
+        )
         return dialog
 
     async def picture(self, name: str) -> None:

@@ -4,10 +4,13 @@ import random
 from collections.abc import AsyncIterator
 from typing import Any
 
+import pytest
+
 from toolgate.models.base import ModelRequest, ModelStop
 from toolgate.models.masked import MaskedModel, masked
 from toolgate.protocol.calls import ToolCall
 from toolgate.testing import ScriptedModel
+from toolgate.text import redaction
 from toolgate.text.masking import MaskedText
 
 SECRETS = ("hunter2-hunter2-token", "sk-0123456789")
@@ -81,6 +84,7 @@ async def test_what_is_no_text_is_passed_on_and_the_stream_is_closed() -> None:
     assert closed == [True]
 
 
-def test_without_secrets_it_is_the_same_model() -> None:
+def test_without_secrets_it_is_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "_learnt", [])
     model = ScriptedModel([])
     assert masked(model, ()) is model

@@ -229,7 +229,7 @@ def test_what_is_sent_while_a_turn_runs_is_queued_and_sent_when_it_ends(
     terminal.until("❯ third")
     terminal.until("Three.")
     terminal.until("tokens in")
-    terminal.until("❯ a dra")
+    terminal.until("❯ a dra\n")
     said = [message["content"] for message in server.requests[-1]["messages"] if message["role"] == "user"]
     assert said == ["go", "second", "third"]
     assert screen_of(terminal).count("❯ second") == 1
@@ -353,11 +353,13 @@ def test_nothing_that_a_model_or_a_tool_says_controls_the_terminal(chat: Chat, m
 
 def test_ctrl_c_at_the_prompt_forgets_the_line_and_twice_leaves(chat: Chat) -> None:
     terminal = chat()
-    terminal.type("half a tho\x03")
-    terminal.until("❯ ")
+    terminal.type("half a tho")
+    terminal.until("half a tho")
+    terminal.type("\x03")
+    terminal.until("❯ \n")  # with nothing behind it: a new prompt
     terminal.type("\x03")
     terminal.until("Press Ctrl-C again, or Ctrl-D, to leave.")
-    terminal.until("❯ ")
+    terminal.until("❯ \n")
     terminal.type("\x03")
 
     assert terminal.ended() == 0
