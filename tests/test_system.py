@@ -1,8 +1,11 @@
 """Toolgate on macOS and Windows, simulated by taking away what only Linux, or only POSIX, has."""
 
+import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -40,47 +43,70 @@ asyncio.run(main())
 """
 
 
-def _run(system: str, code: str, cwd: Path, home: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": "/usr/bin:/bin", "XDG_CONFIG_HOME": str(home), "XDG_DATA_HOME": str(home)}
-    return subprocess.run(
-        [sys.executable, str(PROGRAM), system, code],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        env=environment,
-        input=stdin,
-    )
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
 
 
-def _cli(system: str, home: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    code = f"import sys\nfrom toolgate.cli import main\nsys.exit(main({[*words]!r}))"
-    return _run(system, code, home, home, stdin)
+class Platforms:
+    """Runs Python source on simulated systems."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._process = subprocess.Popen(
+            [sys.executable, str(PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    def run(self, system: str, code: str, cwd: Path, stdin: str = "") -> Done:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        streams = {name: str(self._home / name) for name in ("stdin", "stdout", "stderr")}
+        Path(streams["stdin"]).write_text(stdin)
+        environment = {"PATH": "/usr/bin:/bin", "XDG_CONFIG_HOME": str(cwd), "XDG_DATA_HOME": str(cwd)}
+        job = {"system": system, "code": code, "cwd": str(cwd), "environment": environment, **streams}
+        self._process.stdin.write(f"{json.dumps(job)}\n")
+        code_of_exit = int(self._process.stdout.readline())
+        return Done(code_of_exit, Path(streams["stdout"]).read_text(), Path(streams["stderr"]).read_text())
+
+    def cli(self, system: str, cwd: Path, *words: str, stdin: str = "") -> Done:
+        code = f"import sys\nfrom toolgate.cli import main\nsys.exit(main({[*words]!r}))"
+        return self.run(system, code, cwd, stdin)
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+@pytest.fixture(scope="module")
+def platforms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platforms]:
+    made = Platforms(tmp_path_factory.mktemp("platforms"))
+    yield made
+    made.close()
 
 
 @SYSTEMS
-def test_every_public_name_and_room_is_imported(system: str, tmp_path: Path) -> None:
+def test_every_public_name_and_room_is_imported(platforms: Platforms, system: str, tmp_path: Path) -> None:
     rooms = "compose models sessions agent adapters.mcp_client runtime.pipeline shell sandbox.layer search testing"
     code = (
         "import importlib, toolgate\n"
         "print(len([getattr(toolgate, name) for name in toolgate.__all__]) == len(toolgate.__all__))\n"
         f"for room in {rooms.split()!r}: importlib.import_module(f'toolgate.{{room}}')"
     )
-    done = _run(system, code, tmp_path, tmp_path)
+    done = platforms.run(system, code, tmp_path)
 
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 @SYSTEMS
-def test_a_custom_tool_runs_through_the_pipeline(system: str, tmp_path: Path) -> None:
-    done = _run(system, TOOL, tmp_path, tmp_path)
+def test_a_custom_tool_runs_through_the_pipeline(platforms: Platforms, system: str, tmp_path: Path) -> None:
+    done = platforms.run(system, TOOL, tmp_path)
 
     assert (done.stdout, done.stderr) == ("{'result': 42}\nallow\n", "")
 
 
 @SYSTEMS
-def test_files_say_in_one_sentence_that_they_need_linux(system: str, tmp_path: Path) -> None:
-    done = _run(system, FILES, tmp_path, tmp_path)
+def test_files_say_in_one_sentence_that_they_need_linux(platforms: Platforms, system: str, tmp_path: Path) -> None:
+    done = platforms.run(system, FILES, tmp_path)
 
     assert done.stdout.startswith(f"Working on files needs Linux, and this is {system}. ")
     assert (done.stdout.count("\n"), done.stderr) == (1, "")
@@ -88,10 +114,12 @@ def test_files_say_in_one_sentence_that_they_need_linux(system: str, tmp_path: P
 
 @SYSTEMS
 @pytest.mark.parametrize("words", [("call", "ls"), ("undo",), ("sh",), ("mcp",)])
-def test_a_command_that_needs_linux_says_so(system: str, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_command_that_needs_linux_says_so(
+    platforms: Platforms, system: str, tmp_path: Path, words: tuple[str, ...]
+) -> None:
     if (system, words) == ("win32", ("mcp",)):
         words = ("call", "grep", "pattern=x", "--mode", "coding")  # a loop without signals cannot be simulated here
-    done = _cli(system, tmp_path, *words)
+    done = platforms.cli(system, tmp_path, *words)
 
     assert done.returncode == 2
     assert "needs Linux" in done.stderr
@@ -99,9 +127,9 @@ def test_a_command_that_needs_linux_says_so(system: str, tmp_path: Path, words: 
 
 
 @SYSTEMS
-def test_the_chat_works_without_files_and_commands(system: str, tmp_path: Path) -> None:
+def test_the_chat_works_without_files_and_commands(platforms: Platforms, system: str, tmp_path: Path) -> None:
     typed = "current_time\nBash ls\n/quit\n"
-    done = _cli(system, tmp_path, "chat", "--coding", stdin=typed)
+    done = platforms.cli(system, tmp_path, "chat", "--coding", stdin=typed)
 
     assert done.returncode in (0, 1)  # 1: the last call failed
     assert "(" in done.stdout
@@ -111,16 +139,16 @@ def test_the_chat_works_without_files_and_commands(system: str, tmp_path: Path) 
 
 
 @SYSTEMS
-def test_one_answer_is_printed(system: str, tmp_path: Path) -> None:
-    done = _cli(system, tmp_path, "chat", "--print", "current_time")
+def test_one_answer_is_printed(platforms: Platforms, system: str, tmp_path: Path) -> None:
+    done = platforms.cli(system, tmp_path, "chat", "--print", "current_time")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "in UTC." in done.stdout
 
 
 @SYSTEMS
-def test_the_doctor_says_what_needs_linux(system: str, tmp_path: Path) -> None:
-    done = _cli(system, tmp_path, "doctor")
+def test_the_doctor_says_what_needs_linux(platforms: Platforms, system: str, tmp_path: Path) -> None:
+    done = platforms.cli(system, tmp_path, "doctor")
 
     assert "Working on files and commands needs Linux" in " ".join(done.stdout.split())
     assert done.returncode == 0

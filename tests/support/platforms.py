@@ -1,18 +1,21 @@
 """Simulates another operating system in this process: what only Linux, or only POSIX, has is taken away.
 
-Run as a program, it takes the name of the system and Python source to run there: `python platforms.py darwin CODE`.
+Run as a program, it reads lines of JSON with the name of a system and Python source, runs each in a process of its own
+that simulates that system, and answers with the exit code. Other people's modules are imported once for all of them.
 """
 
 import ctypes
 import importlib
+import json
 import os
 import select
 import signal
 import sys
 import sysconfig
-from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 _LINUX_ONLY = {
     os: (
         "O_PATH O_TMPFILE pidfd_open memfd_create splice copy_file_range eventfd getrandom setns unshare setresuid "
@@ -61,9 +64,6 @@ class _NoLibrary:
 
 def become(system: str) -> None:
     """Make this process one of `darwin` or `win32`, as far as Toolgate can tell."""
-    for name in _LOADED_BEFORE:
-        importlib.import_module(name)
-    sysconfig.get_config_vars()
     os.supports_dir_fd = set() if system == "win32" else os.supports_dir_fd
     _without(_LINUX_ONLY)
     ctypes.CDLL = _NoLibrary  # type: ignore[assignment, misc]
@@ -73,7 +73,31 @@ def become(system: str) -> None:
     sys.platform = system
 
 
+def _run(job: dict[str, Any]) -> None:
+    """Run a job in this process, with its own files as standard streams."""
+    for number, (name, flags) in enumerate([("stdin", os.O_RDONLY), ("stdout", _NEW), ("stderr", _NEW)]):
+        os.dup2(os.open(job[name], flags, 0o600), number)
+    os.chdir(job["cwd"])
+    os.environ.clear()
+    os.environ.update(job["environment"])
+    sys.path.insert(0, job["cwd"])
+    become(job["system"])
+    exec(compile(job["code"], "<given>", "exec"), {"__name__": "__main__"})
+
+
+def _serve() -> None:
+    for name in _LOADED_BEFORE:
+        importlib.import_module(name)
+    sysconfig.get_config_vars()
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            _run(json.loads(line))
+            return
+        _, status = os.waitpid(child, 0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.flush()
+
+
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path.cwd()))
-    become(sys.argv[1])
-    exec(compile(sys.argv[2], "<given>", "exec"), {"__name__": "__main__"})
+    _serve()

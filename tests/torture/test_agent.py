@@ -18,7 +18,7 @@ from toolgate.sessions import Database, SessionManager
 from toolgate.testing import ScriptedModel
 
 TORTURE = int(os.environ.get("TOOLGATE_TORTURE", "1"))
-KILLS = max(200, 50 * TORTURE)
+KILLS = 60 * TORTURE
 MOST = 28
 """Things that an agent says before it is killed: a turn of both sessions is some thirty."""
 
