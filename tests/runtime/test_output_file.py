@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
+from toolgate.runtime import output_file
 from toolgate.runtime.output_file import Layout, write
 from toolgate.workspace import Stop, Stopped
 
@@ -85,3 +86,19 @@ def test_a_stopped_call_stops_the_writing() -> None:
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300))
 def test_joining_the_lines_gives_the_output_back(output: str) -> None:
     assert "\n".join(json.loads(written(output)[0])["output"]) == output
+
+
+@given(
+    st.lists(st.text(alphabet='ab"\\\té漢\x01', max_size=40), max_size=60),
+    st.integers(min_value=24, max_value=64),
+    st.integers(min_value=8, max_value=24),
+)
+def test_blocks_of_any_size_give_the_same_lines_and_long_lines(lines: list[str], block: int, shown: int) -> None:
+    output = "\n".join(lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(output_file, "_SLICE", block)
+        patch.setattr(output_file, "_SHOWN_WHOLE", shown)
+        document = json.loads(written(output)[0])
+    assert document["output"] == output.split("\n")
+    long = [n for n, line in enumerate(output.split("\n"), 1) if len(json.dumps(line, ensure_ascii=False)) > shown]
+    assert list(dict.fromkeys(piece["line"] for piece in document.get("long_lines", []))) == long

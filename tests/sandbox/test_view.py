@@ -1,7 +1,10 @@
 """What a command sees of the file system."""
 
+import pytest
+
 from tests.sandbox.kit import VIEWED
 from tests.support.shells import CANARY, Shells
+from toolgate.sandbox.view import is_below
 
 
 @VIEWED
@@ -39,3 +42,18 @@ def test_output_through_device_names_is_not_lost(shells: Shells) -> None:
     result = shells.command("echo one; echo two > /dev/stdout; echo three > /dev/stderr; echo four | tee /dev/stderr")
 
     assert (result.stdout, result.stderr) == ("one\ntwo\nfour\n", "three\nfour\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "directory", "below"),
+    [
+        ("/a/b", "/a", True),
+        ("/a", "/a", False),
+        ("/ab", "/a", False),
+        ("/a", "/a/b", False),
+        ("/a", "/", True),
+        ("/", "/", False),
+    ],
+)
+def test_a_path_is_below_a_directory_by_whole_components(path: str, directory: str, below: bool) -> None:
+    assert is_below(path, directory) is below

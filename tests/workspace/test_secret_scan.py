@@ -74,3 +74,15 @@ def test_a_tree_that_is_too_large_is_not_complete(tmp_path: Path, monkeypatch: p
     assert not scan_of(tmp_path).find().complete
     monkeypatch.undo()
     assert scan_of(tmp_path).find().complete
+
+
+def test_a_directory_with_the_name_of_an_output_file_is_looked_into(tmp_path: Path) -> None:
+    name = "tool_20260301_101500_Bash.log"
+    (tmp_path / name).mkdir()
+    (tmp_path / name / ".env").write_text("A=1")
+    assert list(scan_of(tmp_path).find().secrets) == [f"{name}/.env"]
+
+
+def test_an_output_file_that_a_rule_denies_is_denied(tmp_path: Path) -> None:
+    (tmp_path / "tool_20260301_101500_Bash.log").write_text("")
+    assert scan_of(tmp_path).find([PathGlob("*.log")]).denied == {"tool_20260301_101500_Bash.log"}

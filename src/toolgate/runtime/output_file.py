@@ -9,6 +9,7 @@ import bisect
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 from typing import Any, BinaryIO
 
 from toolgate.protocol.envelope import ToolResponse
@@ -22,6 +23,9 @@ _PIECE = 1500
 _MOST_PIECES = 1 << 20
 """Characters of long lines that are kept in pieces."""
 _SLICE = 1 << 16
+
+_PLAIN = bytes(byte for byte in range(256) if byte == 0x0A or (byte >= 0x20 and byte not in b'"\\'))
+"""Bytes of UTF-8 that a JSON string holds as they are, and the line break."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -45,15 +49,8 @@ class Layout:
 
 def write(file: BinaryIO, response: ToolResponse, output: str, stop: Stop) -> Layout:
     """Write the document and say where things are in it. `ValueError`: the envelope is not JSON."""
-    long_lines: list[tuple[int, str]] = []
     file.write(b'{\n"output": [\n')
-    number = 0
-    for number, line in enumerate(_lines(output), start=1):
-        stop.check()
-        if number > 1:
-            file.write(b",\n")
-        if _write_string(file, line) > _SHOWN_WHOLE:
-            long_lines.append((number, line))
+    number, long_lines = _write_lines(file, output, stop)
     file.write(b"\n],\n")
     pieces = _write_pieces(file, long_lines) if long_lines else ()
     _write_envelope(file, response)
@@ -61,25 +58,76 @@ def write(file: BinaryIO, response: ToolResponse, output: str, stop: Stop) -> La
     return Layout(pieces_at=number + LINES_BEFORE + 3, pieces=pieces)
 
 
-def _lines(output: str) -> Iterator[str]:
-    """The output split at `\\n`, without a list of them all."""
+def _write_lines(file: BinaryIO, output: str, stop: Stop) -> tuple[int, list[tuple[int, str]]]:
+    """Write every line as a JSON string on a line of its own; returns their number, and the long ones with theirs."""
+    number = 0
+    long_lines: list[tuple[int, str]] = []
+    for block in _blocks(output):
+        stop.check()
+        if number:
+            file.write(b",\n")
+        if len(block) > _SLICE:  # one line: no other block is longer
+            _write_string(file, block)
+            long_lines.append((number + 1, block))
+            number += 1
+            continue
+        quoted, lines = _quoted_lines(block)
+        file.write(quoted)
+        if _may_have_long_line(quoted):
+            long_lines += _long_lines(quoted, block, number + 1)
+        number += lines
+    return number, long_lines
+
+
+def _blocks(output: str) -> Iterator[str]:
+    """The output in parts that end where a line ends, without its `\\n`: many short lines, or a single long one."""
     start = 0
-    while (end := output.find("\n", start)) >= 0:
+    while len(output) - start > _SLICE:
+        end = output.rfind("\n", start, start + _SLICE)
+        if end < 0:
+            end = output.find("\n", start + _SLICE)
+            if end < 0:
+                break
         yield output[start:end]
         start = end + 1
     yield output[start:]
 
 
-def _write_string(file: BinaryIO, text: str) -> int:
-    """Write a JSON string, a slice at a time; returns its length in characters."""
-    length = 2
+def _quoted_lines(block: str) -> tuple[bytes, int]:
+    """The lines of a block as JSON strings with `,\\n` between them, and their number."""
+    data = block.encode()
+    lines = data.count(b"\n") + 1
+    if data.translate(None, _PLAIN):
+        return ",\n".join(map(encode_basestring, block.split("\n"))).encode(), lines
+    return b'"' + data.replace(b"\n", b'",\n"') + b'"', lines
+
+
+def _may_have_long_line(quoted: bytes) -> bool:
+    """Whether a line may be longer than `read_file` shows; looks at one line break in every 1,900 bytes only."""
+    start = 0
+    while len(quoted) - start > _SHOWN_WHOLE:
+        start = quoted.rfind(b"\n", start, start + _SHOWN_WHOLE) + 1
+        if start == 0:
+            return True
+    return False
+
+
+def _long_lines(quoted: bytes, block: str, number: int) -> Iterator[tuple[int, str]]:
+    """The lines of a block that are too long as JSON, numbered from `number`."""
+    for offset, (shown, line) in enumerate(zip(quoted.decode().split(",\n"), block.split("\n"), strict=True)):
+        if len(shown) > _SHOWN_WHOLE:
+            yield number + offset, line
+
+
+def _write_string(file: BinaryIO, text: str) -> None:
+    """Write a JSON string, a slice at a time."""
     file.write(b'"')
     for start in range(0, len(text), _SLICE):
-        encoded = _ENCODER.encode(text[start : start + _SLICE])[1:-1]
-        length += len(encoded)
-        file.write(encoded.encode())
+        part = text[start : start + _SLICE]
+        data = part.encode()
+        plain = not data.translate(None, _PLAIN)
+        file.write(data.replace(b"\n", b"\\n") if plain else encode_basestring(part)[1:-1].encode())
     file.write(b'"')
-    return length
 
 
 def _write_pieces(file: BinaryIO, long_lines: list[tuple[int, str]]) -> tuple[tuple[int, int], ...]:

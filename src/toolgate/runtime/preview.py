@@ -90,12 +90,10 @@ def first_hidden(direction: str, shown: str, output: str) -> tuple[int, int]:
 
 def head(text: str, limits: Limits) -> str:
     """The longest beginning within the limits."""
-    end = -1
-    for _ in range(limits.lines):
-        end = text.find("\n", end + 1)
-        if end < 0:
-            break
-    kept = text[: limits.bytes if end < 0 else min(end, limits.bytes)]
+    kept = text[: limits.bytes]
+    parts = kept.split("\n", limits.lines)
+    if len(parts) > limits.lines:
+        kept = kept[: len(kept) - len(parts[-1]) - 1]
     if not kept.isascii():
         kept = kept.encode()[: limits.bytes].decode(errors="ignore")
     kept = kept.removesuffix("\n")
@@ -104,12 +102,11 @@ def head(text: str, limits: Limits) -> str:
 
 def tail(text: str, limits: Limits) -> str:
     """The longest end within the limits."""
-    end = start = _end(text)
-    for _ in range(limits.lines):
-        start = text.rfind("\n", 0, start)
-        if start < 0:
-            break
-    kept = text[max(start + 1, end - limits.bytes) : end]
+    end = _end(text)
+    kept = text[max(0, end - limits.bytes) : end]
+    parts = kept.rsplit("\n", limits.lines)
+    if len(parts) > limits.lines:
+        kept = kept[len(parts[0]) + 1 :]
     if not kept.isascii():
         encoded = kept.encode()
         kept = encoded[max(0, len(encoded) - limits.bytes) :].decode(errors="ignore")

