@@ -41,7 +41,7 @@ class Admission:
                 resolved is None
                 or resolved.passed_at != self._changes.count
                 or resolved.passed_in is not self._context.mode
-                or resolved.passed_as is not self._context.approval_mode
+                or resolved.passed_as is not self._context.state.approval_mode
                 or not self._breaker.quiet
             ):
                 refusal = self._look_up(invocation)
@@ -74,7 +74,7 @@ class Admission:
         refusal = self.gates(invocation, resolved)
         if refusal is None and self._steady and not resolved.rests:
             resolved.passed_at, resolved.passed_in = self._changes.count, self._context.mode
-            resolved.passed_as = self._context.approval_mode
+            resolved.passed_as = self._context.state.approval_mode
         return refusal
 
     def gates(self, invocation: Invocation, resolved: ResolvedTool) -> ToolResponse | None:
@@ -82,7 +82,7 @@ class Admission:
         name = resolved.name
         if not self._in_approval_mode(resolved) and self._in_tool_mode(resolved):
             denial = denials.not_in_approval_mode(
-                name, invocation.call_id, self._context.mode, self._context.approval_mode
+                name, invocation.call_id, self._context.mode, self._context.state.approval_mode
             )
             return invocation.refuse("mode", denials.mode_denied(denial))
         if not self._allows(resolved):
@@ -137,10 +137,10 @@ class Admission:
         """Used for the list of tools and for calls: only what is shown may run."""
         if resolved.ungated:
             return self._in_approval_mode(resolved)
-        return self._checks(resolved.name, self._context.approval_mode)
+        return self._checks(resolved.name, self._context.state.approval_mode)
 
     def _in_approval_mode(self, resolved: ResolvedTool) -> bool:
-        return self._context.approval_mode in resolved.declaration.approval_modes
+        return self._context.state.approval_mode in resolved.declaration.approval_modes
 
     def _in_tool_mode(self, resolved: ResolvedTool) -> bool:
         """Whether some approval mode allows the tool in this tool mode: then the approval mode is what denies it."""

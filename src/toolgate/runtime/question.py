@@ -28,10 +28,12 @@ def question_of(invocation: Invocation, policy: Policy, reason: str, secrets: tu
 
     plan = invocation.plan or _unplanned(invocation)
     fingerprint = policy.fingerprint(invocation.name, invocation.arguments, invocation.plan)
-    choices = tuple(safe for choice in _choices(invocation, policy) if (safe := _safe(choice, secrets)) is not None)
-    summary, detail, reason, sentence = visible_without(
-        secrets, plan.summary, plan.detail, reason, _sentence(invocation.name, plan)
-    )
+    choices, labels = _choices(invocation, policy, fingerprint), labels_of(plan)
+    texts = [plan.summary, plan.detail, reason, _sentence(invocation.name, plan), *labels]
+    shown = visible_without(secrets, *texts, *(text for choice in choices for text in (choice.label, choice.rule)))
+    summary, detail, reason, sentence = shown[:4]
+    of_choices = shown[len(texts) :]
+    offered = _shown_choices(choices, of_choices[::2], of_choices[1::2])
     return ApprovalRequest(
         id=uuid7(),
         tool_name=invocation.name,
@@ -42,11 +44,11 @@ def question_of(invocation: Invocation, policy: Policy, reason: str, secrets: tu
         detail=detail,
         fingerprint=fingerprint,
         reason=reason,
-        rule=next((choice.rule for choice in choices if choice.id == "call"), ""),
+        rule=next((choice.rule for choice in offered if choice.id == "call"), ""),
         sentence=sentence,
         risk=risk_of(plan),
-        labels=tuple(visible_without(secrets, *labels_of(plan))),
-        choices=choices,
+        labels=tuple(shown[4 : len(texts)]),
+        choices=offered,
         question=_safe_question(plan, secrets),
     )
 
@@ -84,7 +86,7 @@ def _sentence(name: str, plan: Plan) -> str:
     return f"{plan.summary}.{end}"
 
 
-def _choices(invocation: Invocation, policy: Policy) -> tuple[ApprovalChoice, ...]:
+def _choices(invocation: Invocation, policy: Policy, fingerprint: str) -> tuple[ApprovalChoice, ...]:
     from toolgate.runtime.policy.offers import choices_of
     from toolgate.runtime.remembered import can_remember_for_project
 
@@ -96,6 +98,7 @@ def _choices(invocation: Invocation, policy: Policy) -> tuple[ApprovalChoice, ..
         invocation.plan,
         workspace=invocation.context.workspace,
         defaults=vars(invocation.params) if invocation.params is not None else {},
+        fingerprint=fingerprint,
         for_project=context.remembers_for_project
         and can_remember_for_project(context.settings.policy_file, context.workspace),
     )
@@ -110,14 +113,15 @@ def _safe_question(plan: Plan, secrets: tuple[str, ...]) -> Question | None:
     return Question(text=text, options=tuple(options))
 
 
-def _safe(choice: ApprovalChoice, secrets: tuple[str, ...]) -> ApprovalChoice | None:
-    """A choice as it may be shown; None if its rule cannot be shown as it is: what is stored is what is shown."""
-    from toolgate.text.visible import visible_without
-
-    label, rule = visible_without(secrets, choice.label, choice.rule)
-    if choice.id != "call" and (label, rule) != (choice.label, choice.rule):
-        return None
-    return choice.model_copy(update={"label": label, "rule": rule})
+def _shown_choices(
+    choices: tuple[ApprovalChoice, ...], labels: list[str], rules: list[str]
+) -> tuple[ApprovalChoice, ...]:
+    """The choices as they may be shown, without those whose rule cannot be: what is stored is what is shown."""
+    return tuple(
+        choice.model_copy(update={"label": label, "rule": rule})
+        for choice, label, rule in zip(choices, labels, rules, strict=True)
+        if choice.id == "call" or (label, rule) == (choice.label, choice.rule)
+    )
 
 
 def _unplanned(invocation: Invocation) -> Plan:

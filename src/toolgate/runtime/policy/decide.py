@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,11 +113,18 @@ class Policy:
 
     def with_rules(self, rules: Sequence[Rule]) -> Policy:
         """The same policy as if the user had these rules, too."""
-        user = self._layers.get("user", Document())
-        more = Document(rules=(*user.rules, *rules), unmatched=user.unmatched)
-        trial = Policy({**self._layers, "user": more}, self._project)
-        trial.replace_session_rules(self._session_rules)
+        trial = copy(self)
+        Policy._add_user_rules(trial, rules)
         return trial
+
+    def _add_user_rules(self, rules: Sequence[Rule]) -> None:
+        """Turn this copy into one with more rules, without placing all of them again; it remembers nothing."""
+        user = self._layers.get("user", Document())
+        self._layers = {**self._layers, "user": Document(rules=(*user.rules, *rules), unmatched=user.unmatched)}
+        self._remembered = set()
+        self._rules = {tool: list(placed) for tool, placed in self._rules.items()}
+        self._place_all(rules, "user", first=len(user.rules) + 1)
+        self.path_rules = reading.path_rules(self._rules.get(reading.READER, ()))
 
     @property
     def session_rules(self) -> tuple[Rule, ...]:
@@ -220,8 +228,8 @@ class Policy:
             return f"this call is asked about every time: {plan.once}"
         return memory.shown(tool_name, arguments, fingerprint or self.fingerprint(tool_name, arguments, plan))
 
-    def _place_all(self, rules: Sequence[Rule], layer: Layer) -> None:
-        for number, rule in enumerate(rules, start=1):
+    def _place_all(self, rules: Sequence[Rule], layer: Layer, first: int = 1) -> None:
+        for number, rule in enumerate(rules, start=first):
             if rule.project is None or rule.project == self._project:
                 self._place(PlacedRule.of(rule, layer, number))
 

@@ -36,16 +36,18 @@ def choices_of(
     *,
     workspace: Workspace | None = None,
     defaults: Mapping[str, Any] | None = None,
+    fingerprint: str = "",
     for_project: bool = False,
 ) -> tuple[ApprovalChoice, ...]:
     """The choices for a call, the narrowest first; empty if it is asked about every time.
 
     A rule is offered only if it would have allowed this call: it cannot lift a question of the built-in rules, the
-    user's or the project's, nor one about a danger or about a missing sandbox.
+    user's or the project's, nor one about a danger or about a missing sandbox. `fingerprint` is the call's own, if
+    the caller has it already.
     """
     if not policy.can_remember(plan):
         return ()
-    exact = policy.rule_shown(tool_name, arguments, plan)
+    exact = policy.rule_shown(tool_name, arguments, plan, fingerprint)
     found = [ApprovalChoice(id="call", label="this exact call", rule=exact)]
     if plan is None or plan.asks or plan.unconfined:
         return tuple(found)

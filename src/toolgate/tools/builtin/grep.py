@@ -78,7 +78,7 @@ class GrepTool(Tool[GrepParams]):
         """Search, with ripgrep or without."""
         from toolgate.search.grep_search import GrepJob, run
 
-        settings, workspace = context.settings, context.require_workspace()
+        settings, guard, workspace = context.settings, context.guard, context.require_workspace()
         relative = workspace.relative(params.path)
         asked = quote(params.pattern) + (f" in {quote(relative)}" if relative != "." else "")
         by_file = params.output != "lines"
@@ -89,11 +89,11 @@ class GrepTool(Tool[GrepParams]):
             output_dir=settings.tool_output.dir,
             ripgrep=settings.shell.ripgrep,
             deadline=time.monotonic() + SECONDS,
-            guard=context.guard,
+            guard=guard,
         )
         outcome = await in_thread(run, workspace, job)
         if outcome.file is not None:
-            context.guard.require(params.path, outcome.file, allowed_secrets(context))
+            guard.require(params.path, outcome.file, allowed_secrets(context))
         outcome.matches, outcome.by_file = outcome.matches[params.offset :], outcome.by_file[params.offset :]
         if not outcome.complete and not outcome.total:
             raise ToolError(
