@@ -4,7 +4,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "toolgate"
-LEAST = 0.79
+LEAST = 0.81
 """The share of modules that have a test file of their own; raise it when it grows."""
 
 

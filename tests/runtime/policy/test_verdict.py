@@ -1,0 +1,55 @@
+"""Which of several verdicts wins, and what is suspected of unknown programs."""
+
+import itertools
+
+from toolgate.protocol.plan import Plan
+from toolgate.runtime.policy.matching import Call
+from toolgate.runtime.policy.rules import Choice, Rule
+from toolgate.runtime.policy.verdict import PlacedRule, Verdict, commands_of, strictest, suspected
+
+
+def verdict(decision: Choice, rule: str = "") -> Verdict:
+    return Verdict(decision=decision, rule=rule, reason="", layer="user")
+
+
+def test_the_strictest_wins_in_whatever_order_they_come() -> None:
+    for order in itertools.permutations([verdict("allow"), None, verdict("ask"), verdict("deny")]):
+        kept = list(order)
+        for expected in ("deny", "ask", None, "allow"):
+            found = strictest(kept)
+            assert (found.decision if found else None) == expected
+            kept.remove(found)
+
+
+def test_of_equals_the_first_wins_and_of_nothing_nothing() -> None:
+    found = strictest([verdict("ask", "first"), verdict("ask", "second")])
+
+    assert found is not None
+    assert found.rule == "first"
+    assert strictest([]) is None
+
+
+def test_only_a_command_line_is_judged_command_by_command() -> None:
+    plan = Plan(summary="x", commands=(("ls",), ("rm", "a")))
+
+    assert commands_of("Bash", plan) == (("ls",), ("rm", "a"))
+    assert commands_of("read_file", plan) == ((),)
+    assert commands_of("Bash", None) == ((),)
+
+
+def test_an_unknown_program_with_a_denied_word_asks_and_never_allows() -> None:
+    denied = PlacedRule.of(Rule(tool="Bash", words=("rm",), decision="deny"), "user", 1)
+    allowed = PlacedRule.of(Rule(tool="Bash", words=("rm",), decision="allow"), "user", 2)
+
+    [found] = suspected([denied, allowed], [("frobnicate", "rm", "a")])
+    assert found.decision == "ask"
+    assert "'frobnicate' is not a known program, and may run 'rm'" in found.reason
+    assert list(suspected([denied], [("frobnicate", "ls")])) == []
+
+
+def test_a_rule_says_where_it_stands() -> None:
+    placed = PlacedRule.of(Rule(tool="grep", decision="deny", reason="no searches"), "project", 3)
+
+    assert placed.matches(Call(arguments={}), ())
+    assert placed.verdict().rule.startswith("project rule 3: ")
+    assert placed.verdict().reason == "no searches"
