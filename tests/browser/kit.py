@@ -33,7 +33,15 @@ def script(name: str) -> str:
 class Gateway:
     """A real gateway in a thread of its own; it can be stopped and started again on the same port and database."""
 
-    def __init__(self, folder: Path, model: ModelClient | None = None, *, coding: bool = True, **agent: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        model: ModelClient | None = None,
+        *,
+        coding: bool = True,
+        language: str = "auto",
+        **agent: Any,
+    ) -> None:
         self.root = folder / "project"
         self.root.mkdir(parents=True, exist_ok=True)
         self.model = model or OfflineModel()
@@ -43,6 +51,7 @@ class Gateway:
                 "workspace": defaults.workspace.model_copy(update={"root": self.root}),
                 "database": defaults.database.model_copy(update={"url": f"sqlite:///{folder}/sessions.db"}),
                 "session": defaults.session.model_copy(update={"coding_enabled": coding}),
+                "language": language,
                 "agent": defaults.agent.model_copy(update=agent),
             }
         )
@@ -203,19 +212,22 @@ async def becomes(read: Callable[[], Awaitable[str]], wanted: str) -> None:
     assert found == wanted
 
 
-async def arrive(context: BrowserContext, gateway: Gateway, *, link: bool = True) -> Person:
+async def arrive(
+    context: BrowserContext, gateway: Gateway, *, link: bool = True, connected: str = "Connected"
+) -> Person:
     """Open the page; with `link`, sign in by the printed address."""
     person = Person(await context.new_page())
     await person.page.goto(gateway.link() if link else gateway.address)
-    await expect(person.page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+    await expect(person.page.locator(".link")).to_have_text(connected, timeout=PATIENCE)
     return person
 
 
 @contextlib.asynccontextmanager
 async def window(browser: Browser, **options: Any) -> AsyncIterator[BrowserContext]:
     """A browser window with a profile of its own."""
+    options.setdefault("locale", "en-GB")
     options.setdefault("viewport", {"width": 1280, "height": 800})
-    context = await browser.new_context(locale="en-GB", timezone_id="UTC", **options)
+    context = await browser.new_context(timezone_id="UTC", **options)
     try:
         yield context
     finally:

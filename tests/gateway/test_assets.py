@@ -12,7 +12,7 @@ from tests.gateway.kit import (
     gateway,
     settings_for,
 )
-from toolgate.gateway.assets import STATIC, Assets
+from toolgate.gateway.assets import STATIC, Assets, in_language
 
 
 async def raw(port: int, head: str, *, body: bytes = b"") -> tuple[int, str]:
@@ -119,3 +119,54 @@ def test_icons_that_are_used_exist() -> None:
     named = set(re.findall(r'icon\("([\w-]+)"\)|href="#i-([\w-]+)"', text))
     assert {name for pair in named for name in pair if name} <= drawn
     assert {"success", "partial", "error", "denied", "cancelled", "running", "waiting"} <= drawn
+
+
+def test_scripts_are_served_without_comments_and_with_their_line_numbers() -> None:
+    served = Assets()._files
+    for module in MODULES:
+        source, body = module.read_text().splitlines(), served[module.name].body.decode().splitlines()
+        kept = ["" if re.fullmatch(r"\s*(//.*|/\*\*.*\*/)", line) else line for line in source]
+        assert body == kept, module.name
+    assert "/**" not in served["text.js"].body.decode()
+
+
+def test_no_comment_is_inside_a_template() -> None:
+    for module in MODULES:
+        for template in re.findall(r"`[^`]*`", re.sub(r"(?m)^\s*(//|/\*\*).*$", "", module.read_text())):
+            assert "\n" not in template, f"{module.name}: {template}"
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "language"),
+    [
+        ("/", "zh-CN,zh;q=0.9", "zh-CN"),
+        ("/static/index.html", "zh", "zh-CN"),
+        ("/", "de, en;q=0.5", "en"),
+        ("/", "", "en"),
+    ],
+)
+async def test_a_page_is_in_the_language_that_the_browser_prefers(
+    tmp_path: Path, path: str, accept: str, language: str
+) -> None:
+    async with gateway(settings_for(tmp_path)) as running:
+        status, answer = await get(running, path, **{"Accept-Language": accept})
+    assert status == 200
+    assert f'<html lang="{language}">' in answer
+    assert "vary: accept-encoding, accept-language" in answer
+
+
+async def test_the_setting_decides_about_the_language_of_the_page(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path).model_copy(update={"language": "en"})
+    async with gateway(settings) as running:
+        assert '<html lang="en">' in (await get(running, "/", **{"Accept-Language": "zh-CN"}))[1]
+        assert (await get(running, "/static/zh-CN.js"))[0] == 200
+        assert (await get(running, "/static/fr.js"))[0] == 404
+
+
+def test_a_page_in_another_language_has_the_same_elements() -> None:
+    def elements(page: str) -> list[str]:
+        return re.findall(r"<(/?[\w-]+)", page)
+
+    for page in (PAGE, STATUS):
+        assert elements(in_language(page, "zh-CN")) == elements(page)
+        assert in_language(page, "en") == page

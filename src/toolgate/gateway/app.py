@@ -64,7 +64,7 @@ def create_app(
     )
     app.state.settings = settings
     app.state.access = access
-    app.state.assets = Assets()
+    app.state.assets = Assets(language=settings.language)
     app.state.service = None
     app.state.failure = None
     app.state.started = time.time()

@@ -1,15 +1,25 @@
-"""The page's files, read once and served from memory, so that no URL reaches any other file."""
+"""The page's files, read once and served from memory, so that no URL reaches any other file.
+
+HTML files are served in the person's language, and `static/LANGUAGE.js` is the table of a language for the scripts.
+Scripts are served without their comments, which nobody reads there; lines keep their numbers.
+"""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Iterator
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
+
+from toolgate.language.choice import ENGLISH, LANGUAGES, of_browser
+from toolgate.language.table import table
 
 STATIC = Path(__file__).parent / "static"
 _TYPES = {
@@ -23,6 +33,10 @@ _TYPES = {
     ".woff2": "font/woff2",
 }
 """The file types that are served."""
+_COMMENT = re.compile(rb"^[ \t]*(//.*|/\*\*.*\*/)$", re.MULTILINE)
+"""A comment that has its line to itself."""
+_SHOWN = re.compile(r"""(?<=\b(?:title|label)=")[^"]+|(?<=placeholder=")[^"]+|(?<=>)[^<>]*[^<>\s][^<>]*(?=<)""")
+"""What people read of an HTML file: text, and the attributes that are read out or shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +49,31 @@ class _Asset:
 
 
 class Assets:
-    """The files of a directory at creation time. Symbolic links, hidden files and unknown types are left out."""
+    """The files of a directory at creation time. Symbolic links, hidden files and unknown types are left out.
 
-    def __init__(self, directory: Path = STATIC) -> None:
+    `language` is that of every page; `auto` takes the one that a browser asks for.
+    """
+
+    def __init__(self, directory: Path = STATIC, language: str = "auto") -> None:
         self._files = {name: _asset(path) for name, path in _found(directory)}
+        self._language = language
+        self._translated = {tag: _translated(directory, tag) for tag in LANGUAGES if tag != ENGLISH}
+        self._tables = {f"{tag}.js": _script(tag) for tag in self._translated}
+
+    def language(self, request: Request) -> str:
+        """Return the language in which a request is answered."""
+        asked = of_browser(request.headers.get("accept-language", ""))
+        return asked if self._language == "auto" else self._language
 
     async def serve(self, request: Request, default: str = "index.html") -> Response:
         """Respond with a file, by its exact name; if the URL names none, with `default`."""
         name = request.path_params.get("path", default)
-        asset = self._files.get(name)
+        pages = self._translated.get(self.language(request), {})
+        asset = pages.get(name) or self._files.get(name) or self._tables.get(name)
         if asset is None:
             return Response("Not found", status_code=404, media_type="text/plain")
-        headers = {"etag": asset.tag, "cache-control": "no-cache", "vary": "accept-encoding"}
+        vary = "accept-encoding, accept-language" if name.endswith(".html") else "accept-encoding"
+        headers = {"etag": asset.tag, "cache-control": "no-cache", "vary": vary}
         if request.headers.get("if-none-match") == asset.tag:
             return Response(status_code=304, headers=headers)
         body = asset.body
@@ -69,6 +96,37 @@ def _found(directory: Path, prefix: str = "") -> Iterator[tuple[str, Path]]:
 
 def _asset(path: Path) -> _Asset:
     body = path.read_bytes()
+    return _packed(_COMMENT.sub(b"", body) if path.suffix == ".js" else body, path.suffix)
+
+
+def _packed(body: bytes, suffix: str) -> _Asset:
     packed = gzip.compress(body, 9, mtime=0)
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    return _Asset(body, packed if len(packed) < len(body) else None, _TYPES[path.suffix], tag)
+    return _Asset(body, packed if len(packed) < len(body) else None, _TYPES[suffix], tag)
+
+
+def _translated(directory: Path, language: str) -> dict[str, _Asset]:
+    """Return the HTML files in a language."""
+    pages = ((name, path) for name, path in _found(directory) if path.suffix == ".html")
+    return {name: _packed(in_language(path.read_text("utf-8"), language).encode(), ".html") for name, path in pages}
+
+
+def in_language(page: str, language: str) -> str:
+    """Return an HTML file with its texts in a language, and with that language's tag."""
+    texts = table(language, "page")
+    shown = _SHOWN.sub(lambda found: _replaced(found[0], texts), page)
+    return shown.replace(f'<html lang="{ENGLISH}">', f'<html lang="{language}">', 1)
+
+
+def _replaced(text: str, texts: Mapping[str, str]) -> str:
+    words = text.strip()
+    return text.replace(words, html.escape(texts[words])) if words in texts else text
+
+
+def _script(language: str) -> _Asset:
+    """Return the table of a language as a module of the page."""
+    texts, phrases = (
+        json.dumps(dict(table(language, surface)), ensure_ascii=False, separators=(",", ":"))
+        for surface in ("page", "approval")
+    )
+    return _packed(f"export default {texts};\nexport const phrases = {phrases};\n".encode(), ".js")

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings
 
 from toolgate.errors import ConfigError
+from toolgate.language.choice import LanguageSetting
 from toolgate.protocol.fast import fill, trusted
 from toolgate.settings.area import Area, area
 from toolgate.settings.local import (
@@ -26,13 +27,14 @@ from toolgate.settings.served import DistributedSettings, GatewaySettings, Limit
 from toolgate.userfiles import VARIABLE, read_config_file, users_config, users_directory, users_policy, users_servers
 
 
-class _PolicyFile(BaseSettings):
-    """The files that stand alone."""
+class _Loose(BaseSettings):
+    """The settings that stand alone."""
 
     model_config = area("TOOLGATE_")
 
     policy_file: Path | None = None
     mcp_config: Path | None = None
+    language: LanguageSetting = "auto"
 
     @field_validator("policy_file", "mcp_config", mode="before")
     @classmethod
@@ -64,7 +66,7 @@ AREAS: dict[str, type[Area]] = {
 }
 """Field of `Settings` → the model of that area."""
 
-READ: dict[str, type[BaseSettings]] = {**AREAS, "": _PolicyFile}
+READ: dict[str, type[BaseSettings]] = {**AREAS, "": _Loose}
 """Table of the config file (the empty name: outside of all tables) → the model that reads it."""
 
 
@@ -89,6 +91,8 @@ class Settings(BaseModel):
     """The user's policy; unset, `toolgate/policy.toml` in the user's config directory."""
     mcp_config: Path | None = None
     """The MCP servers whose tools are used; unset, `toolgate/mcp.json` in the user's config directory."""
+    language: LanguageSetting = "auto"
+    """The language of the page, the chat and the commands; `auto`: that of the browser or of the terminal."""
     config_file: Path | None = None
     """Where the config file is looked for; None if none was."""
     user_directory: Path | None = None
@@ -118,7 +122,15 @@ class Settings(BaseModel):
         """The defaults of every area, whatever the environment and the config file say."""
         areas = {name: area.model_construct() for name, area in AREAS.items()}
         return trusted(
-            cls, {**areas, "policy_file": None, "mcp_config": None, "config_file": None, "user_directory": None}
+            cls,
+            {
+                **areas,
+                "policy_file": None,
+                "mcp_config": None,
+                "language": "auto",
+                "config_file": None,
+                "user_directory": None,
+            },
         )
 
     @classmethod
@@ -154,7 +166,7 @@ class Settings(BaseModel):
         areas = {name: _area(model, values.get(name)) for name, model in AREAS.items()}
         whole = {**values, **areas}
         known = whole.keys() == type(self).model_fields.keys()
-        if not known or not all(isinstance(area, AREAS[name]) for name, area in areas.items()) or not _paths(whole):
+        if not known or not all(isinstance(area, AREAS[name]) for name, area in areas.items()) or not _plain(whole):
             type(self).model_rebuild()
             fresh = type(self).__new__(type(self))
             return cast("Self", self.__pydantic_validator__.validate_python(whole, self_instance=fresh))
@@ -170,9 +182,10 @@ def _area(model: type[Area], value: Any) -> Any:
     return model.of(value) if isinstance(value, Mapping) else value
 
 
-def _paths(values: Mapping[str, Any]) -> bool:
+def _plain(values: Mapping[str, Any]) -> bool:
+    """Whether what stands alone needs no validation."""
     files = (values["policy_file"], values["mcp_config"], values["config_file"], values["user_directory"])
-    return all(file is None or isinstance(file, Path) for file in files)
+    return values["language"] in get_args(LanguageSetting) and all(f is None or isinstance(f, Path) for f in files)
 
 
 def policy_file_in_force() -> Path | None:
@@ -191,11 +204,12 @@ def _read(given: Mapping[str, Any]) -> dict[str, Any]:
     read: dict[str, Any] = {
         name: _one(model, values.get(name, {}), present) for name, model in AREAS.items() if name not in given
     }
-    loose = _one(_PolicyFile, values.get("", {}), present)
+    loose = _one(_Loose, values.get("", {}), present)
     return {
         **read,
         "policy_file": loose.policy_file or users_policy(os.environ),
         "mcp_config": loose.mcp_config or users_servers(os.environ),
+        "language": loose.language,
         "config_file": users_config(os.environ),
         "user_directory": users_directory(os.environ),
     }

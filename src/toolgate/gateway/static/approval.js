@@ -1,7 +1,7 @@
 // Approval requests, in the conversation: one at a time, with keys, a deadline, and a way to put them aside.
 import { isPlan, request, rules } from "./approval_request.js";
 import { announce, h } from "./dom.js";
-import { clock } from "./text.js";
+import { clock, t } from "./text.js";
 
 /** Milliseconds before keys work in a new request, so that nobody allows what they have not seen. */
 const ARM_DELAY_MS = 500;
@@ -35,7 +35,7 @@ export class Approval extends HTMLElement {
   /** Add an approval request; it is shown when its turn comes. */
   add(session, question) {
     this.#queue.set(question.id, { session, question });
-    announce(`Permission needed: ${question.summary}`);
+    announce(t`Permission needed: ${question.summary}`);
     this.#next();
   }
 
@@ -44,7 +44,7 @@ export class Approval extends HTMLElement {
     this.#queue.delete(id);
     this.#aside.delete(id);
     if (this.#shown !== id) return this.#tell();
-    if (answer && !this.#answering) announce(answer.allowed ? "Allowed elsewhere" : `Not allowed: ${answer.message}`);
+    if (answer && !this.#answering) announce(answer.allowed ? t`Allowed elsewhere` : t`Not allowed: ${answer.message}`);
     this.#close();
     this.#next();
   }
@@ -118,7 +118,7 @@ export class Approval extends HTMLElement {
   #edit() {
     const place = this.#block.querySelector(".plan");
     if (place.querySelector("textarea")) return;
-    const field = h("textarea", { rows: 12, "aria-label": "The plan" });
+    const field = h("textarea", { rows: 12, "aria-label": t`The plan` });
     field.value = this.#queue.get(this.#shown).question.detail;
     place.replaceChildren(field);
     field.focus();
@@ -210,7 +210,7 @@ export class Approval extends HTMLElement {
     const left = deadline * 1000 - Date.now();
     const place = this.#block?.querySelector(".deadline");
     if (!place) return;
-    place.textContent = left > 0 ? `denied in ${clock(left)}` : "the time is over";
+    place.textContent = left > 0 ? t`denied in ${clock(left)}` : t`the time is over`;
     place.dataset.urgent = String(left < 30_000);
   }
 }

@@ -2,12 +2,12 @@
 import { detail, isDiff } from "./diff.js";
 import { h, icon, pane } from "./dom.js";
 import { markdown } from "./render.js";
-import { visible } from "./text.js";
+import { phrase, t, visible } from "./text.js";
 
 const PLAN = "propose_plan";
-const MODES = { ask: "Ask before every change", accept_edits: "Accept edits, ask about the rest" };
-const SCOPES = { session: "In this session", project: "In this project, from now on" };
-const RISKS = { low: "Low risk", medium: "Some risk", high: "High risk" };
+const MODES = { ask: t`Ask before every change`, accept_edits: t`Accept edits, ask about the rest` };
+const SCOPES = { session: t`In this session`, project: t`In this project, from now on` };
+const RISKS = { low: t`Low risk`, medium: t`Some risk`, high: t`High risk` };
 
 export const isPlan = ({ tool_name }) => tool_name === PLAN;
 const key = (name) => h("kbd", { "aria-hidden": "true" }, name);
@@ -21,7 +21,7 @@ function submit(words, classes) {
   return h("button", { type: "submit", class: classes }, words, key("Enter"));
 }
 
-const back = (acts) => button("Back", "Esc", "quiet", acts.escape);
+const back = (acts) => button(t`Back`, "Esc", "quiet", acts.escape);
 
 /** What may be remembered, in plain words. An older gateway offers only the exact call. */
 export function rules({ choices, rule }) {
@@ -32,14 +32,14 @@ export function rules({ choices, rule }) {
 /** The buttons; `acts` is {answer, accept, edit, panel, escape}. What is risky is not the default. */
 function choices(question, acts) {
   const deny = () => acts.panel("denial");
-  const later = button("Later", "Esc", "quiet later", acts.escape);
+  const later = button(t`Later`, "Esc", "quiet later", acts.escape);
   if (isPlan(question)) {
     const modes = Object.entries(MODES).map(([value, words]) => h("option", { value }, words));
     return [
-      button("Accept the plan", "A", "primary allow", acts.accept),
-      h("select", { class: "then", "aria-label": "How to go on" }, ...modes),
-      button("Edit", "E", "edit", acts.edit),
-      button("Refuse", "D", "deny", deny),
+      button(t`Accept the plan`, "A", "primary allow", acts.accept),
+      h("select", { class: "then", "aria-label": t`How to go on` }, ...modes),
+      button(t`Edit`, "E", "edit", acts.edit),
+      button(t`Refuse`, "D", "deny", deny),
       later,
     ];
   }
@@ -47,27 +47,27 @@ function choices(question, acts) {
     const options = question.question.options.map((text, at) =>
       button(visible(text), `${at + 1}`, "allow", () => acts.answer(true, "", { text })),
     );
-    return [...options, button("Decline", "D", "deny", deny), later];
+    return [...options, button(t`Decline`, "D", "deny", deny), later];
   }
   const risky = question.risk === "high";
-  const allowing = button("Allow once", "A", risky ? "allow" : "primary allow", () => acts.answer(true));
-  const denying = button("Deny", "D", risky ? "danger deny" : "deny", deny);
+  const allowing = button(t`Allow once`, "A", risky ? "allow" : "primary allow", () => acts.answer(true));
+  const denying = button(t`Deny`, "D", risky ? "danger deny" : "deny", deny);
   return [
     ...(risky ? [denying, allowing] : [allowing, denying]),
-    rules(question).length > 0 && button("Always…", "W", "always", () => acts.panel("rule")),
+    rules(question).length > 0 && button(t`Always…`, "W", "always", () => acts.panel("rule")),
     later,
   ];
 }
 
 /** The form for the reason of a denial. */
 function denial(question, acts) {
-  const placeholder = isPlan(question) ? "What should be different?" : "What should the model do instead?";
+  const placeholder = isPlan(question) ? t`What should be different?` : t`What should the model do instead?`;
   const field = h("input", { id: "reason", maxlength: "2000", autocomplete: "off", placeholder });
   const form = h(
     "form",
     { class: "panel denial", hidden: true },
-    h("label", { for: "reason" }, "Reason (the model reads it)"),
-    h("div", { class: "row" }, field, submit(isPlan(question) ? "Refuse" : "Deny", "danger"), back(acts)),
+    h("label", { for: "reason" }, t`Reason (the model reads it)`),
+    h("div", { class: "row" }, field, submit(isPlan(question) ? t`Refuse` : t`Deny`, "danger"), back(acts)),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -78,9 +78,9 @@ function denial(question, acts) {
 
 /** The field for an answer in the person's own words. */
 function own(acts) {
-  const words = "Your answer";
+  const words = t`Your answer`;
   const field = h("input", { maxlength: "10000", autocomplete: "off", "aria-label": words, placeholder: words });
-  const form = h("form", { class: "own row" }, field, submit("Answer", "primary"));
+  const form = h("form", { class: "own row" }, field, submit(t`Answer`, "primary"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (field.value.trim()) acts.answer(true, "", { text: field.value.trim() });
@@ -91,8 +91,8 @@ function own(acts) {
 /** The choice of a rule. Its text is shown before it is saved. */
 function always(question, acts) {
   const offered = rules(question);
-  const text = pane("The rule", {});
-  const scopes = h("select", { "aria-label": "Where it is allowed" });
+  const text = pane(t`The rule`, {});
+  const scopes = h("select", { "aria-label": t`Where it is allowed` });
   let chosen = null;
   const choose = (one) => {
     chosen = one;
@@ -103,15 +103,15 @@ function always(question, acts) {
   const radio = (one, at) => {
     const input = h("input", { type: "radio", name: "choice", checked: at === 0 });
     input.addEventListener("change", () => choose(one));
-    return h("label", {}, input, h("span", {}, visible(one.label)));
+    return h("label", {}, input, h("span", {}, phrase(visible(one.label))));
   };
   if (offered.length) choose(offered[0]);
   const form = h(
     "form",
     { class: "panel rule", hidden: true },
-    h("fieldset", {}, h("legend", {}, "Allow without asking"), ...(offered.length > 1 ? offered.map(radio) : [])),
+    h("fieldset", {}, h("legend", {}, t`Allow without asking`), ...(offered.length > 1 ? offered.map(radio) : [])),
     text,
-    h("div", { class: "row" }, scopes, submit("Allow always", "primary"), back(acts)),
+    h("div", { class: "row" }, scopes, submit(t`Allow always`, "primary"), back(acts)),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -121,21 +121,21 @@ function always(question, acts) {
 }
 
 const who = ({ agent, question }) =>
-  agent ? `Sub-agent ${visible(agent)} asks` : question ? "The model asks" : "Permission needed";
+  agent ? t`Sub-agent ${visible(agent)} asks` : question ? t`The model asks` : t`Permission needed`;
 
 /** One sentence of what will happen; the command itself is shown below, once. */
 function sentence(question) {
   if (question.question) return visible(question.question.text);
-  if (isPlan(question)) return "The model proposes a plan";
-  if (question.sentence) return visible(question.sentence);
+  if (isPlan(question)) return t`The model proposes a plan`;
+  if (question.sentence) return phrase(visible(question.sentence));
   const shown = question.detail && !isDiff(question.detail);
-  return shown && question.summary.startsWith("Run: ") ? "Run this command" : visible(question.summary);
+  return shown && question.summary.startsWith("Run: ") ? t`Run this command` : visible(question.summary);
 }
 
 /** Why approval is needed, as short labels. A tool that always asks needs no reason. */
 function labels({ labels: given, reason = "", tool_name, question }) {
   if (question) return [];
-  if (given?.length) return given.map(visible);
+  if (given?.length) return given.map((label) => phrase(visible(label)));
   return !reason || reason === `${tool_name} needs permission` ? [] : visible(reason).split(/;\s+/);
 }
 
@@ -167,7 +167,7 @@ export function request(question, left, acts) {
       "div",
       { class: "top" },
       icon("waiting"),
-      h("p", { class: "who" }, who(question), left ? ` · ${left} more waiting` : ""),
+      h("p", { class: "who" }, who(question), left ? ` · ${t`${left} more waiting`}` : ""),
       h("p", { class: "deadline", role: "timer" }),
     ),
     h("h3", { id: "approval-sentence", tabindex: "-1" }, sentence(question)),
@@ -176,6 +176,6 @@ export function request(question, left, acts) {
     denial(question, acts),
     always(question, acts),
     h("p", { class: "problem", role: "alert", hidden: true }),
-    h("div", { class: "choices", role: "group", "aria-label": "Answer" }, ...choices(question, acts)),
+    h("div", { class: "choices", role: "group", "aria-label": t`Answer` }, ...choices(question, acts)),
   );
 }

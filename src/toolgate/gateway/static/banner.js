@@ -1,10 +1,11 @@
 // The line above the conversation: what is wrong in bold, what to do, and buttons for it.
 import { h } from "./dom.js";
-import { visible } from "./text.js";
+import { t, visible } from "./text.js";
 
 /** Split a message into its first sentence, the cause, and the rest, the advice. */
 export function sentences(message) {
-  const [, cause, advice] = visible(message).match(/^([\s\S]+?[.!?:;])\s+([\s\S]+)$/) ?? [null, visible(message), ""];
+  const text = visible(message);
+  const [, cause, advice] = text.match(/^([\s\S]+?(?:[.!?:;](?=\s)|。))\s*(\S[\s\S]*)$/) ?? [null, text, ""];
   return { cause: cause.replace(/[:;]$/, "."), advice };
 }
 
@@ -23,7 +24,7 @@ export class Banner extends HTMLElement {
     this.replaceChildren(
       h("p", {}, h("strong", {}, cause), advice ? ` ${advice}` : ""),
       ...buttons.map(button),
-      h("button", { type: "button", class: "quiet", onclick: () => this.show(null) }, "Hide"),
+      h("button", { type: "button", class: "quiet", onclick: () => this.show(null) }, t`Hide`),
     );
   }
 }
@@ -42,8 +43,8 @@ export function failureNotice({ retryable = true, ...failure }) {
     h(
       "div",
       { class: "row" },
-      h("button", { type: "button", class: again, onclick: tell("tryagain") }, "Try again"),
-      h("button", { type: "button", class: change, onclick: tell("changemodel") }, "Change model"),
+      h("button", { type: "button", class: again, onclick: tell("tryagain") }, t`Try again`),
+      h("button", { type: "button", class: change, onclick: tell("changemodel") }, t`Change model`),
     ),
   );
 }

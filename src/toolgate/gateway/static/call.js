@@ -3,7 +3,7 @@ import { counted, diff, isDiff } from "./diff.js";
 import { h, pane } from "./dom.js";
 import { highlight, markdown } from "./render.js";
 import { get } from "./signin.js";
-import { brief, clipped, number, outline, tail, visible } from "./text.js";
+import { brief, clipped, number, outline, t, tail, visible } from "./text.js";
 
 export const MAX_TEXT = 20_000;
 const SHOWN_LINES = 12;
@@ -11,14 +11,14 @@ const SHOWN_DIFF = 40;
 const FOLDED_LINES = 400;
 /** Tools that only look: consecutive calls are one quiet row. */
 const QUIET = {
-  read_file: (args) => ["Read", args.path],
-  ls: (args) => ["Listed", args.path ?? "."],
-  glob: (args) => ["Looked for", args.pattern],
-  grep: (args) => ["Searched for", args.pattern],
-  memory_search: (args) => ["Searched the notes for", args.query],
-  current_time: (args) => ["Looked at the clock", args.timezone ?? ""],
+  read_file: (args) => [t`Read`, args.path],
+  ls: (args) => [t`Listed`, args.path ?? "."],
+  glob: (args) => [t`Looked for`, args.pattern],
+  grep: (args) => [t`Searched for`, args.pattern],
+  memory_search: (args) => [t`Searched the notes for`, args.query],
+  current_time: (args) => [t`Looked at the clock`, args.timezone ?? ""],
 };
-const EDITS = { edit_file: "Edit", edit_notebook: "Edit", write_file: "Write" };
+const EDITS = { edit_file: t`Edit`, edit_notebook: t`Edit`, write_file: t`Write` };
 
 export const isQuiet = ({ tool_name, arguments: args }) => Object.hasOwn(QUIET, tool_name) && typeof args === "object";
 export const isHidden = ({ tool_name }) => tool_name === "todo";
@@ -41,11 +41,11 @@ export function kindOf(call) {
 export function activity(call) {
   const { tool_name, arguments: args } = call;
   const kind = kindOf(call);
-  if (kind === "command") return `Running ${clipped(visible(args.command ?? "").split("\n")[0], 60)}`;
-  if (kind === "edit") return `Writing ${clipped(visible(args.path ?? ""), 60)}`;
-  if (kind === "agent") return `Sub-agent ${visible(args.agent ?? "")} is working`;
+  if (kind === "command") return t`Running ${clipped(visible(args.command ?? "").split("\n")[0], 60)}`;
+  if (kind === "edit") return t`Writing ${clipped(visible(args.path ?? ""), 60)}`;
+  if (kind === "agent") return t`Sub-agent ${visible(args.agent ?? "")} is working`;
   if (kind === "quiet") return doing(call).join(" ").replace("Read ", "Reading ").replace("Searched", "Searching");
-  return `Running ${visible(tool_name)}`;
+  return t`Running ${visible(tool_name)}`;
 }
 
 /** The head's words: the tool's name is there for screen readers where other words say it better. */
@@ -63,7 +63,7 @@ export function headWords(call) {
   }
   if (kind === "agent") {
     const about = h("span", { class: "brief" }, visible(args.description ?? ""));
-    return [name, verb(`Sub-agent ${visible(args.agent ?? "")}`), about];
+    return [name, verb(t`Sub-agent ${visible(args.agent ?? "")}`), about];
   }
   return [name, code(brief(args))];
 }
@@ -86,16 +86,17 @@ function picture({ url, width, height, name }) {
 
 function changed(text, { toggle, mark, live }) {
   const { added, removed } = counted(text);
-  const word = (name) => h("span", { class: "hidden" }, ` lines ${name}`);
-  mark.replaceChildren(h("ins", {}, `+${added}`, word("added")), " ", h("del", {}, `−${removed}`, word("removed")));
-  if (text.startsWith("--- /dev/null")) toggle.querySelector(".verb")?.replaceChildren("Create");
+  const word = (text) => h("span", { class: "hidden" }, ` ${text}`);
+  const [more, less] = [word(t`lines added`), word(t`lines removed`)];
+  mark.replaceChildren(h("ins", {}, `+${added}`, more), " ", h("del", {}, `−${removed}`, less));
+  if (text.startsWith("--- /dev/null")) toggle.querySelector(".verb")?.replaceChildren(t`Create`);
   live.replaceChildren(diff(text, SHOWN_DIFF));
 }
 
 /** The last lines of a command, its exit code, and a way to all of it. */
 function ran(call, data, result, parts) {
   if (data.exit_code !== undefined && data.exit_code !== null) {
-    parts.mark.replaceChildren(h("span", { class: data.exit_code ? "exit bad" : "exit" }, `exit ${data.exit_code}`));
+    parts.mark.replaceChildren(h("span", { class: data.exit_code ? "exit bad" : "exit" }, t`exit ${data.exit_code}`));
   }
   // A shortened output ends with the sentence for the model; the exit code is in the head.
   const preview = data.preview?.replace(/\n?\[Exit code \d+\.[^\n]*\]\s*$/, "");
@@ -105,8 +106,8 @@ function ran(call, data, result, parts) {
     const shown = whole.map((text) => tail(text, SHOWN_LINES));
     const span = (kind, { shown: text }) => text && h("span", { class: kind }, `${clipped(text, MAX_TEXT)}\n`);
     const left = shown[0].left + shown[1].left;
-    const note = left ? [h("p", { class: "note" }, `${number(left)} earlier lines`)] : [];
-    parts.live.replaceChildren(...note, pane("Output", {}, span("stdout", shown[0]), span("stderr", shown[1])));
+    const note = left ? [h("p", { class: "note" }, t`${number(left)} earlier lines`)] : [];
+    parts.live.replaceChildren(...note, pane(t`Output`, {}, span("stdout", shown[0]), span("stderr", shown[1])));
   }
   const lines = whole.join("\n").split("\n").length;
   if (result.full_output || lines > SHOWN_LINES + 1) {
@@ -121,20 +122,20 @@ function looked(call, data, result, parts) {
   const place = kindOf(call) === "quiet" ? parts.body : parts.live;
   const shown = clipped(visible(text), MAX_TEXT);
   const isFile = typeof data.content === "string" && call.tool_name === "read_file";
-  place.replaceChildren(isFile ? fileLines(call, shown) : pane("Output", {}, ...folded(shown)));
+  place.replaceChildren(isFile ? fileLines(call, shown) : pane(t`Output`, {}, ...folded(shown)));
   if (result.full_output) offerWhole(call, result.full_output, text, parts);
 }
 
 function folded(text) {
   const lines = text.split("\n");
   const left = lines.length - FOLDED_LINES;
-  return left > 0 ? [lines.slice(0, FOLDED_LINES).join("\n"), `\n… ${number(left)} more lines`] : [text];
+  return left > 0 ? [lines.slice(0, FOLDED_LINES).join("\n"), `\n${t`… ${number(left)} more lines`}`] : [text];
 }
 
 /** A file's lines, numbered and highlighted. */
 function fileLines(call, text) {
   const rows = [];
-  const place = pane("Output", { class: "code-lines" });
+  const place = pane(t`Output`, { class: "code-lines" });
   const code = text.split("\n").map((line) => {
     const [, n, rest] = line.match(/^ *(\d+)\t(.*)$/) ?? [null, "", line];
     const row = h("span", { class: "line" }, rest);
@@ -167,15 +168,15 @@ function offerWhole(call, link, text, { more }) {
   const open = async () => {
     const { openViewer } = await import("./viewer.js");
     const load = async () => (address ? loadWhole(address) : text);
-    openViewer({ title: brief(call.arguments) || "Output", name: "output.txt", load });
+    openViewer({ title: brief(call.arguments) || t`Output`, name: "output.txt", load });
   };
-  more.replaceChildren(h("button", { type: "button", class: "quiet", onclick: open }, "Whole output"));
+  more.replaceChildren(h("button", { type: "button", class: "quiet", onclick: open }, t`Whole output`));
 }
 
 async function loadWhole(address) {
   const answer = await get(address).catch(() => null);
-  if (!answer) throw new Error("The gateway does not answer. Try again when it is connected.");
-  if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).error ?? "This output cannot be loaded.");
+  if (!answer) throw new Error(t`The gateway does not answer. Try again when it is connected.`);
+  if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).error ?? t`This output cannot be loaded.`);
   const text = await answer.text();
   if (!answer.headers.get("content-type")?.includes("json")) return text;
   try {

@@ -2,17 +2,17 @@
 import { MAX_TEXT, activity, headWords, kindOf, showResult } from "./call.js";
 import { announce, h, icon, pane } from "./dom.js";
 import { Output } from "./output.js";
-import { clipped, clock, duration, outline, visible } from "./text.js";
+import { clipped, clock, duration, outline, t, visible } from "./text.js";
 
 const WORDS = {
-  proposed: "Checking",
-  waiting: "Waiting for your permission",
-  running: "Running",
-  success: "Done",
-  partial: "Partly done",
-  error: "Failed",
-  denied: "Denied",
-  cancelled: "Stopped",
+  proposed: t`Checking`,
+  waiting: t`Waiting for your permission`,
+  running: t`Running`,
+  success: t`Done`,
+  partial: t`Partly done`,
+  error: t`Failed`,
+  denied: t`Denied`,
+  cancelled: t`Stopped`,
 };
 const ICONS = { proposed: "running", waiting: "waiting", running: "running" };
 const REFUSALS = new Set(["APPROVAL_DENIED", "ACCESS_DENIED", "MODE_DENIED"]);
@@ -47,7 +47,7 @@ export class Card extends HTMLElement {
     const about = { class: "head", type: "button", "aria-expanded": "false", "aria-controls": id, onclick: open };
     parts.toggle = h("button", about, parts.state, ...headWords(this.#call), parts.mark, parts.time, icon("chevron"));
     this.setAttribute("role", "article");
-    this.setAttribute("aria-label", `Tool call ${call.tool_name}`);
+    this.setAttribute("aria-label", t`Tool call ${call.tool_name}`);
     this.dataset.kind = this.kind;
     this.append(parts.toggle, parts.verdict, parts.live, parts.nested, parts.body, parts.more);
     this.#become("proposed");
@@ -70,7 +70,7 @@ export class Card extends HTMLElement {
   asked(question) {
     this.#become("waiting");
     const onclick = () => this.dispatchEvent(new CustomEvent("review", { bubbles: true, detail: question.id }));
-    const button = h("button", { class: "review", type: "button", onclick }, icon("waiting"), "Review");
+    const button = h("button", { class: "review", type: "button", onclick }, icon("waiting"), t`Review`);
     this.#parts.verdict.replaceChildren(button);
   }
 
@@ -113,7 +113,7 @@ export class Card extends HTMLElement {
     this.#finish("denied");
     this.#explain(denial.message, denial.next_action);
     this.#details();
-    if (!quiet) announce(`${this.#call.tool_name}: denied. ${denial.message}`);
+    if (!quiet) announce(`${this.#call.tool_name}: ${WORDS.denied}. ${denial.message}`);
   }
 
   /** The turn ended before the call did. */
@@ -131,8 +131,8 @@ export class Card extends HTMLElement {
     if (!view) {
       view = Card.transcript();
       this.#nested.set(session_id, view);
-      const whose = ` of sub-agent ${visible(agent)}: ${visible(description)}`;
-      const summary = h("summary", {}, "Steps", h("span", { class: "hidden" }, whose));
+      const whose = ` ${t`of sub-agent ${visible(agent)}: ${visible(description)}`}`;
+      const summary = h("summary", {}, t`Steps`, h("span", { class: "hidden" }, whose));
       const steps = h("details", { class: "agent", open }, summary, view);
       steps.addEventListener("toggle", () => steps.open && onOpen?.());
       this.#parts.nested.append(steps);
@@ -175,7 +175,7 @@ export class Card extends HTMLElement {
     if (this.kind === "quiet" && this.#parts.body.childElementCount) return;
     const text = typeof args === "string" ? args : outline(args);
     const shown = clipped(visible(text), MAX_TEXT);
-    this.#parts.body.replaceChildren(h("h4", {}, "Called with"), pane("Arguments", {}, shown));
+    this.#parts.body.replaceChildren(h("h4", {}, t`Called with`), pane(t`Arguments`, {}, shown));
   }
 }
 

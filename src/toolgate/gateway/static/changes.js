@@ -2,19 +2,19 @@
 import { confirmed, toast } from "./confirm.js";
 import { diff } from "./diff.js";
 import { h, icon } from "./dom.js";
-import { visible } from "./text.js";
+import { t, visible } from "./text.js";
 
-const NONE = "Nothing is changed yet. Files that this session writes, edits or deletes appear here.";
+const NONE = t`Nothing is changed yet. Files that this session writes, edits or deletes appear here.`;
 const KINDS = { created: "new", removed: "deleted" };
 
-const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+const some = (count) => (count === 1 ? t`1 file` : t`${count} files`);
 
 function counts({ added, removed }) {
   return h(
     "span",
     { class: "counts" },
-    h("ins", {}, `+${added}`, h("span", { class: "hidden" }, " lines added")),
-    h("del", {}, `−${removed}`, h("span", { class: "hidden" }, " lines removed")),
+    h("ins", {}, `+${added}`, h("span", { class: "hidden" }, ` ${t`lines added`}`)),
+    h("del", {}, `−${removed}`, h("span", { class: "hidden" }, ` ${t`lines removed`}`)),
   );
 }
 
@@ -27,10 +27,10 @@ export function view(place, wire, session_id, changed) {
     problem.hidden = true;
     try {
       const { restored, refused } = await wire.ask("changes.undo", { session_id, ...what });
-      if (restored.length) toast(`Taken back: ${restored.length === 1 ? visible(restored[0]) : words}.`);
+      if (restored.length) toast(t`Taken back: ${restored.length === 1 ? visible(restored[0]) : words}.`);
       refuse(refused.map(({ path, reason }) => [visible(path), visible(reason)]));
     } catch (error) {
-      refuse([["Not taken back", error.message]]);
+      refuse([[t`Not taken back`, error.message]]);
     }
     await changed();
   }
@@ -46,14 +46,14 @@ export function view(place, wire, session_id, changed) {
   }
 
   async function all(files) {
-    const title = `Take back all changes of this session?`;
-    const text = `${plural(files, "file")} will be as before. What others changed since then is kept.`;
-    if (await confirmed({ title, text, yes: "Take back" })) await takeBack({ all: true }, plural(files, "file"));
+    const title = t`Take back all changes of this session?`;
+    const text = t`${some(files)} will be as before. What others changed since then is kept.`;
+    if (await confirmed({ title, text, yes: t`Take back` })) await takeBack({ all: true }, some(files));
   }
 
   function call({ call_id, added, removed }, number, of) {
-    const name = `Step ${number + 1} of ${of}`;
-    const words = `Take back ${name.toLowerCase()}`;
+    const name = t`Step ${number + 1} of ${of}`;
+    const words = t`Take back step ${number + 1} of ${of}`;
     const back = button(words, () => takeBack({ call_id }, name));
     return h("li", {}, h("span", {}, name), counts({ added, removed }), back);
   }
@@ -61,7 +61,7 @@ export function view(place, wire, session_id, changed) {
   function steps({ path, calls = [] }) {
     if (calls.length < 2) return null;
     const rows = calls.map((each, place) => call(each, place, calls.length));
-    return h("ol", { "aria-label": `Steps of ${visible(path)}` }, ...rows);
+    return h("ol", { "aria-label": t`Steps of ${visible(path)}` }, ...rows);
   }
 
   function file(one, open) {
@@ -83,7 +83,7 @@ export function view(place, wire, session_id, changed) {
         "div",
         { class: "acts" },
         steps(one),
-        button(`Take back ${visible(path)}`, () => takeBack({ path }, visible(path)), "Take back this file"),
+        button(t`Take back ${visible(path)}`, () => takeBack({ path }, visible(path)), t`Take back this file`),
       ),
     );
   }
@@ -99,9 +99,9 @@ export function view(place, wire, session_id, changed) {
       h(
         "div",
         { class: "sum" },
-        h("strong", {}, plural(files.length, "file")),
+        h("strong", {}, some(files.length)),
         counts(found),
-        button("Take back all changes", () => all(files.length), "Take back all"),
+        button(t`Take back all changes`, () => all(files.length), t`Take back all`),
       ),
       problem,
       ...files.map((one) => file(one, open.has(one.path))),

@@ -5,15 +5,15 @@ import { isHidden, isQuiet } from "./call.js";
 import { Card } from "./card.js";
 import { Group } from "./group.js";
 import { Message, answerActions, userMessage } from "./message.js";
-import { visible } from "./text.js";
+import { t, visible } from "./text.js";
 import { Working } from "./working.js";
 
-const INTERRUPTED = "The turn was interrupted. Everything that happened before is kept.";
+const INTERRUPTED = t`The turn was interrupted. Everything that happened before is kept.`;
 const UNSTORED =
-  "This text was on the screen when the turn was interrupted. It is not stored, and the model does not see it.";
+  t`This text was on the screen when the turn was interrupted. It is not stored, and the model does not see it.`;
 
 function folded(message) {
-  return h("details", { class: "echo" }, h("summary", {}, "What a model would read"), message);
+  return h("details", { class: "echo" }, h("summary", {}, t`What a model would read`), message);
 }
 
 /** The view of one session. */
@@ -128,10 +128,10 @@ export class Transcript extends HTMLElement {
       this.#stale.after(h("p", { class: "notice unstored", role: "note" }, UNSTORED));
       this.#stale = null;
     }
-    if (end.status === "cancelled") this.notice("info", "Stopped.");
+    if (end.status === "cancelled") this.notice("info", t`Stopped.`);
     else if (end.status === "interrupted") this.notice("error", INTERRUPTED);
     else {
-      const notice = failureNotice({ ...end, message: end.message || "The turn failed." });
+      const notice = failureNotice({ ...end, message: end.message || t`The turn failed.` });
       this.append(notice);
     }
   }

@@ -1,7 +1,7 @@
 // Files after `@` and commands after `/` in the message field: completing them, and running a command.
 import { toast } from "./confirm.js";
 import { h } from "./dom.js";
-import { visible } from "./text.js";
+import { t, visible } from "./text.js";
 
 const DELAY_MS = 120;
 const MAX_SHOWN = 8;
@@ -14,7 +14,7 @@ export class Completion {
     class: "completion",
     id: "completion",
     role: "listbox",
-    "aria-label": "Suggestions",
+    "aria-label": t`Suggestions`,
     hidden: true,
   });
   #items = [];
@@ -132,9 +132,9 @@ export class Commands {
     };
     const compact = () => this.#wire.ask("session.compact", { session_id: this.#session.id });
     const acts = {
-      rewind: last("Rewind"),
-      fork: last("Fork"),
-      retry: last("Retry"),
+      rewind: last(t`Rewind`),
+      fork: last(t`Fork`),
+      retry: last(t`Retry`),
       diff: press(".bar .changes"),
       undo: press(".bar .changes"),
       model: press(".bar .model"),

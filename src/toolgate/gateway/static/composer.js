@@ -4,9 +4,9 @@ import { Commands, Completion } from "./complete.js";
 import { toast } from "./confirm.js";
 import { announce, h, icon } from "./dom.js";
 import { ApprovalMode } from "./modes.js";
-import { clipped, visible } from "./text.js";
+import { clipped, t, visible } from "./text.js";
 
-const PLACEHOLDER = "@ for files, / for commands";
+const PLACEHOLDER = t`@ for files, / for commands`;
 
 /** Storage that may be missing: without it, texts last until the page is closed. */
 function stored(key, value) {
@@ -25,8 +25,8 @@ export class Composer extends HTMLElement {
   #field = this.querySelector("textarea");
   #send = this.querySelector(".send");
   #stop = this.querySelector(".stop");
-  #chips = h("ul", { class: "chips", "aria-label": "Messages that wait for the end of this turn", hidden: true });
-  #picker = h("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-label": "Files to add" });
+  #chips = h("ul", { class: "chips", "aria-label": t`Messages that wait for the end of this turn`, hidden: true });
+  #picker = h("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-label": t`Files to add` });
   #mode = new ApprovalMode();
   #running = false;
   #ready = false;
@@ -50,13 +50,13 @@ export class Composer extends HTMLElement {
   }
 
   #build() {
-    const about = { type: "button", class: "quiet square add", "aria-label": "Add files", title: "Add text files" };
+    const about = { type: "button", class: "quiet square add", "aria-label": t`Add files`, title: t`Add text files` };
     const add = h("button", about, icon("plus"));
     add.addEventListener("click", () => this.#picker.click());
-    const model = mirror(".bar .model", "pick model-pick", "Change the model", (button) =>
+    const model = mirror(".bar .model", "pick model-pick", t`Change the model`, (button) =>
       document.dispatchEvent(new CustomEvent("changemodel", { detail: button })),
     );
-    const mode = mirror("tg-mode button", "pick mode-pick", "What this session may do", () =>
+    const mode = mirror("tg-mode button", "pick mode-pick", t`What this session may do`, () =>
       document.querySelector("tg-mode button").click(),
     );
     const gap = h("span", { class: "gap" });
@@ -65,14 +65,14 @@ export class Composer extends HTMLElement {
     );
     this.#form.before(this.#chips);
     new Completion(this.#field, this.#form, (kind, words) => this.#commands.complete(kind, words));
-    this.#field.placeholder = `Ask, ${PLACEHOLDER}`;
+    this.#field.placeholder = t`Ask, ${PLACEHOLDER}`;
   }
 
   /** Show the field of a session, or of the session that the next message creates (null). */
   attach(session, wire, project = null) {
     this.#session = session;
     this.#commands = new Commands(session, wire);
-    this.#field.placeholder = `Ask${project ? ` about ${visible(project)}` : ""}, ${PLACEHOLDER}`;
+    this.#field.placeholder = project ? t`Ask about ${visible(project)}, ${PLACEHOLDER}` : t`Ask, ${PLACEHOLDER}`;
     this.#field.value = stored(this.#draft) ?? "";
     this.#update();
     this.#drawChips();
@@ -136,7 +136,7 @@ export class Composer extends HTMLElement {
     const empty = !this.#field.value.trim();
     this.#send.disabled = !this.#ready || empty || (this.#running && !this.#session);
     this.#send.hidden = this.#running && empty;
-    this.#send.setAttribute("aria-label", this.#running ? "Send after this turn" : "Send");
+    this.#send.setAttribute("aria-label", this.#running ? t`Send after this turn` : t`Send`);
     if (!CSS.supports("field-sizing", "content")) {
       this.#field.rows = Math.min(10, this.#field.value.split("\n").length);
     }
@@ -176,7 +176,7 @@ export class Composer extends HTMLElement {
     this.#chips.hidden = !queue.length;
     const chip = (text, at) => {
       const words = clipped(visible(text).replace(/\s+/g, " "), 60);
-      const about = { type: "button", class: "quiet", "aria-label": `Take back: ${words}`, title: "Take back" };
+      const about = { type: "button", class: "quiet", "aria-label": t`Take back: ${words}`, title: t`Take back` };
       const back = h("button", about, icon("close"));
       back.addEventListener("click", () => {
         const content = this.#session.unqueue(at);
@@ -186,23 +186,23 @@ export class Composer extends HTMLElement {
       return h("li", {}, h("span", {}, words), back);
     };
     this.#chips.replaceChildren(...queue.map(chip));
-    if (queue.length) announce(`${queue.length} waiting for the end of this turn`);
+    if (queue.length) announce(t`${queue.length} waiting for the end of this turn`);
   }
 
   #rewound(text, files) {
     if (!this.#field.value.trim()) this.fill(text);
     const refused = files?.refused ?? [];
     const restored = files?.restored?.length ?? 0;
-    const parts = restored ? [`${restored} file${restored === 1 ? " was" : "s were"} taken back.`] : [];
-    for (const { path, reason } of refused) parts.push(`${visible(path)} was not: ${visible(reason)}`);
-    toast(["The conversation is as before this message.", ...parts].join(" "));
+    const parts = restored ? [restored === 1 ? t`1 file was taken back.` : t`${restored} files were taken back.`] : [];
+    for (const { path, reason } of refused) parts.push(t`${visible(path)} was not: ${visible(reason)}`);
+    toast([t`The conversation is as before this message.`, ...parts].join(" "));
   }
 
   async #add(files) {
     const { texts, problems } = await read(files);
     if (texts.length) this.fill([this.#field.value.trimEnd(), ...texts].filter(Boolean).join("\n\n"));
     if (problems.length) toast(problems.join(" "));
-    else if (!files.length) toast("That is not a file.");
+    else if (!files.length) toast(t`That is not a file.`);
   }
 }
 

@@ -1,5 +1,6 @@
 // Questions that need a yes, and short messages that pass.
 import { announce, h } from "./dom.js";
+import { t } from "./text.js";
 
 const TOAST_MS = 6000;
 
@@ -11,7 +12,7 @@ export function confirmed({ title, text, yes }) {
       dialog.remove();
       resolve(value);
     };
-    const no = h("button", { type: "button", onclick: () => answer(false) }, "Keep it");
+    const no = h("button", { type: "button", onclick: () => answer(false) }, t`Keep it`);
     const dialog = h(
       "dialog",
       { class: "confirm", role: "alertdialog", "aria-labelledby": "confirm-title", "aria-describedby": "confirm-text" },

@@ -1,7 +1,7 @@
 // Diffs and commands: line numbers, signs and highlighted code. Nothing of a text is left out unless it is counted.
 import { h, pane } from "./dom.js";
 import { highlight } from "./render.js";
-import { clipped, number, visible } from "./text.js";
+import { clipped, number, t, visible } from "./text.js";
 
 const MAX_LINES = 2_000;
 const MAX_LINE = 2_000;
@@ -9,7 +9,7 @@ const DIFF = /^--- .*\n\+\+\+ /;
 
 /** Show what would happen: a coloured diff, or plain text. */
 export function detail(text) {
-  return isDiff(text) ? diff(text) : pane("What would run", { class: "command" }, visible(text));
+  return isDiff(text) ? diff(text) : pane(t`What would run`, { class: "command" }, visible(text));
 }
 
 export function isDiff(text) {
@@ -36,7 +36,7 @@ export function diff(text, fold = MAX_LINES) {
   const all = lines(text);
   const path = pathOf(text);
   const read = all.map(reader());
-  const place = pane(`Changes to ${visible(path)}`, { class: "diff" });
+  const place = pane(t`Changes to ${visible(path)}`, { class: "diff" });
   const codes = [];
   const show = (from, to) => {
     for (let at = from; at < to; at += 1) {
@@ -48,7 +48,7 @@ export function diff(text, fold = MAX_LINES) {
   const limit = all.length <= fold + 4 ? all.length : fold;
   show(0, limit);
   if (limit < all.length) {
-    const more = h("button", { type: "button", class: "show-all" }, `Show all ${number(all.length)} lines`);
+    const more = h("button", { type: "button", class: "show-all" }, t`Show all ${number(all.length)} lines`);
     more.addEventListener("click", () => {
       more.remove();
       show(limit, all.length);

@@ -1,24 +1,24 @@
 // The page before the first message: the project's name, the mode of the session, and suggestions that work.
 import { h, icon } from "./dom.js";
 import { MODES } from "./modes.js";
-import { visible } from "./text.js";
+import { MARK, around, t, visible } from "./text.js";
 
 const STORAGE_KEY = "toolgate.mode";
-const ACT = "Until then you act as the model: type a tool call. It passes the same gates as a model's call.";
+const ACT = t`Until then you act as the model: type a tool call. It passes the same gates as a model's call.`;
 const SUGGESTIONS = {
-  chat_safe: ["What can you do in this mode?", "What time is it in Shanghai?", "Remember that we deploy on Fridays"],
-  coding: ["Explain how this project works", "Run the tests and explain what fails", "Review the last commit"],
+  chat_safe: [t`What can you do in this mode?`, t`What time is it in Shanghai?`, t`Remember that we deploy on Fridays`],
+  coding: [t`Explain how this project works`, t`Run the tests and explain what fails`, t`Review the last commit`],
 };
 const CALLS = {
   chat_safe: [
-    ["current_time timezone=Asia/Shanghai", "ask for the time"],
-    ['memory_append content="We deploy on Fridays."', "keep a note"],
-    ["memory_search query=Fridays", "find it again"],
+    ["current_time timezone=Asia/Shanghai", t`ask for the time`],
+    ['memory_append content="We deploy on Fridays."', t`keep a note`],
+    ["memory_search query=Fridays", t`find it again`],
   ],
   coding: [
-    ["current_time timezone=Asia/Shanghai", "ask for the time"],
-    ["Bash ls -la", "run a command in the sandbox"],
-    ["glob pattern=**/*", "list the project's files"],
+    ["current_time timezone=Asia/Shanghai", t`ask for the time`],
+    ["Bash ls -la", t`run a command in the sandbox`],
+    ["glob pattern=**/*", t`list the project's files`],
   ],
 };
 
@@ -50,14 +50,14 @@ export class Empty extends HTMLElement {
   #draw() {
     const { project, coding, offline } = this.#about;
     const name = project?.name;
-    const where = name ? [" in ", h("strong", {}, visible(name))] : [];
+    const strong = h("strong", {}, visible(name ?? ""));
     const rows = this.#suggestions().map((one) => this.#row(...one));
     this.replaceChildren(
-      h("h2", {}, "What are we working on", ...where, "?"),
+      h("h2", {}, ...around(name ? t`What are we working on in ${MARK}?` : t`What are we working on?`, strong)),
       ...(coding ? [this.#choice()] : []),
       h("p", { class: "about" }, MODES[this.mode ?? "chat_safe"].about),
       ...(offline ? [this.#setup()] : []),
-      h("ul", { class: "suggestions", "aria-label": "Suggestions" }, ...rows),
+      h("ul", { class: "suggestions", "aria-label": t`Suggestions` }, ...rows),
     );
   }
 
@@ -67,7 +67,7 @@ export class Empty extends HTMLElement {
       input.addEventListener("change", () => this.#choose(mode));
       return h("label", { title: mode }, input, h("span", {}, MODES[mode].name));
     };
-    const legend = h("legend", {}, "Mode of the new session");
+    const legend = h("legend", {}, t`Mode of the new session`);
     return h("fieldset", { class: "mode-choice" }, legend, option("chat_safe"), option("coding"));
   }
 
@@ -86,14 +86,14 @@ export class Empty extends HTMLElement {
   #setup() {
     const { canSetUp, problem } = this.#about;
     const go = () => this.dispatchEvent(new CustomEvent("setup"));
-    const code = (text) => h("code", {}, text);
+    const keys = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"].map((name) => h("code", {}, name));
     return h(
       "div",
       { class: "no-model" },
-      h("p", {}, h("strong", {}, problem ? visible(problem) : "No language model is set up."), ` ${ACT}`),
+      h("p", {}, h("strong", {}, problem ? visible(problem) : t`No language model is set up.`), ` ${ACT}`),
       canSetUp
-        ? h("button", { type: "button", class: "primary", onclick: go }, "Set up a model")
-        : h("p", {}, "For a model, set ", code("OPENAI_API_KEY"), " or ", code("ANTHROPIC_API_KEY"), "."),
+        ? h("button", { type: "button", class: "primary", onclick: go }, t`Set up a model`)
+        : h("p", {}, ...around(t`For a model, set ${MARK} or ${MARK}.`, ...keys)),
     );
   }
 

@@ -1,6 +1,6 @@
 // The project's files, read-only: a tree that loads its folders, and a viewer.
 import { h, icon, trusted } from "./dom.js";
-import { visible } from "./text.js";
+import { t, visible } from "./text.js";
 
 /** The path of an entry inside a folder. */
 const inside = (folder, name) => (folder === "." ? name : `${folder}/${name}`);
@@ -19,7 +19,7 @@ async function showFile(wire, session_id, path) {
       "div",
       { class: "top" },
       h("h2", { id: "file-title" }, visible(path)),
-      h("button", { type: "button", class: "quiet square", "aria-label": "Close", onclick: close }, icon("close")),
+      h("button", { type: "button", class: "quiet square", "aria-label": t`Close`, onclick: close }, icon("close")),
     ),
     body,
   );
@@ -43,12 +43,12 @@ async function addLines(wire, file, body, start) {
   const numbers = Array.from({ length: part.lines }, (_, place) => start + place).join("\n");
   const code = h("code", {}, visible(text));
   const rows = h("pre", { class: "numbered" }, h("span", { class: "numbers", "aria-hidden": "true" }, numbers), code);
-  if (!part.lines) return body.append(h("p", { class: "none" }, start > 1 ? "That is all." : "This file is empty."));
+  if (!part.lines) return body.append(h("p", { class: "none" }, start > 1 ? t`That is all.` : t`This file is empty.`));
   body.append(rows);
   await highlight(wire, code, text, file.path);
   const next = start + part.lines;
   if (!part.truncated || next > part.total_lines) return;
-  const more = h("button", { type: "button" }, "Show more");
+  const more = h("button", { type: "button" }, t`Show more`);
   more.addEventListener("click", async () => {
     more.remove();
     await addLines(wire, file, body, next);
@@ -72,8 +72,8 @@ export function view(place, wire, session_id) {
       const { entries, truncated } = await wire.ask("files.list", { session_id, path });
       const sorted = entries.toSorted((a, b) => isFolder(b) - isFolder(a) || a.name.localeCompare(b.name));
       group.replaceChildren(...sorted.map((entry) => item(entry, path, level)));
-      if (!entries.length) group.append(h("li", { class: "none", role: "none" }, "This folder is empty."));
-      if (truncated) group.append(h("li", { class: "none", role: "none" }, "There are more files than these."));
+      if (!entries.length) group.append(h("li", { class: "none", role: "none" }, t`This folder is empty.`));
+      if (truncated) group.append(h("li", { class: "none", role: "none" }, t`There are more files than these.`));
     } catch (error) {
       group.replaceChildren(h("li", { class: "problem", role: "none" }, error.message));
     }
@@ -133,9 +133,9 @@ export function view(place, wire, session_id) {
   async function show() {
     if (shown) return;
     shown = true;
-    const tree = h("ul", { class: "tree", role: "tree", "aria-label": "Files of the project" });
+    const tree = h("ul", { class: "tree", role: "tree", "aria-label": t`Files of the project` });
     tree.addEventListener("keydown", key);
-    const again = h("button", { type: "button", class: "quiet" }, "Load again");
+    const again = h("button", { type: "button", class: "quiet" }, t`Load again`);
     again.addEventListener("click", () => children(".", tree, 1));
     place.replaceChildren(tree, again);
     await children(".", tree, 1);

@@ -1,8 +1,7 @@
 // Consecutive reads and searches as one quiet row, which opens.
 import { doing } from "./call.js";
 import { h, icon } from "./dom.js";
-
-const plural = (count, one, many) => (count === 1 ? one : `${count} ${many}`);
+import { t } from "./text.js";
 
 /** "Read fetch.py and 2 more, searched for “x”." */
 function summary(cards) {
@@ -11,7 +10,8 @@ function summary(cards) {
     const names = [...new Set(calls.map(([, name]) => name).filter(Boolean))];
     const shown = names.slice(0, 2).join(", ");
     const more = names.length - 2;
-    return `${verb} ${shown}${more > 0 ? ` and ${plural(more, "one more", "more")}` : ""}`.trim();
+    const all = more === 1 ? t`${shown} and one more` : more > 1 ? t`${shown} and ${more} more` : shown;
+    return `${verb} ${all}`.trim();
   });
   return words.map((text, at) => (at ? text[0].toLowerCase() + text.slice(1) : text)).join(", ");
 }
@@ -49,7 +49,7 @@ export class Group extends HTMLElement {
     const failed = cards.filter((card) => card.dataset.state === "error").length;
     this.dataset.state = busy ? "running" : failed ? "failed" : "done";
     this.#words.textContent = summary(cards);
-    this.#failed.textContent = failed ? plural(failed, cards.length === 1 ? "failed" : "1 failed", "failed") : "";
+    this.#failed.textContent = failed ? cards.length === 1 ? t`failed` : t`${failed} failed` : "";
     this.#state.replaceChildren(icon(busy ? "running" : "search"));
   }
 }

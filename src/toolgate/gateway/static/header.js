@@ -1,6 +1,6 @@
 // The header: where the session works, with which model, and how full the model's context is.
 import { h } from "./dom.js";
-import { number, visible } from "./text.js";
+import { number, t, visible } from "./text.js";
 
 const NEARLY_FULL = 0.8;
 /** Circumference of the ring in index.html. */
@@ -28,22 +28,22 @@ export class Header extends HTMLElement {
   /** Show the project: `{name, root_label, branch, sandbox}`; null if the gateway does not tell. */
   project(info) {
     const place = info?.root_label || info?.name;
-    this.#write(this.#project, place && visible(place), "Project");
-    this.#write(this.#branch, info?.branch && visible(info.branch), "Branch");
+    this.#write(this.#project, place && visible(place), t`Project`);
+    this.#write(this.#branch, info?.branch && visible(info.branch), t`Branch`);
     const layer = info?.sandbox ? visible(info.sandbox) : null;
     const on = layer !== "off" && layer !== "unavailable";
-    this.#write(this.#sandbox, layer && (on ? "sandbox on" : `sandbox ${layer}`), `Sandbox: ${layer}`);
+    this.#write(this.#sandbox, layer && (on ? t`sandbox on` : t`sandbox ${layer}`), t`Sandbox: ${layer}`);
     this.#sandbox.dataset.on = String(on);
   }
 
   /** Show the model; `choice` if the person can change it, `missing` if none is set up. */
   model(label, { choice = false, missing = false } = {}) {
-    const words = missing ? "No model" : visible(label || "");
+    const words = missing ? t`No model` : visible(label || "");
     this.#model.hidden = !words;
     this.#model.firstElementChild.textContent = words;
     this.#model.disabled = !choice;
     this.#model.dataset.missing = String(missing);
-    this.#model.setAttribute("aria-label", missing ? "Set up a model" : `Model: ${words}`);
+    this.#model.setAttribute("aria-label", missing ? t`Set up a model` : t`Model: ${words}`);
   }
 
   /** Show how much of the model's context is used: `{used, limit}`, or null. */
@@ -55,16 +55,16 @@ export class Header extends HTMLElement {
     const part = Math.min(1, context.used / context.limit);
     this.#ring.querySelector(".used").setAttribute("stroke-dasharray", `${part * RING} ${RING}`);
     this.#ring.dataset.full = String(part >= NEARLY_FULL);
-    const words = `Context: ${Math.round(part * 100)} % used`;
+    const words = t`Context: ${Math.round(part * 100)} % used`;
     this.#ring.setAttribute("aria-label", words);
-    this.#ring.title = `${words} (${number(context.used)} of ${number(context.limit)} tokens)`;
+    this.#ring.title = `${words} (${t`${number(context.used)} of ${number(context.limit)} tokens`})`;
   }
 
   /** The words of the context's menu. */
   get usage() {
     const { context, usage } = this.#usage ?? {};
-    const lines = context ? [`${number(context.used)} of ${number(context.limit)} tokens in the model's context`] : [];
-    if (usage) lines.push(`${number(usage.input_tokens)} tokens read, ${number(usage.output_tokens)} written`);
+    const lines = context ? [t`${number(context.used)} of ${number(context.limit)} tokens in the model's context`] : [];
+    if (usage) lines.push(t`${number(usage.input_tokens)} tokens read, ${number(usage.output_tokens)} written`);
     return lines;
   }
 
@@ -76,7 +76,7 @@ export class Header extends HTMLElement {
     const any = found.added || found.removed;
     const counts = any ? [h("ins", {}, `+${found.added}`), h("del", {}, `−${found.removed}`)] : [];
     this.#changes.lastElementChild.replaceChildren(...counts);
-    const words = any ? `Changes: ${found.added} lines added, ${found.removed} removed` : "Changes and files";
+    const words = any ? t`Changes: ${found.added} lines added, ${found.removed} removed` : t`Changes and files`;
     this.#changes.setAttribute("aria-label", words);
   }
 

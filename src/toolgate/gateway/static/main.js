@@ -19,6 +19,7 @@ import "./panel.js";
 import "./sidebar.js";
 import "./title.js";
 import "./todos.js";
+import { t } from "./text.js";
 
 const find = (selector) => document.querySelector(selector);
 const parts = {
@@ -101,7 +102,7 @@ async function show(id) {
     if (error.code === "OFFLINE" || current !== session) return;
     if (error.code !== "INVALID_PARAMS") return online.later(error);
     await home();
-    parts.banner.show("That session does not exist, or is not yours.");
+    parts.banner.show(t`That session does not exist, or is not yours.`);
   }
 }
 
@@ -204,7 +205,7 @@ const online = new Online(wire, parts.banner, {
 parts.sidebar.addEventListener("new", () => home().then(() => parts.composer.focus()));
 parts.title.addEventListener("rename", ({ detail: title }) => sessions.rename(current.id, title).catch(failed));
 parts.sidebar.addEventListener("leave", () => {
-  signin.leave().then(signedOut, () => parts.banner.show("The gateway does not answer. You are still signed in."));
+  signin.leave().then(signedOut, () => parts.banner.show(t`The gateway does not answer. You are still signed in.`));
 });
 sessions.addEventListener("failed", ({ detail }) => failed(detail));
 sessions.addEventListener("deleted", ({ detail: id }) => current?.id === id && home());
@@ -219,8 +220,8 @@ parts.composer.addEventListener("stop", () => current?.cancel().catch(failed));
 parts.empty.addEventListener("fill", ({ detail }) => parts.composer.fill(detail));
 parts.approval.addEventListener("aside", ({ detail: ids }) => {
   parts.pending.hidden = !ids.length;
-  const words = ids.length > 1 ? `${ids.length} questions wait` : "A question waits";
-  parts.pending.lastElementChild.textContent = `${words} for your answer`;
+  const words = ids.length > 1 ? t`${ids.length} questions wait for your answer` : t`A question waits for your answer`;
+  parts.pending.lastElementChild.textContent = words;
   parts.pending.onclick = () => parts.approval.review(ids[0]);
 });
 document.addEventListener("review", (event) => parts.approval.review(event.detail));

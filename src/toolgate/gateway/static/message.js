@@ -1,7 +1,7 @@
 // Messages. A model's message arrives as patches of HTML that the server has rendered and sanitised.
 import { announce, eachFrame, h, trusted } from "./dom.js";
 import { showMenu } from "./menu.js";
-import { duration, visible } from "./text.js";
+import { duration, t, visible } from "./text.js";
 
 /** Maximum characters of code per element. */
 const MAX_PIECE = 4_000;
@@ -12,7 +12,7 @@ const COPIED_MS = 1500;
 async function copy(button, text) {
   await navigator.clipboard.writeText(text);
   const before = button.textContent;
-  button.textContent = "Copied";
+  button.textContent = t`Copied`;
   setTimeout(() => (button.textContent = before), COPIED_MS);
 }
 
@@ -26,38 +26,38 @@ function action(label, act, title = label) {
 export function userMessage(text, unsent, seq, actions) {
   const article = h(
     "article",
-    { class: "user", "aria-label": "You", "data-unsent": unsent, "data-last": !unsent },
+    { class: "user", "aria-label": t`You`, "data-unsent": unsent, "data-last": !unsent },
     h("p", { dir: "auto" }, visible(text)),
   );
   if (unsent || !actions) return article;
-  const row = h("div", { class: "acts", role: "group", "aria-label": "What to do with this message" });
+  const row = h("div", { class: "acts", role: "group", "aria-label": t`What to do with this message` });
   row.append(
-    action("Copy", (button) => copy(button, text)),
-    Object.assign(action("Edit", () => edit(article, text, actions), "Edit and send again"), {
+    action(t`Copy`, (button) => copy(button, text)),
+    Object.assign(action(t`Edit`, () => edit(article, text, actions), t`Edit and send again`), {
       className: "quiet of-last",
     }),
-    Object.assign(action("Retry", () => actions.retry(), "Take this turn again"), { className: "quiet of-last" }),
-    action("Rewind", (button) => rewind(button, seq, text, actions), "Go back to before this message"),
-    action("Fork", () => actions.fork(seq), "Continue from before this message in a new session"),
+    Object.assign(action(t`Retry`, () => actions.retry(), t`Take this turn again`), { className: "quiet of-last" }),
+    action(t`Rewind`, (button) => rewind(button, seq, text, actions), t`Go back to before this message`),
+    action(t`Fork`, () => actions.fork(seq), t`Continue from before this message in a new session`),
   );
   article.append(row);
   return article;
 }
 
 function rewind(button, seq, text, actions) {
-  showMenu(button, "Go back to before this message", [
-    { heading: "This message and everything after it leave the conversation." },
-    { label: "Go back, keep the files", icon: "undo", act: () => actions.rewind(seq, false, text) },
-    { label: "Go back and take back the files", icon: "undo", act: () => actions.rewind(seq, true, text) },
+  showMenu(button, t`Go back to before this message`, [
+    { heading: t`This message and everything after it leave the conversation.` },
+    { label: t`Go back, keep the files`, icon: "undo", act: () => actions.rewind(seq, false, text) },
+    { label: t`Go back and take back the files`, icon: "undo", act: () => actions.rewind(seq, true, text) },
   ]);
 }
 
 /** Edit the last message where it stands. */
 function edit(article, text, actions) {
-  const field = h("textarea", { rows: Math.min(10, text.split("\n").length), "aria-label": "Edit the message" });
+  const field = h("textarea", { rows: Math.min(10, text.split("\n").length), "aria-label": t`Edit the message` });
   field.value = text;
-  const send = h("button", { type: "submit", class: "primary" }, "Send");
-  const form = h("form", { class: "edit" }, field, h("div", { class: "row" }, action("Cancel", () => close()), send));
+  const send = h("button", { type: "submit", class: "primary" }, t`Send`);
+  const form = h("form", { class: "edit" }, field, h("div", { class: "row" }, action(t`Cancel`, () => close()), send));
   const close = () => {
     form.remove();
     delete article.dataset.editing;
@@ -86,8 +86,8 @@ function edit(article, text, actions) {
 
 /** The line below an answer: how long its turn took, and copying. */
 export function answerActions(message, ms) {
-  const took = ms >= 100 ? h("span", { class: "took", title: "Time of this turn" }, duration(ms)) : null;
-  return h("div", { class: "acts answer" }, took, action("Copy", (button) => copy(button, message.innerText)));
+  const took = ms >= 100 ? h("span", { class: "took", title: t`Time of this turn` }, duration(ms)) : null;
+  return h("div", { class: "acts answer" }, took, action(t`Copy`, (button) => copy(button, message.innerText)));
 }
 
 /** A model's message as it grows. */
@@ -98,7 +98,7 @@ export class Message extends HTMLElement {
 
   connectedCallback() {
     this.setAttribute("role", "article");
-    this.setAttribute("aria-label", "Answer");
+    this.setAttribute("aria-label", t`Answer`);
   }
 
   patch(patches) {
@@ -160,7 +160,7 @@ export class Message extends HTMLElement {
 function addCopy(code) {
   if (code.parentElement.classList.contains("code")) return;
   const frame = h("div", { class: "code" });
-  const button = action("Copy", () => copy(button, code.textContent));
+  const button = action(t`Copy`, () => copy(button, code.textContent));
   button.classList.add("copy");
   code.replaceWith(frame);
   frame.append(code, button);

@@ -1,7 +1,7 @@
 // The models: which there are, which one a session uses, and which one the next session gets.
 import { short } from "./header.js";
 import { showMenu } from "./menu.js";
-import { visible } from "./text.js";
+import { t, visible } from "./text.js";
 
 const STORAGE_KEY = "toolgate.model";
 const OFFLINE = "offline";
@@ -92,9 +92,9 @@ export class Models extends EventTarget {
       title: model.id,
       act: () => choose(model.id),
     });
-    const items = [...groups].flatMap(([name, some]) => [{ heading: visible(name ?? "Models") }, ...some.map(item)]);
-    const more = this.canSetUp ? [null, { label: "Set up a model…", icon: "plus", act: setUp }] : [];
-    showMenu(button, "Model", [...items, ...(items.length ? more : more.slice(1))]);
+    const items = [...groups].flatMap(([name, some]) => [{ heading: visible(name ?? t`Models`) }, ...some.map(item)]);
+    const more = this.canSetUp ? [null, { label: t`Set up a model…`, icon: "plus", act: setUp }] : [];
+    showMenu(button, t`Model`, [...items, ...(items.length ? more : more.slice(1))]);
   }
 
   /** Use a model from the next turn on: in the session, and in new ones. */

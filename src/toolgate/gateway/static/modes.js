@@ -2,14 +2,14 @@
 import { toast } from "./confirm.js";
 import { announce, h, icon } from "./dom.js";
 import { showMenu } from "./menu.js";
-import { visible } from "./text.js";
+import { t, visible } from "./text.js";
 
 /** The modes' names for people, and what a session in them can do. */
 export const MODES = {
-  chat_safe: { name: "Chat only", about: "Talk, notes and the time. No files, no commands." },
+  chat_safe: { name: t`Chat only`, about: t`Talk, notes and the time. No files, no commands.` },
   coding: {
-    name: "Work on files",
-    about: "Files and commands of the project, confined to it. You are asked before anything risky.",
+    name: t`Work on files`,
+    about: t`Files and commands of the project, confined to it. You are asked before anything risky.`,
   },
 };
 const named = (mode) => MODES[mode]?.name ?? mode;
@@ -39,21 +39,21 @@ export class Mode extends HTMLElement {
     this.#button.dataset.mode = mode;
     this.#button.textContent = mode ? named(mode) : "";
     this.#button.title = mode ?? "";
-    this.#button.setAttribute("aria-label", `Mode: ${named(mode)}. See what it allows`);
+    this.#button.setAttribute("aria-label", t`Mode: ${named(mode)}. See what it allows`);
   }
 
   #open() {
     const modes = [...new Set(["chat_safe", "coding", ...this.#tools.flatMap((tool) => tool.modes ?? [])])];
     const close = () => this.#dialog.close();
-    const note = (mode) => (this.#enabled.includes(mode) ? null : h("span", { class: "closed" }, "not enabled here"));
+    const note = (mode) => (this.#enabled.includes(mode) ? null : h("span", { class: "closed" }, t`not enabled here`));
     const now = (mode) => mode === this.#mode && "now";
     const head = (mode) => h("th", { scope: "col", class: now(mode), title: mode }, named(mode), note(mode));
     this.#dialog.replaceChildren(
       h(
         "div",
         { class: "top" },
-        h("h2", { id: "matrix-title" }, "What this session may do"),
-        h("button", { type: "button", class: "quiet square", "aria-label": "Close", onclick: close }, icon("close")),
+        h("h2", { id: "matrix-title" }, t`What this session may do`),
+        h("button", { type: "button", class: "quiet square", "aria-label": t`Close`, onclick: close }, icon("close")),
       ),
       h(
         "p",
@@ -61,15 +61,15 @@ export class Mode extends HTMLElement {
         h("strong", {}, named(this.#mode)),
         " (",
         h("code", {}, this.#mode),
-        `). ${MODES[this.#mode]?.about ?? ""} The mode of a session never changes.`,
+        `). ${MODES[this.#mode]?.about ?? ""} ${t`The mode of a session never changes.`}`,
       ),
       h(
         "div",
-        { class: "table", tabindex: "0", role: "group", "aria-label": "Tools and modes" },
+        { class: "table", tabindex: "0", role: "group", "aria-label": t`Tools and modes` },
         h(
           "table",
           {},
-          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Tool"), ...modes.map(head))),
+          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t`Tool`), ...modes.map(head))),
           h("tbody", {}, ...this.#tools.map((tool) => this.#row(tool, modes))),
         ),
       ),
@@ -90,8 +90,8 @@ export class Mode extends HTMLElement {
           "td",
           { class: [yes ? "yes" : "no", mode === this.#mode ? "now" : ""].join(" ") },
           yes ? icon("success") : h("span", { "aria-hidden": "true" }, "–"),
-          h("span", { class: "hidden" }, yes ? "allowed" : "not allowed"),
-          asks && h("span", { class: "asks" }, "asks"),
+          h("span", { class: "hidden" }, yes ? t`allowed` : t`not allowed`),
+          asks && h("span", { class: "asks" }, t`asks`),
         );
       }),
     );
@@ -100,9 +100,9 @@ export class Mode extends HTMLElement {
 customElements.define("tg-mode", Mode);
 
 const APPROVAL_MODES = {
-  ask: ["Ask first", "You are asked before files change and commands run"],
-  accept_edits: ["Accept edits", "Edits that can be taken back run without asking; everything else asks"],
-  plan: ["Plan first", "Nothing changes; the model proposes a plan"],
+  ask: [t`Ask first`, t`You are asked before files change and commands run`],
+  accept_edits: [t`Accept edits`, t`Edits that can be taken back run without asking; everything else asks`],
+  plan: [t`Plan first`, t`Nothing changes; the model proposes a plan`],
 };
 
 /** The button that says when a session asks for approval, and changes it. */
@@ -156,7 +156,7 @@ export class ApprovalMode {
     if (!mode) return;
     this.button.dataset.mode = mode;
     this.button.firstElementChild.textContent = APPROVAL_MODES[mode][0];
-    this.button.setAttribute("aria-label", `Approval: ${APPROVAL_MODES[mode][0]}`);
+    this.button.setAttribute("aria-label", t`Approval: ${APPROVAL_MODES[mode][0]}`);
     this.button.title = APPROVAL_MODES[mode][1];
   }
 
@@ -169,7 +169,7 @@ export class ApprovalMode {
       checked: mode === now,
       act: () => this.#choose(mode),
     }));
-    showMenu(this.button, "When you are asked", items);
+    showMenu(this.button, t`When you are asked`, items);
   }
 
   async #choose(mode) {
@@ -178,7 +178,7 @@ export class ApprovalMode {
     try {
       const answer = await this.#wire.ask("session.approval_mode", { session_id: session.id, approval_mode: mode });
       if (this.#session === session) this.show(answer.approval_mode);
-      announce(`Approval: ${APPROVAL_MODES[answer.approval_mode][0]}`);
+      announce(t`Approval: ${APPROVAL_MODES[answer.approval_mode][0]}`);
     } catch (error) {
       toast(error.message);
     }

@@ -1,9 +1,9 @@
 // Tells people who look elsewhere: the tab's title, and desktop notifications if they want them.
-import { visible } from "./text.js";
+import { t, visible } from "./text.js";
 
 const STORAGE_KEY = "toolgate.notify";
-const UNTITLED = "New session";
-const WORDS = { waiting: "needs your permission", failed: "failed", idle: "is done" };
+const UNTITLED = t`New session`;
+const WORDS = { waiting: t`needs your permission`, failed: t`failed`, idle: t`is done` };
 
 function stored() {
   try {
@@ -36,7 +36,7 @@ export class Notifier {
   async toggle() {
     const wanted = !this.on;
     if (wanted && (await Notification.requestPermission()) !== "granted") {
-      return "The browser does not allow notifications for this page. Allow them in its settings for this site.";
+      return t`The browser does not allow notifications for this page. Allow them in its settings for this site.`;
     }
     this.#asked = wanted;
     try {
@@ -44,7 +44,7 @@ export class Notifier {
     } catch {
       // No storage: the choice lasts until the page is closed.
     }
-    return wanted ? "You are notified when a session needs you or ends." : "Notifications are off.";
+    return wanted ? t`You are notified when a session needs you or ends.` : t`Notifications are off.`;
   }
 
   /** Compare the sessions' states with those before; `title` is that of the session that is shown. */
@@ -53,7 +53,7 @@ export class Notifier {
     const count = Math.max(waiting, questions ? 1 : 0);
     const running = sessions.some(({ status }) => status === "running");
     const name = title ? `${visible(title)} · Toolgate` : "Toolgate";
-    document.title = count ? `(${count}) Permission needed · Toolgate` : running ? `● ${name}` : name;
+    document.title = count ? `(${count}) ${t`Permission needed`} · Toolgate` : running ? `● ${name}` : name;
     for (const session of sessions) {
       const before = this.#before.get(session.id);
       this.#before.set(session.id, session.status);

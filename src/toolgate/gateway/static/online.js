@@ -2,12 +2,13 @@
 import { announce } from "./dom.js";
 import * as signin from "./signin.js";
 import { SIGNED_OUT } from "./wire.js";
+import { t } from "./text.js";
 
 /** Milliseconds before the next attempt when the gateway's database is unavailable. */
 const RETRY_MS = 2000;
 const LOST = {
-  cause: "The connection is lost.",
-  advice: "Running turns continue; this page catches up after it reconnects.",
+  cause: t`The connection is lost.`,
+  advice: t`Running turns continue; this page catches up after it reconnects.`,
 };
 
 export class Online {
@@ -48,7 +49,7 @@ export class Online {
   }
 
   async #opened() {
-    if (this.#wasOpen) announce("Connected again");
+    if (this.#wasOpen) announce(t`Connected again`);
     this.#wasOpen = true;
     this.#banner.show(null);
     signin.renew();
@@ -60,6 +61,6 @@ export class Online {
     if (known === false) return this.#signedOut();
     if (code === SIGNED_OUT) return this.#wire.open(); // this connection's key expired, and there is a newer one
     if (!this.#wasOpen || this.#wire.state === "open") return;
-    this.#banner.show(LOST, [{ label: "Reconnect now", act: () => this.#wire.retryNow() }]);
+    this.#banner.show(LOST, [{ label: t`Reconnect now`, act: () => this.#wire.retryNow() }]);
   }
 }

@@ -1,6 +1,6 @@
 // Live output of a command, updated once per animation frame: the last lines are shown, more of them are kept.
 import { eachFrame, h, pane } from "./dom.js";
-import { clipped, number, visible } from "./text.js";
+import { clipped, number, t, visible } from "./text.js";
 
 const MAX_LINES = 1_000;
 const SHOWN_LINES = 12;
@@ -11,7 +11,7 @@ export class Output extends HTMLElement {
   #lines = [];
   #partial = { stdout: "", stderr: "" };
   #dropped = 0;
-  #pane = pane("Output", {});
+  #pane = pane(t`Output`, {});
   #note = h("p", { class: "note", hidden: true });
   #write = eachFrame(() => this.#flush());
 
@@ -20,7 +20,7 @@ export class Output extends HTMLElement {
   }
 
   add({ stream, text, dropped }) {
-    if (dropped) this.#lines.push({ stream, line: `… ${number(dropped)} characters were left out` });
+    if (dropped) this.#lines.push({ stream, line: t`… ${number(dropped)} characters were left out` });
     const lines = (this.#partial[stream] + text).split("\n");
     this.#partial[stream] = clipped(lines.pop(), MAX_LINE_LENGTH * 2);
     for (const line of lines) this.#lines.push({ stream, line });
@@ -51,7 +51,7 @@ export class Output extends HTMLElement {
     const row = ({ stream, line }) => h("span", { class: stream }, `${clipped(visible(line), MAX_LINE_LENGTH)}\n`);
     this.#pane.replaceChildren(...shown.map(row));
     this.#note.hidden = !left;
-    this.#note.textContent = `${number(left)} earlier lines`;
+    this.#note.textContent = t`${number(left)} earlier lines`;
   }
 }
 

@@ -1,11 +1,12 @@
 // The panel at the right: what the session changed, and the project's files. Its parts are loaded when it opens.
 import { h, icon } from "./dom.js";
+import { t } from "./text.js";
 
 const WIDE = matchMedia("(min-width: 75rem)");
 const STORAGE_KEY = "toolgate.panel";
 /** Until the gateway has answered. */
 const NOTHING = { files: [], added: 0, removed: 0 };
-const TABS = { changes: "Changes", files: "Files" };
+const TABS = { changes: t`Changes`, files: t`Files` };
 const LOAD = { changes: () => import("./changes.js"), files: () => import("./files.js") };
 
 function stored() {
@@ -29,13 +30,13 @@ export class Panel extends HTMLElement {
   found = null;
 
   connectedCallback() {
-    const about = { type: "button", class: "quiet square", "aria-label": "Close the panel" };
+    const about = { type: "button", class: "quiet square", "aria-label": t`Close the panel` };
     const close = h("button", { ...about, onclick: () => this.toggle(false) }, icon("close"));
     const tab = (name) => {
       const names = { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `view-${name}` };
       return h("button", { ...names, onclick: () => this.select(name) }, TABS[name]);
     };
-    const list = h("div", { role: "tablist", "aria-label": "Panel" }, ...Object.keys(TABS).map(tab));
+    const list = h("div", { role: "tablist", "aria-label": t`Panel` }, ...Object.keys(TABS).map(tab));
     list.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
       this.select(this.#tab === "files" ? "changes" : "files");

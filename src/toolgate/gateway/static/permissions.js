@@ -1,9 +1,9 @@
 // The permissions that were remembered: what each allows, where, and taking it back.
 import { h, icon } from "./dom.js";
-import { time, visible } from "./text.js";
+import { phrase, t, time, visible } from "./text.js";
 
-const NONE = "Nothing is remembered. When you answer a question with “Always”, the rule appears here.";
-const SCOPES = { session: "for this session", project: "for this project" };
+const NONE = t`Nothing is remembered. When you answer a question with “Always”, the rule appears here.`;
+const SCOPES = { session: t`for this session`, project: t`for this project` };
 
 /** Show the rules that allow calls of a session without a question. */
 export async function showPermissions(wire, session_id) {
@@ -14,8 +14,8 @@ export async function showPermissions(wire, session_id) {
   const close = () => dialog.close();
 
   const row = (rule) => {
-    const label = visible(rule.label);
-    const remove = h("button", { type: "button", "aria-label": `Take back: ${label}` }, "Take back");
+    const label = phrase(visible(rule.label));
+    const remove = h("button", { type: "button", "aria-label": t`Take back: ${label}` }, t`Take back`);
     const item = h(
       "li",
       {},
@@ -24,7 +24,7 @@ export async function showPermissions(wire, session_id) {
         {},
         h("strong", {}, label),
         h("code", {}, visible(rule.rule)),
-        h("span", {}, `${SCOPES[rule.scope] ?? visible(rule.scope)}, since ${time(rule.created_at)}`),
+        h("span", {}, t`${SCOPES[rule.scope] ?? visible(rule.scope)}, since ${time(rule.created_at)}`),
       ),
       remove,
     );
@@ -52,10 +52,10 @@ export async function showPermissions(wire, session_id) {
     h(
       "div",
       { class: "top" },
-      h("h2", { id: "permissions-title" }, "Remembered permissions"),
-      h("button", { type: "button", class: "quiet square", "aria-label": "Close", onclick: close }, icon("close")),
+      h("h2", { id: "permissions-title" }, t`Remembered permissions`),
+      h("button", { type: "button", class: "quiet square", "aria-label": t`Close`, onclick: close }, icon("close")),
     ),
-    h("p", { class: "lead" }, "These calls run without a question. What policies deny stays denied."),
+    h("p", { class: "lead" }, t`These calls run without a question. What policies deny stays denied.`),
     problem,
     list,
     none,

@@ -1,17 +1,17 @@
 // The rows of the list of sessions: their groups, their states, and their menus.
 import { h, icon } from "./dom.js";
 import { showMenu } from "./menu.js";
-import { day, time, visible } from "./text.js";
+import { day, t, time, visible } from "./text.js";
 
-const UNTITLED = "New session";
-const STATES = { running: "Running", waiting: "Waiting for you", failed: "Failed" };
+const UNTITLED = t`New session`;
+const STATES = { running: t`Running`, waiting: t`Waiting for you`, failed: t`Failed` };
 
 /** Sort sessions into [heading, sessions, class]: those that wait for the person, then by project, or by day. */
 export function grouped(sessions, project) {
   const waiting = sessions.filter((one) => one.status === "waiting");
   const others = sessions.filter((one) => one.status !== "waiting");
   const projects = Map.groupBy(others, (one) => one.project || project);
-  const first = waiting.length ? [["Waiting for you", waiting, "waiting"]] : [];
+  const first = waiting.length ? [[t`Waiting for you`, waiting, "waiting"]] : [];
   const days = [...Map.groupBy(others, (one) => day(one.updated_at))];
   if (projects.size < 2) return [...first, ...days.map(([name, found]) => [name, found, "day"])];
   const order = [...projects.keys()].sort((a, b) => Number(b === project) - Number(a === project));
@@ -32,21 +32,21 @@ function sessionMenu(session, list, link) {
     return () => list.dispatchEvent(new CustomEvent(type, { detail: { session, ...more } }));
   };
   const { archived } = session;
-  const archive = archived ? "Take out of the archive" : "Archive";
+  const archive = archived ? t`Take out of the archive` : t`Archive`;
   const items = [
-    { label: "Rename", icon: "pencil", act: () => edit(session, list, link) },
-    { label: "Export as Markdown", icon: "download", act: tell("export", { format: "markdown" }) },
-    { label: "Export as JSON", icon: "download", act: tell("export", { format: "json" }) },
+    { label: t`Rename`, icon: "pencil", act: () => edit(session, list, link) },
+    { label: t`Export as Markdown`, icon: "download", act: tell("export", { format: "markdown" }) },
+    { label: t`Export as JSON`, icon: "download", act: tell("export", { format: "json" }) },
     { label: archive, icon: "archive", act: tell("archive", { archived: !archived }) },
     null,
-    { label: "Delete…", icon: "trash", danger: true, act: tell("delete") },
+    { label: t`Delete…`, icon: "trash", danger: true, act: tell("delete") },
   ];
   return archived === undefined ? items.slice(0, 1) : items;
 }
 
 /** Let the person change the title where it stands. */
 function edit(session, list, link) {
-  const field = h("input", { class: "edit", maxlength: 200, value: session.title ?? "", "aria-label": "New title" });
+  const field = h("input", { class: "edit", maxlength: 200, value: session.title ?? "", "aria-label": t`New title` });
   let over = false;
   const done = (title) => {
     if (over) return; // removing the field blurs it
@@ -85,10 +85,10 @@ export function row(session, words, list) {
     type: "button",
     class: "quiet square more",
     "data-key": `menu-${session.id}`,
-    "aria-label": `Menu of ${visible(title)}`,
+    "aria-label": t`Menu of ${visible(title)}`,
     "aria-haspopup": "menu",
     "aria-expanded": "false",
-    onclick: () => showMenu(more, "Session", sessionMenu(session, list, link)),
+    onclick: () => showMenu(more, t`Session`, sessionMenu(session, list, link)),
   });
   more.append(icon("more"));
   return h("li", {}, link, more);

@@ -2,6 +2,7 @@
 import { Outbox } from "./outbox.js";
 import { connect } from "./render.js";
 import { FRAMES } from "./session_frames.js";
+import { t } from "./text.js";
 
 /** Updates its view from frames; `Transcript` in chat.js is a view. */
 export class Session extends EventTarget {
@@ -104,13 +105,13 @@ export class Session extends EventTarget {
     if (!this.busy) return this.view.working(null);
     const since = this.turn?.since ?? this.outbox.sentAt;
     const running = [...this.calls.values()].filter((card) => card.dataset.state === "running").at(-1);
-    const state = { since, text: "Thinking" };
-    if (this.#wire.state !== "open") Object.assign(state, { text: "Reconnecting", kind: "waiting" });
-    else if (this.questions.size) Object.assign(state, { text: "Waiting for your approval", kind: "waiting" });
+    const state = { since, text: t`Thinking` };
+    if (this.#wire.state !== "open") Object.assign(state, { text: t`Reconnecting`, kind: "waiting" });
+    else if (this.questions.size) Object.assign(state, { text: t`Waiting for your approval`, kind: "waiting" });
     else if (this.retry) Object.assign(state, this.retry);
-    else if (!this.turn) state.text = "Sending";
+    else if (!this.turn) state.text = t`Sending`;
     else if (running) state.text = running.activity;
-    else if (this.writing) state.text = "Writing";
+    else if (this.writing) state.text = t`Writing`;
     this.view.working(state);
   }
 
@@ -169,7 +170,7 @@ export class Session extends EventTarget {
     if (child.#watching) return;
     child.watch().catch(() => {
       child.#watching = false;
-      child.view.notice("error", "This sub-agent's steps could not be loaded.");
+      child.view.notice("error", t`This sub-agent's steps could not be loaded.`);
     });
   }
 

@@ -1,6 +1,6 @@
 // What each kind of frame changes in a session and its view.
 import { markdown } from "./render.js";
-import { number, visible } from "./text.js";
+import { number, t, visible } from "./text.js";
 
 /** Return when an id was created, in milliseconds: a UUIDv7 starts with its timestamp. */
 function madeAt(id) {
@@ -81,8 +81,8 @@ export const FRAMES = {
   },
 
   model_retry(session, { attempt, of, seconds, code, message }) {
-    const why = /rate|429|limit/i.test(`${code} ${message}`) ? "Rate-limited" : "The model did not answer";
-    const text = `${why}, retrying in {s} (${attempt} of ${of})`;
+    const why = /rate|429|limit/i.test(`${code} ${message}`) ? t`Rate-limited` : t`The model did not answer`;
+    const text = t`${why}, retrying in {s} (${attempt} of ${of})`;
     session.retry = { text, until: Date.now() + seconds * 1000, kind: "waiting" };
   },
 
@@ -121,9 +121,9 @@ export const FRAMES = {
   compacted(session, data) {
     const saved = number(data.before_tokens - data.after_tokens);
     const byModel = data.by === "model";
-    const words = byModel ? "Older steps were summarised" : "Older steps were removed from the model's context";
+    const words = byModel ? t`Older steps were summarised` : t`Older steps were removed from the model's context`;
     const more = data.summary ? markdown(data.summary, visible(data.summary)) : null;
-    session.view.notice("info", `${words} (about ${saved} tokens).`, more);
+    session.view.notice("info", `${words} (${t`about ${saved} tokens`}).`, more);
   },
 
   agent_started(session, data) {

@@ -1,9 +1,9 @@
 // The person's sessions: loads the list, and renames, archives, exports and deletes.
 import { confirmed, download, toast } from "./confirm.js";
-import { visible } from "./text.js";
+import { t, visible } from "./text.js";
 
 const LIMIT = 200;
-const UNTITLED = "New session";
+const UNTITLED = t`New session`;
 
 /** Events: `change` (the list was loaded), `deleted` (id), `failed` (error). */
 export class Sessions extends EventTarget {
@@ -81,7 +81,7 @@ export class Sessions extends EventTarget {
     await this.#wire.ask("session.archive", { session_id, archived });
     await this.load();
     const undo = () => this.archive(session_id, !archived).catch((error) => this.#tell("failed", error));
-    toast(archived ? "The session is archived." : "The session is back in the list.", { label: "Undo", act: undo });
+    toast(archived ? t`The session is archived.` : t`The session is back in the list.`, { label: t`Undo`, act: undo });
   }
 
   async save(session_id, format) {
@@ -93,10 +93,10 @@ export class Sessions extends EventTarget {
   async remove(session_id) {
     const session = this.#known.get(session_id);
     const running = this.all.some(({ id, status }) => id === session_id && ["running", "waiting"].includes(status));
-    const stops = running ? "Its turn is running and will be stopped. " : "";
-    const text = `${stops}Its messages and outputs are deleted for good. Files of the project stay as they are.`;
-    const title = `Delete “${visible(session?.title || UNTITLED)}”?`;
-    if (!(await confirmed({ title, text, yes: "Delete" }))) return;
+    const stops = running ? `${t`Its turn is running and will be stopped.`} ` : "";
+    const text = stops + t`Its messages and outputs are deleted for good. Files of the project stay as they are.`;
+    const title = t`Delete “${visible(session?.title || UNTITLED)}”?`;
+    if (!(await confirmed({ title, text, yes: t`Delete` }))) return;
     await this.#wire.ask("session.delete", { session_id, ...(running && { cancel: true }) });
     this.#known.delete(session_id);
     this.#tell("deleted", session_id);

@@ -1,14 +1,14 @@
 // The dialog that sets up a model: choose a provider, test the key, pick a model.
 import { h, icon } from "./dom.js";
-import { visible } from "./text.js";
+import { t, visible } from "./text.js";
 import { words } from "./banner.js";
 
-const LEAD = "The key is stored on the gateway's machine, readable only by you, and never shown again.";
+const LEAD = t`The key is stored on the gateway's machine, readable only by you, and never shown again.`;
 const KEYS = { openai: "sk-…", anthropic: "sk-ant-…" };
 const ABOUT = {
-  openai: "GPT models, with a key from OpenAI.",
-  anthropic: "Claude models, with a key from Anthropic.",
-  openai_compatible: "Any server with OpenAI's API: Ollama, llama.cpp, vLLM, a company's gateway.",
+  openai: t`GPT models, with a key from OpenAI.`,
+  anthropic: t`Claude models, with a key from Anthropic.`,
+  openai_compatible: t`Any server with OpenAI's API: Ollama, llama.cpp, vLLM, a company's gateway.`,
 };
 
 class Setup {
@@ -18,7 +18,7 @@ class Setup {
   /** Increases with every choice, so that a late answer to an earlier one is ignored. */
   #attempt = 0;
   #dialog = h("dialog", { class: "setup", "aria-labelledby": "setup-title" });
-  #choices = h("div", { class: "providers", role: "radiogroup", "aria-label": "Provider" });
+  #choices = h("div", { class: "providers", role: "radiogroup", "aria-label": t`Provider` });
   #form = h("form", { class: "fields", hidden: true, novalidate: true });
   #outcome = h("div", { class: "outcome", role: "status", "aria-live": "polite" });
 
@@ -33,8 +33,8 @@ class Setup {
       h(
         "div",
         { class: "top" },
-        h("h2", { id: "setup-title" }, "Set up a model"),
-        h("button", { type: "button", class: "quiet square", "aria-label": "Close", onclick: close }, icon("close")),
+        h("h2", { id: "setup-title" }, t`Set up a model`),
+        h("button", { type: "button", class: "quiet square", "aria-label": t`Close`, onclick: close }, icon("close")),
       ),
       h("p", { class: "lead" }, LEAD),
       h("div", { class: "scroll" }, this.#choices, this.#form, this.#outcome),
@@ -61,9 +61,9 @@ class Setup {
       const words = h("span", {}, h("strong", {}, visible(label)), h("span", {}, visible(about)));
       return h("label", {}, input, words);
     };
-    const models = (count) => (count === 1 ? "1 model" : `${count} models`);
+    const models = (count) => (count === 1 ? t`1 model` : t`${count} models`);
     const local = found.map((one) => {
-      const about = `Found on this machine: ${one.base_url}, ${models(one.models.length)}`;
+      const about = t`Found on this machine: ${one.base_url}, ${models(one.models.length)}`;
       return option({ id: "openai_compatible", base_url: one.base_url, found: one.models }, one.label, about);
     });
     const known = providers.map((one) => option(one, one.label, ABOUT[one.id] ?? ""));
@@ -78,14 +78,14 @@ class Setup {
     const compatible = provider.id === "openai_compatible";
     const about = { autocomplete: "off", spellcheck: "false" };
     const address = { ...about, id: "setup-address", type: "url", placeholder: "http://127.0.0.1:8000/v1" };
-    const placeholder = KEYS[provider.id] ?? "empty if it needs none";
+    const placeholder = KEYS[provider.id] ?? t`empty if it needs none`;
     const key = { ...about, id: "setup-key", type: "password", placeholder };
     const field = (label, properties) =>
       h("div", { class: "field" }, h("label", { for: properties.id }, label), h("input", properties));
     this.#form.replaceChildren(
-      ...(compatible ? [field("Address", { ...address, value: provider.base_url ?? "" })] : []),
-      field(compatible ? "Key, if it needs one" : "Key", key),
-      h("button", { type: "submit", class: "primary test" }, "Test and list models"),
+      ...(compatible ? [field(t`Address`, { ...address, value: provider.base_url ?? "" })] : []),
+      field(compatible ? t`Key, if it needs one` : t`Key`, key),
+      h("button", { type: "submit", class: "primary test" }, t`Test and list models`),
     );
     this.#form.hidden = false;
     if (provider.found) return this.#test();
@@ -106,9 +106,9 @@ class Setup {
     const attempt = (this.#attempt += 1);
     if (this.#chosen.needs_key && !given.api_key) {
       this.#form.querySelector("#setup-key").focus();
-      return this.#problem({ message: "A key is needed. Paste the one that you got from the provider." });
+      return this.#problem({ message: t`A key is needed. Paste the one that you got from the provider.` });
     }
-    this.#busy("Testing…");
+    this.#busy(t`Testing…`);
     try {
       const answer = await this.#wire.ask("model.test", given);
       if (attempt !== this.#attempt) return;
@@ -121,19 +121,19 @@ class Setup {
 
   /** Let the person pick one of the models. */
   #pick(given, models) {
-    if (!models.length) return this.#problem({ message: "It works, but lists no model. Load a model there first." });
+    if (!models.length) return this.#problem({ message: t`It works, but lists no model. Load a model there first.` });
     const select = h("select", { id: "setup-model" }, ...models.map((id) => h("option", { value: id }, visible(id))));
-    const use = h("button", { type: "button", class: "primary" }, "Use this model");
+    const use = h("button", { type: "button", class: "primary" }, t`Use this model`);
     use.addEventListener("click", () => this.#store(given, select.value));
     this.#outcome.replaceChildren(
-      h("p", { class: "works" }, icon("success"), "It works. Which model?"),
-      h("div", { class: "row" }, h("label", { class: "hidden", for: "setup-model" }, "Model"), select, use),
+      h("p", { class: "works" }, icon("success"), t`It works. Which model?`),
+      h("div", { class: "row" }, h("label", { class: "hidden", for: "setup-model" }, t`Model`), select, use),
     );
     select.focus();
   }
 
   async #store(given, model) {
-    this.#busy("Storing…");
+    this.#busy(t`Storing…`);
     try {
       const list = await this.#wire.ask("model.configure", { ...given, model });
       this.#dialog.close();

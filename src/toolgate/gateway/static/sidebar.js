@@ -1,13 +1,14 @@
 // The list of sessions with search, the state of the connection, and the theme switch.
 import { h } from "./dom.js";
 import { grouped, row } from "./rows.js";
+import { t } from "./text.js";
 
-const STATES = { open: "Connected", connecting: "Connecting", closed: "No connection, trying again" };
+const STATES = { open: t`Connected`, connecting: t`Connecting`, closed: t`No connection, trying again` };
 
-const UNTITLED = "New session";
-const NONE = "Your sessions appear here.";
-const NO_ARCHIVED = "No session is archived.";
-const NOT_FOUND = "No session has these words.";
+const UNTITLED = t`New session`;
+const NONE = t`Your sessions appear here.`;
+const NO_ARCHIVED = t`No session is archived.`;
+const NOT_FOUND = t`No session has these words.`;
 const SEARCH_DELAY_MS = 200;
 
 export class Sidebar extends HTMLElement {
@@ -101,7 +102,7 @@ export class Sidebar extends HTMLElement {
 
   #toggleArchived() {
     this.archived = !this.archived;
-    this.#archive.lastElementChild.textContent = this.archived ? "Back to the sessions" : "Archived";
+    this.#archive.lastElementChild.textContent = this.archived ? t`Back to the sessions` : t`Archived`;
     this.#sessions = null;
     this.#nav.replaceChildren();
     this.dispatchEvent(new CustomEvent("search"));

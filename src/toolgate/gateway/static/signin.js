@@ -1,6 +1,7 @@
 // Sign-in: exchanges a one-time code or a token for a key. The key is kept in this origin's storage, which no other
 // port of the same host can read; a cookie would be sent to all of them.
 import { h, icon } from "./dom.js";
+import { MARK, around, t } from "./text.js";
 
 const STORAGE_KEY = "toolgate.key";
 const HOUR_MS = 3_600_000;
@@ -88,30 +89,31 @@ export async function enter() {
 
 /** Show the sign-in form instead of the page. */
 export function ask() {
-  const about = { type: "password", id: "token", autocomplete: "current-password", placeholder: "Token" };
+  const about = { type: "password", id: "token", autocomplete: "current-password", placeholder: t`Token` };
   const field = h("input", { ...about, required: true });
   const problem = h("p", { class: "problem", role: "alert", hidden: true });
-  const label = h("label", { class: "hidden", for: "token" }, "Token");
-  const form = h("form", {}, label, field, h("button", { class: "primary", type: "submit" }, "Sign in"));
+  const label = h("label", { class: "hidden", for: "token" }, t`Token`);
+  const form = h("form", {}, label, field, h("button", { class: "primary", type: "submit" }, t`Sign in`));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const worked = await exchange({ token: field.value.trim() }).catch(() => null);
     if (worked) return location.reload();
-    problem.textContent = worked === null ? "The gateway does not answer." : "That token does not work.";
+    problem.textContent = worked === null ? t`The gateway does not answer.` : t`That token does not work.`;
     problem.hidden = false;
     field.select();
   });
   // The printed URL, opened in this tab, differs only in its hash, so nothing is loaded again.
   addEventListener("hashchange", () => enter().then(() => location.reload()));
   for (const element of document.querySelectorAll("tg-sidebar, main, .skip")) element.remove();
+  const command = h("code", {}, "toolgate serve");
   document.body.append(
     h(
       "main",
       { class: "signin" },
       icon("gate"),
       h("h1", {}, "Toolgate"),
-      h("p", {}, "Open the URL that ", h("code", {}, "toolgate serve"), " printed. It signs you in and works once."),
-      h("p", {}, "Or enter the gateway's token."),
+      h("p", {}, ...around(t`Open the URL that ${MARK} printed. It signs you in and works once.`, command)),
+      h("p", {}, t`Or enter the gateway's token.`),
       form,
       problem,
     ),

@@ -1,4 +1,35 @@
-// Formats text and numbers for people.
+// Formats text and numbers for people, in their language.
+
+/** The language of the page, as the gateway chose it. */
+const language = document.documentElement.lang || "en";
+/** English text → text in that language. English needs no table; without its table, the page is in English. */
+const { default: texts = {}, phrases = {} } =
+  language === "en" ? {} : await import(`./${language}.js`).catch(() => ({}));
+
+/** Translate a text: t`${done} of ${all}` is "{0} of {1}" in the table. */
+export function t(parts, ...values) {
+  const text = parts.reduce((all, part, at) => `${all}{${at - 1}}${part}`);
+  return (texts[text] ?? text).replace(/\{(\d)\}/g, (_, at) => values[at]);
+}
+
+/** A text of the gateway about an approval request, which it sends in English; unknown ones stay as they are. */
+export function phrase(text) {
+  for (const [english, shown] of Object.entries(phrases)) {
+    const names = [...english.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    const pattern = english.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{\w+\}/g, "(.+)");
+    const found = text.match(new RegExp(`^${pattern}$`));
+    if (found) return shown.replace(/\{(\w+)\}/g, (_, name) => found[names.indexOf(name) + 1]);
+  }
+  return text;
+}
+
+/** Where an element stands in a text. */
+export const MARK = "\u0001";
+
+/** A translated text with elements in place of its marks. */
+export function around(text, ...elements) {
+  return text.split(MARK).flatMap((part, at) => (at ? [elements[at - 1], part] : [part]));
+}
 
 // The same as in gateway/markdown.py; a test compares them.
 const HIDDEN_CHARACTERS = new RegExp(
@@ -18,15 +49,16 @@ export function visible(text) {
 
 /** Return the text, or its start and how much more there is. */
 export function clipped(text, limit) {
-  return text.length <= limit ? text : `${text.slice(0, limit)} … ${number(text.length - limit)} more characters`;
+  if (text.length <= limit) return text;
+  return `${text.slice(0, limit)} … ${t`${number(text.length - limit)} more characters`}`;
 }
 
-export const number = (value) => Math.round(value).toLocaleString("en");
+export const number = (value) => Math.round(value).toLocaleString(language);
 
 /** 340 ms, 1.2 s, 2:05. */
 export function duration(ms) {
-  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 1000) return t`${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 60_000) return t`${(ms / 1000).toFixed(1)} s`;
   return clock(ms);
 }
 
@@ -42,24 +74,25 @@ export function clock(ms) {
 export function day(seconds, now = new Date()) {
   const then = new Date(seconds * 1000);
   const midnight = new Date(now).setHours(0, 0, 0, 0);
-  if (then >= midnight) return "Today";
-  if (then >= midnight - 86_400_000) return "Yesterday";
-  if (then >= midnight - 6 * 86_400_000) return "This week";
-  return then.toLocaleDateString("en", { month: "long", year: "numeric" });
+  if (then >= midnight) return t`Today`;
+  if (then >= midnight - 86_400_000) return t`Yesterday`;
+  if (then >= midnight - 6 * 86_400_000) return t`This week`;
+  return then.toLocaleDateString(language, { month: "long", year: "numeric" });
 }
 
 export function time(seconds) {
   const then = new Date(seconds * 1000);
+  const place = language === "en" ? [] : language;
   const today = then.toDateString() === new Date().toDateString();
   return today
-    ? then.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
-    : then.toLocaleDateString([], { day: "numeric", month: "short" });
+    ? then.toLocaleTimeString(place, { hour: "2-digit", minute: "2-digit" })
+    : then.toLocaleDateString(place, { day: "numeric", month: "short" });
 }
 
 /** Summarise a call's arguments in one line. */
 export function brief(args) {
   if (typeof args === "string") return clipped(visible(args).replace(/\s+/g, " "), 200);
-  if (Array.isArray(args.items)) return `${args.items.length} items`;
+  if (Array.isArray(args.items)) return t`${args.items.length} items`;
   const main = args.command ?? args.path ?? args.pattern ?? args.query ?? args.description ?? args.content;
   const pair = ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`;
   const shown = typeof main === "string" ? main : Object.entries(args).map(pair).join(" ");
@@ -69,7 +102,7 @@ export function brief(args) {
 /** Write a value as people write lists: `name: value`, one per line, deeper ones indented. */
 export function outline(value, indent = "") {
   if (value === null || typeof value !== "object") {
-    const text = value === null ? "none" : value === true ? "yes" : value === false ? "no" : visible(value);
+    const text = value === null ? t`none` : value === true ? t`yes` : value === false ? t`no` : visible(value);
     return text.replaceAll("\n", `\n${indent}`);
   }
   const list = Array.isArray(value);
@@ -79,7 +112,7 @@ export function outline(value, indent = "") {
     const inner = outline(one, `${indent}  `);
     return deep && !list ? `${indent}${head}\n${inner}` : `${indent}${head} ${list ? inner.trimStart() : inner}`;
   });
-  return entries.join("\n") || "none";
+  return entries.join("\n") || t`none`;
 }
 
 /** The last lines of a text. */

@@ -1,7 +1,8 @@
 // The title of the session, which can be edited.
 import { h } from "./dom.js";
+import { t } from "./text.js";
 
-const UNTITLED = "New session";
+const UNTITLED = t`New session`;
 const MAX_LENGTH = 200;
 
 export class Title extends HTMLElement {
@@ -26,7 +27,7 @@ export class Title extends HTMLElement {
   /** Let the person change the title. */
   edit() {
     const value = this.#text.textContent;
-    this.#field = h("input", { type: "text", maxlength: MAX_LENGTH, value, "aria-label": "Title of this session" });
+    this.#field = h("input", { type: "text", maxlength: MAX_LENGTH, value, "aria-label": t`Title of this session` });
     this.#field.addEventListener("keydown", (event) => {
       if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
       event.preventDefault(); // otherwise the key would press the button that reappears

@@ -1,8 +1,8 @@
 // The session's todo list, and its counters.
 import { h, icon } from "./dom.js";
-import { clock, number, visible } from "./text.js";
+import { clock, number, t, visible } from "./text.js";
 
-const WORDS = { pending: "to do", in_progress: "in progress", completed: "done" };
+const WORDS = { pending: t`to do`, in_progress: t`in progress`, completed: t`done` };
 
 export class Todos extends HTMLElement {
   show(items) {
@@ -19,10 +19,10 @@ export class Todos extends HTMLElement {
           "summary",
           {},
           icon("list"),
-          h("span", { class: "now" }, now ? visible(now.content) : "All done"),
-          h("span", { class: "count" }, `${done} of ${items.length}`),
+          h("span", { class: "now" }, now ? visible(now.content) : t`All done`),
+          h("span", { class: "count" }, t`${done} of ${items.length}`),
         ),
-        h("ol", { "aria-label": "Todo list" }, ...items.map((item) => this.#row(item))),
+        h("ol", { "aria-label": t`Todo list` }, ...items.map((item) => this.#row(item))),
       ),
     );
   }
@@ -46,8 +46,8 @@ export class Counters extends HTMLElement {
 
   usage({ input_tokens, output_tokens }) {
     const any = input_tokens || output_tokens;
-    this.#tokens.textContent = any ? `${number(input_tokens)} in · ${number(output_tokens)} out` : "";
-    this.#tokens.title = any ? "Tokens of this session, as the model's provider counted them" : "";
+    this.#tokens.textContent = any ? t`${number(input_tokens)} in · ${number(output_tokens)} out` : "";
+    this.#tokens.title = any ? t`Tokens of this session, as the model's provider counted them` : "";
   }
 
   /** Show the running turn, or null. How long it took is said below its answer. */

@@ -1,7 +1,7 @@
 // A whole text in a window of its own: search, wrap, copy, download.
 import { download } from "./confirm.js";
 import { h, icon } from "./dom.js";
-import { number, visible } from "./text.js";
+import { number, t, visible } from "./text.js";
 
 const MAX_SHOWN = 1_500_000;
 const LINES_PER_PIECE = 200;
@@ -9,36 +9,37 @@ const MAX_FOUND = 5_000;
 
 /** Show a text; `load` returns it, or throws an error with words for a person. */
 export async function openViewer({ title, name, load }) {
-  const body = h("pre", { class: "text", tabindex: "0", role: "group", "aria-label": "Text" }, "Loading…");
+  const body = h("pre", { class: "text", tabindex: "0", role: "group", "aria-label": t`Text` }, t`Loading…`);
   const find = h("input", {
     type: "search",
-    placeholder: "Search",
-    "aria-label": "Search in this text",
+    placeholder: t`Search`,
+    "aria-label": t`Search in this text`,
     autocomplete: "off",
   });
   const count = h("span", { class: "count", role: "status" });
   const dialog = h("dialog", { class: "viewer", "aria-labelledby": "viewer-title" });
   const state = { text: "", found: [], at: -1 };
   const close = () => dialog.close();
-  const wrap = h("button", { type: "button", "aria-pressed": "true" }, "Wrap");
+  const wrap = h("button", { type: "button", "aria-pressed": "true" }, t`Wrap`);
   wrap.addEventListener("click", () => {
     const on = wrap.getAttribute("aria-pressed") !== "true";
     wrap.setAttribute("aria-pressed", String(on));
     body.classList.toggle("nowrap", !on);
   });
-  const copy = h("button", { type: "button" }, "Copy");
+  const copy = h("button", { type: "button" }, t`Copy`);
   copy.addEventListener("click", async () => {
     await navigator.clipboard.writeText(state.text);
-    copy.textContent = "Copied";
-    setTimeout(() => (copy.textContent = "Copy"), 1500);
+    copy.textContent = t`Copied`;
+    setTimeout(() => (copy.textContent = t`Copy`), 1500);
   });
-  const save = h("button", { type: "button", onclick: () => download(name, state.text) }, icon("download"), "Download");
+  const saving = () => download(name, state.text);
+  const save = h("button", { type: "button", onclick: saving }, icon("download"), t`Download`);
   dialog.append(
     h(
       "div",
       { class: "top" },
       h("h2", { id: "viewer-title" }, title),
-      h("button", { type: "button", class: "quiet square", "aria-label": "Close", onclick: close }, icon("close")),
+      h("button", { type: "button", class: "quiet square", "aria-label": t`Close`, onclick: close }, icon("close")),
     ),
     h("div", { class: "tools" }, h("label", { class: "find" }, icon("search"), find, count), wrap, copy, save),
     body,
@@ -77,7 +78,7 @@ function fill(body, text) {
   }
   if (shown.length < text.length) {
     const left = number(text.length - shown.length);
-    pieces.push(h("span", { class: "note" }, `… ${left} more characters: download the text to read them.`));
+    pieces.push(h("span", { class: "note" }, t`… ${left} more characters: download the text to read them.`));
   }
   body.replaceChildren(...pieces);
 }
@@ -98,7 +99,7 @@ function search(body, words, count, state) {
   }
   CSS.highlights?.set("found", new Highlight(...state.found));
   CSS.highlights?.delete("found-now");
-  count.textContent = !wanted ? "" : state.found.length ? number(state.found.length) : "Nothing found";
+  count.textContent = !wanted ? "" : state.found.length ? number(state.found.length) : t`Nothing found`;
   if (state.found.length) step(state, count, 1);
 }
 
@@ -107,7 +108,7 @@ function step(state, count, by) {
   state.at = (state.at + by + state.found.length) % state.found.length;
   const range = state.found[state.at];
   CSS.highlights?.set("found-now", new Highlight(range));
-  count.textContent = `${number(state.at + 1)} of ${number(state.found.length)}`;
+  count.textContent = t`${number(state.at + 1)} of ${number(state.found.length)}`;
   range.startContainer.parentElement.scrollIntoView({ block: "nearest" });
   const box = range.getBoundingClientRect();
   const pane = range.startContainer.parentElement.parentElement;

@@ -1,4 +1,5 @@
 // The socket: requests and responses, frames for watchers, and reconnecting.
+import { t } from "./text.js";
 
 const MIN_DELAY_MS = 250;
 const MAX_DELAY_MS = 10_000;
@@ -54,7 +55,7 @@ export class Wire extends EventTarget {
   ask(method, params = {}) {
     return new Promise((resolve, reject) => {
       const id = this.send(method, params);
-      if (id === null) reject(new WireError("OFFLINE", "There is no connection to the gateway."));
+      if (id === null) reject(new WireError("OFFLINE", t`There is no connection to the gateway.`));
       else this.#pending.set(id, { resolve, reject });
     });
   }
@@ -97,7 +98,7 @@ export class Wire extends EventTarget {
 
   #closed(event) {
     this.#socket = null;
-    for (const { reject } of this.#pending.values()) reject(new WireError("OFFLINE", "The connection was lost."));
+    for (const { reject } of this.#pending.values()) reject(new WireError("OFFLINE", t`The connection was lost.`));
     this.#pending.clear();
     this.#tell("closed", event.code);
     if (event.code === SIGNED_OUT) return;

@@ -1,15 +1,15 @@
 // The line that says what is going on, from sending to the end of a turn.
 import { h, icon } from "./dom.js";
-import { clock } from "./text.js";
+import { MARK, around, clock, t } from "./text.js";
 
 export class Working extends HTMLElement {
   #words = h("span", { class: "words" });
-  #time = h("span", { class: "elapsed", role: "timer", "aria-label": "Time of this turn" });
+  #time = h("span", { class: "elapsed", role: "timer", "aria-label": t`Time of this turn` });
   #ticker = 0;
   #state = null;
 
   connectedCallback() {
-    const keys = () => h("span", { class: "keys" }, h("kbd", {}, "Esc"), " stops");
+    const keys = () => h("span", { class: "keys" }, ...around(t`${MARK} stops`, h("kbd", {}, "Esc")));
     if (!this.childElementCount) this.append(icon("running"), this.#words, this.#time, keys());
     this.#draw();
   }
@@ -34,7 +34,7 @@ export class Working extends HTMLElement {
     this.dataset.kind = state.kind ?? "";
     const tick = () => {
       const left = Math.max(0, Math.ceil(((state.until ?? 0) - Date.now()) / 1000));
-      const text = state.text.replace("{s}", `${left} s`);
+      const text = state.text.replace("{s}", t`${left} s`);
       if (this.#words.textContent !== text) this.#words.textContent = text;
       this.#time.textContent = clock(Date.now() - state.since);
     };

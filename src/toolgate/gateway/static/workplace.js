@@ -1,6 +1,7 @@
 // What surrounds the conversation: project, model and context in the header, the panel, menus and dialogs.
 import { toast } from "./confirm.js";
 import { showMenu } from "./menu.js";
+import { t } from "./text.js";
 
 /** Frames after which files may have changed. */
 const CHANGING = new Set(["tool_result", "rewound", "turn_finished"]);
@@ -110,7 +111,7 @@ export class Workplace extends EventTarget {
     setUpModel(this.#wire, async (list, model) => {
       const id = this.#models.configured(list, model);
       if (this.#session) await this.#models.choose(this.#session.id, id).catch(this.failed);
-      toast(`${this.#models.label} is ready.`);
+      toast(t`${this.#models.label} is ready.`);
     });
   }
 
@@ -147,30 +148,30 @@ export class Workplace extends EventTarget {
     const lines = this.#parts.header.usage.map((heading) => ({ heading }));
     const compact = () =>
       this.#wire.ask("session.compact", { session_id: this.#session.id }).catch(this.failed);
-    showMenu(button, "Context", [...lines, null, { label: "Summarise older steps now", icon: "fold", act: compact }]);
+    showMenu(button, t`Context`, [...lines, null, { label: t`Summarise older steps now`, icon: "fold", act: compact }]);
   }
 
   #menu(button) {
     const id = this.#session?.id;
     const known = this.#sessions.get(id);
     const about = (act) => () => act().catch(this.failed);
-    const permissions = { label: "Remembered permissions…", icon: "key", act: about(() => this.#permissions(id)) };
-    const rename = { label: "Rename", icon: "pencil", act: () => this.#parts.title.edit() };
+    const permissions = { label: t`Remembered permissions…`, icon: "key", act: about(() => this.#permissions(id)) };
+    const rename = { label: t`Rename`, icon: "pencil", act: () => this.#parts.title.edit() };
     const own = this.#permitted ? [rename, permissions] : [rename];
     const more = [
-      { label: "Export as Markdown", icon: "download", act: about(() => this.#sessions.save(id, "markdown")) },
-      { label: "Export as JSON", icon: "download", act: about(() => this.#sessions.save(id, "json")) },
-      { label: "Archive", icon: "archive", act: about(() => this.#sessions.archive(id, true)) },
-      { label: "Delete…", icon: "trash", danger: true, act: about(() => this.#sessions.remove(id)) },
+      { label: t`Export as Markdown`, icon: "download", act: about(() => this.#sessions.save(id, "markdown")) },
+      { label: t`Export as JSON`, icon: "download", act: about(() => this.#sessions.save(id, "json")) },
+      { label: t`Archive`, icon: "archive", act: about(() => this.#sessions.archive(id, true)) },
+      { label: t`Delete…`, icon: "trash", danger: true, act: about(() => this.#sessions.remove(id)) },
     ];
     const { on, possible } = this.#notifier;
     const notify = () => this.#notifier.toggle().then((text) => toast(text));
     const page = [
-      { label: "Desktop notifications", checked: on, act: notify, disabled: !possible },
-      { label: "State of the gateway", icon: "pulse", act: () => open("status", "_blank", "noopener") },
+      { label: t`Desktop notifications`, checked: on, act: notify, disabled: !possible },
+      { label: t`State of the gateway`, icon: "pulse", act: () => open("status", "_blank", "noopener") },
     ];
     const session = id ? [...own, ...(known?.archived === undefined ? [] : more), null] : [];
-    showMenu(button, "Menu", [...session, ...page]);
+    showMenu(button, t`Menu`, [...session, ...page]);
   }
 
   async #permissions(id) {
