@@ -19,7 +19,7 @@ from toolgate.log import logger
 from toolgate.workspace.undo import undo
 
 SMALL = "x marks the spot\n"
-LARGE = ("x" * 99 + "\n") * 200_000 + "needle\n"
+LARGE = ("x" * 99 + "\n") * 100_000 + "needle\n"
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("read_file", {"path": "large.txt"}),
     ("grep", {"pattern": "zzz|needle", "path": "large.txt"}),
@@ -87,7 +87,7 @@ def main(root: str, uid: int, more: int) -> None:
     print(json.dumps(answer))  # noqa: T201 - the answer to the test
 
 
-@pytest.mark.parametrize("more", [1_000_000, 4_000_000, 24_000_000])
+@pytest.mark.parametrize("more", [1_000_000, 24_000_000])
 def test_calls_without_memory_say_so_and_the_next_ones_work(arena: Arena, more: int) -> None:
     ends, starved, worked = _in_a_fresh_process(arena, more)
 
