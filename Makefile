@@ -9,7 +9,7 @@ LOWEST := .venv-lowest
 PYTEST_ARGS ?=
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 # What `make test` leaves out; pyproject.toml explains each marker.
-QUICK := not (browser or postgres or outside or torture or slow)
+QUICK := not (browser or postgres or outside or torture or layers or slow)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup serve test-lowest docs release test test-all check format-check lint types imports fmt demo bench bench-peers torture redteam lock audit dist clean

@@ -20,6 +20,8 @@ HERE = Path(__file__).parent
 ALLOWED_SKIPS = HERE / "allowed_skips.txt"
 PLACES = {"browser": "browser", "adapters/outside": "outside", "torture": "torture"}
 """Directories whose tests all need the same."""
+WEAKER_LAYERS = {"namespaces", "landlock", "off"}
+"""Layers that are used only where bubblewrap cannot be."""
 POSTGRES = {"postgres_url", "server_url"}
 """Fixtures that start a PostgreSQL."""
 
@@ -54,6 +56,8 @@ def _needs(item: pytest.Item) -> Iterator[str]:
     """The markers of a test, from where it lives and what it is given."""
     yield from (marker for place, marker in PLACES.items() if item.path.is_relative_to(HERE / place))
     chosen = vars(getattr(item, "callspec", None) or object).get("params", {})
+    if chosen.get("layer") in WEAKER_LAYERS:
+        yield "layers"
     if "postgres" in chosen.values() or not POSTGRES.isdisjoint(getattr(item, "fixturenames", ())):
         yield "postgres"
 

@@ -227,6 +227,7 @@ async def _alone(session: ShellSession) -> None:
 
 
 @EVERY_LAYER
+@pytest.mark.torture
 @pytest.mark.timeout(120 + 20 * TORTURE)
 def test_r10_thousands_of_calls_leave_nothing_behind(shells: Shells) -> None:
     """`TOOLGATE_TORTURE=41` makes it 10,000 calls."""

@@ -87,6 +87,7 @@ def main(root: str, uid: int, more: int) -> None:
     print(json.dumps(answer))  # noqa: T201 - the answer to the test
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [1_000_000, 24_000_000])
 def test_calls_without_memory_say_so_and_the_next_ones_work(arena: Arena, more: int) -> None:
     ends, starved, worked = _in_a_fresh_process(arena, more)

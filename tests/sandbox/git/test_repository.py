@@ -80,6 +80,7 @@ def test_a_separate_git_directory_inside_the_root_cannot_be_written(person: Pers
     person.works()
 
 
+@pytest.mark.slow
 def test_thousands_of_directories_in_the_repository_cost_a_command_nothing(person: Person) -> None:
     person.repository()
     for number in range(3000):
