@@ -7,6 +7,8 @@ import pytest
 from tests.sandbox.git.kit import Person
 from tests.support.privileges import UIDS
 from tests.support.shells import Shells, shells_for
+from toolgate.shell.git_commands import only_reads
+from toolgate.shell.state import ShellState
 
 EXPORTS = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b"
 
@@ -120,3 +122,10 @@ def test_control_git_answers_as_usual_where_there_is_no_repository(person: Perso
 
     assert (first.exit_code, second.exit_code) == (128, 128)
     assert "not a git repository" in first.stderr
+
+
+def test_a_very_long_command_line_is_not_read_to_find_out_whether_it_only_reads() -> None:
+    state = ShellState(directory=b"/")
+    short = "; ".join(["echo a"] * 10)
+    assert only_reads(short, state, {})
+    assert not only_reads("; ".join(["echo a"] * 1000), state, {})

@@ -115,3 +115,15 @@ def test_which_secret_files_a_command_names(tmp_path: Path, command: str, named:
     locked = LockedFiles(FileGuard(Workspace(tmp_path)))
     locked.refresh()
     assert list(locked.named(command, analyse(command), ".")) == named
+
+
+async def test_a_secret_file_is_found_in_a_very_long_command_too(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(CANARY)
+    workspace = Workspace(tmp_path)
+    session = ShellSession(workspace, guard=FileGuard(workspace))
+    try:
+        for words in (1, 2000):
+            command = "true; " * words + "cat .env"
+            assert await session.secrets_in(command, analyse(command)) == (".env",)
+    finally:
+        await session.close()

@@ -39,3 +39,10 @@ def test_a07_many_empty_lines_become_their_count() -> None:
 
 def test_indentation_stays() -> None:
     assert collapse_runs("def f():\n\n\n" + " " * 40 + "return") == "def f():\n\n\n" + " " * 40 + "return"
+
+
+def test_a_long_text_of_ordinary_lines_stays_as_it_is() -> None:
+    lines = "a\tb\n" * 1000
+    assert visible(lines) == lines
+    assert visible(lines + "\x07") == lines + "\\x07"
+    assert visible(lines, keep="") == "a\\tb\\n" * 1000

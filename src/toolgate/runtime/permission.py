@@ -19,8 +19,12 @@ from toolgate.runtime.denials import PLAN_NEXT
 from toolgate.runtime.invocation import Invocation
 
 if TYPE_CHECKING:
+    from toolgate.protocol.plan import Plan
     from toolgate.runtime.policy import Policy
     from toolgate.workspace.file_guard import FileGuard
+
+_LARGE = 1 << 14
+"""Characters of a plan from which on it is judged in a thread, so that the event loop goes on."""
 
 
 def weigh(invocation: Invocation, policy: Policy) -> Decision:
@@ -82,12 +86,24 @@ def _is_dry_run(invocation: Invocation) -> bool:
     return getattr(invocation.params, "dry_run", False) is True
 
 
+def _is_large(plan: Plan | None) -> bool:
+    return plan is not None and len(plan.detail) > _LARGE
+
+
+async def _fingerprint(invocation: Invocation, policy: Policy) -> str:
+    call = invocation.name, invocation.arguments, invocation.plan
+    return await asyncio.to_thread(policy.fingerprint, *call) if _is_large(call[2]) else policy.fingerprint(*call)
+
+
 async def authorise(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> ToolResponse | None:
     """The refusal, or None if the call may run. `invocation.decision` says who decided.
 
     The person who is asked sees none of `secrets`.
     """
-    invocation.decision = weigh(invocation, policy)
+    if _is_large(invocation.plan):
+        invocation.decision = await asyncio.to_thread(weigh, invocation, policy)
+    else:
+        invocation.decision = weigh(invocation, policy)
     if invocation.decision.decision == "allow":
         _note_approval(invocation, policy.remembers(invocation.tool.name, invocation.arguments, invocation.plan))
         return None
@@ -100,11 +116,13 @@ async def authorise(invocation: Invocation, policy: Policy, secrets: tuple[str, 
 
 
 async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> ToolResponse | None:
-    name = invocation.name
     reason = invocation.decision.reason if invocation.decision else ""
     from toolgate.runtime.question import question_of
 
-    request = question_of(invocation, policy, reason, secrets)
+    if _is_large(invocation.plan):
+        request = await asyncio.to_thread(question_of, invocation, policy, reason, secrets)
+    else:
+        request = question_of(invocation, policy, reason, secrets)
     asked = perf_counter()
     try:
         approval = checked(await _answer_or_hook(invocation, request), request)
@@ -112,7 +130,7 @@ async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...])
         invocation.started += perf_counter() - asked  # the time that a person takes is not the call's
     if request.question is not None and not approval.text.strip():
         approval = approval if not approval.allowed else Approval(allowed=False, message="no answer was given")
-    if approval.allowed and policy.fingerprint(name, invocation.arguments, invocation.plan) != request.fingerprint:
+    if approval.allowed and await _fingerprint(invocation, policy) != request.fingerprint:
         approval = Approval(allowed=False, message="the call changed after it was shown")
     refresh = invocation.context.refresh_permissions
     if approval.allowed and approval.approval_mode is None and refresh is not None:

@@ -50,6 +50,8 @@ _FILES = frozenset({"", "<", ">", ">>", ">|", "<<", "<<-", "<<<", "&>", "&>>"})
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PATTERN = re.compile(r"[*?\[{~]")
 _MOST_TEXT = 1 << 16
+_MOST_READ = 1 << 12
+"""Characters of a command line of which it is found out whether it only reads."""
 
 
 class _NoJobs(Grammar):
@@ -90,7 +92,7 @@ def only_reads(command: str, state: ShellState, first: Mapping[bytes, bytes]) ->
     """
     now = state.environment
     if (
-        len(command) > _MOST_TEXT
+        len(command) > _MOST_READ
         or _redefines(state)
         or any(
             now.get(name) != first.get(name) and SENSITIVE.fullmatch(name.decode(errors="replace"))

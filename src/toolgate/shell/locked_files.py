@@ -110,11 +110,16 @@ class LockedFiles:
         """The secret files that a command names, so that a person is asked. Without that it cannot read them."""
         if self._guard is None or len(command) > _MOST_TEXT:
             return ()
-        words = list(_words(command, analysed))
         secrets = [path for path in self._found.secrets if path not in self._found.denied]
+        in_history = any(
+            words[:1] == ("git",) and words[1:2] and words[1] not in _QUIET_GIT for words in analysed.commands
+        )
+        if not secrets and not in_history:
+            return ()
+        words = list(_words(command, analysed))
         moves = any(words[0] in _MOVES or words[0].startswith(UNRESOLVED) for words in analysed.commands)
         found = {path for word in words for path in _meant(word, secrets, self._found.shown, cwd, moves=moves)}
-        if any(words[:1] == ("git",) and words[1:2] and words[1] not in _QUIET_GIT for words in analysed.commands):
+        if in_history:
             found.update(_in_history(words, cwd))
         return tuple(sorted(found))
 

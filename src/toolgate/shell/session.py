@@ -44,6 +44,8 @@ OnOutput = Callable[[Stream, str], None]
 """Called on the event loop with what was just printed, decoded but with its terminal escapes."""
 
 _PAUSE = 0.02
+_SHORT = 1 << 12
+"""Characters of a command in which secret files are looked for without a thread."""
 """Seconds that starting and loading a shell takes."""
 
 _LEFT_RUNNING = (
@@ -158,15 +160,18 @@ class ShellSession(AsyncClosing):
         return self._workspace.is_file(path)
 
     async def secrets_in(self, command: str, analysed: CommandPlan) -> tuple[str, ...]:
-        """The secret files that a command names. A large project is looked through in a thread."""
+        """The secret files that a command names. A large project or command is looked through in a thread."""
         if self._guard is None:
             return ()
         locked, cwd = self._parts()[0].locked, self.cwd
+        place = "." if cwd.startswith("/") else cwd
         if self._guard.is_quick:
             locked.refresh()
         else:
             await in_thread(lambda _stop: locked.refresh())
-        return locked.named(command, analysed, "." if cwd.startswith("/") else cwd)
+        if len(command) <= _SHORT:
+            return locked.named(command, analysed, place)
+        return await in_thread(lambda _stop: locked.named(command, analysed, place))
 
     def sandbox(self, access: Access = "write") -> SandboxReport:
         """Return what would confine a command with this access."""

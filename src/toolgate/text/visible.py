@@ -1,5 +1,6 @@
 """Makes hidden characters visible: control, bidirectional and zero-width characters, and long runs of blanks."""
 
+import functools
 import re
 import unicodedata
 
@@ -9,15 +10,27 @@ _HIDING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories that print nothing, or something misleading."""
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\u180b\u180c\u180d\u180e")
 """Characters that count as letters or marks but print nothing."""
-_ODD = re.compile(r"[^ -~]")
+_PRINTED = bytes(range(0x20, 0x7F))
 _RUN = re.compile(r"[^\S\n]{41,}|(?:[^\S\n]*\n){6,}|(?P<same>[^\s\w])(?P=same){199,}")
 
 
 def visible(text: str, keep: str = "\n\t") -> str:
     """Return `text` with every control, format, bidirectional, zero-width and unusual space character as an escape."""
-    if text.isascii() and text.isprintable():
+    if text.isascii() and (text.isprintable() or not text.encode().translate(None, _kept(keep))):
         return text
-    return _ODD.sub(lambda found: found[0] if _plain(found[0], keep) else _escape(found[0]), text)
+    return _odd(keep).sub(lambda found: found[0] if _plain(found[0], keep) else _escape(found[0]), text)
+
+
+@functools.cache
+def _kept(keep: str) -> bytes:
+    """The ASCII characters that stay as they are, as bytes."""
+    return _PRINTED + keep.encode()
+
+
+@functools.cache
+def _odd(keep: str) -> re.Pattern[str]:
+    """Matches the characters that have to be looked at."""
+    return re.compile(f"[^ -~{re.escape(keep)}]")
 
 
 def visible_without(secrets: tuple[str, ...], *texts: str) -> list[str]:

