@@ -40,9 +40,10 @@ class Gateway:
         *,
         coding: bool = True,
         language: str = "auto",
+        project: str = "project",
         **agent: Any,
     ) -> None:
-        self.root = folder / "project"
+        self.root = folder / project
         self.root.mkdir(parents=True, exist_ok=True)
         self.model = model or OfflineModel()
         defaults = Settings.defaults()
