@@ -8,6 +8,7 @@ import pytest
 
 from tests.distributed.cluster import Cluster, until
 from toolgate.protocol.approval import Approval
+from toolgate.protocol.modes import ApprovalMode
 from toolgate.sessions import ApprovalRow, SessionManager, Turn
 from toolgate.settings import SessionSettings
 
@@ -143,3 +144,27 @@ async def test_a_sub_agent_that_is_taken_over_is_not_asked_again_and_its_parent_
     assert (await machines.ended(turn.id)).status == "done"
     assert [row.agent for row in await questions(machines, session)] == ["general", ""]
     assert machines.effects() == ["x", "x", "x"]
+
+
+async def test_approval_modes_and_rewinding_hold_on_workers(machines: Cluster) -> None:
+    await machines.ready(machines.worker(**CODING))
+    sessions = SessionManager(machines.db, SessionSettings(coding_enabled=True))
+    session = (await sessions.create("coding", user="ada", project="main", approval_mode="accept_edits")).id
+    write = ["write_file", {"path": "a.txt", "content": "one\n"}]
+    turn = await machines.begin(session, [write], "Written.")
+    assert (await machines.ended(turn.id)).status == "done"
+    assert (machines.workspace() / "a.txt").read_text() == "one\n"
+    assert await questions(machines, session) == []
+
+    await sessions.switch_approval_mode(session, ApprovalMode.plan)
+    turn = await machines.begin(session, [["write_file", {"path": "b.txt", "content": "two\n"}]], "Denied.")
+    assert (await machines.ended(turn.id)).status == "done"
+    assert not (machines.workspace() / "b.txt").exists()
+    assert "plan" in (await outputs(machines, session, turn))[0]
+
+    second = [event.seq for event in await machines.events(session) if event.payload.get("role") == "user"][1]
+    await sessions.rewind(session, second)
+    turn = await machines.begin(session, "Anew.")
+    assert (await machines.ended(turn.id)).status == "done"
+    said = [message.content for message in await sessions.history(session) if message.role == "assistant"]
+    assert [text for text in said if text] == ["Written.", "Anew."]
