@@ -28,6 +28,7 @@ from toolgate.tools.context import ToolContext, checked_policy
 from toolgate.tools.modes import mode_of
 from toolgate.userfiles import users_data, users_servers
 from toolgate.workspace import Workspace
+from toolgate.workspace.extra_directories import open_extra
 from toolgate.workspace.skills import Skills
 from toolgate.workspace.unsupported import UnsupportedWorkspace, open_root
 
@@ -228,6 +229,7 @@ async def assemble(
     async with contextlib.AsyncExitStack() as closing:
         workspace = open_root(settings.workspace.root)
         closing.callback(workspace.close)
+        open_extra(workspace, settings.workspace.extra)
         database = Database(settings.database.address)
         closing.push_async_callback(database.close)
         await database.migrate()

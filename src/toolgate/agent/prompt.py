@@ -82,6 +82,7 @@ class PromptBuilder:
             self._layer_approvals(mode, approval_mode),
             self._layer_agents(mode, approval_mode),
             self._layer_skills(mode, approval_mode),
+            self._layer_extra(),
             self._layer_workspace(),
             await self._layer_memory(mode, approval_mode),
             self._layer_date(),
@@ -137,6 +138,11 @@ class PromptBuilder:
                 lines[-1] = f"- and {len(found) - len(lines) + 1} more: `skill` without a name lists them"
                 break
         return f"{_text('skills')}\n\n" + "\n".join(lines) if lines else ""
+
+    def _layer_extra(self) -> str:
+        """The further directories that may be read, if there are any."""
+        extra = () if self._workspace is None else self._workspace.extra
+        return f"{_text('extra')} {', '.join(str(directory.root) for directory in extra)}" if extra else ""
 
     def _layer_workspace(self) -> str:
         """The project's own notes for agents, if there are any."""

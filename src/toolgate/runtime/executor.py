@@ -62,11 +62,13 @@ class Executor:
             obstacle = await self._recording.start(invocation)
         return obstacle
 
+    def _state(self, resource: str) -> str:
+        return self._context.at(resource).require_workspace().state(resource)
+
     def _changed_since(self, plan: Plan) -> ToolResponse | None:
         if not plan.preconditions:
             return None
-        workspace = self._context.require_workspace()
-        changed = [item.resource for item in plan.preconditions if workspace.state(item.resource) != item.state]
+        changed = [item.resource for item in plan.preconditions if self._state(item.resource) != item.state]
         if not changed:
             return None
         return ToolResponse.failure(

@@ -62,10 +62,12 @@ def denied_path(invocation: Invocation, policy: Policy) -> ToolResponse | None:
         return None
     from toolgate.runtime.policy.globs import is_path_name
 
-    guard = invocation.context.guard
     for name, value in invocation.arguments.items():
         for path in value if isinstance(value, list) else [value]:
-            if isinstance(path, str) and is_path_name(name) and _is_denied(guard, path):
+            if not isinstance(path, str) or not is_path_name(name):
+                continue
+            guard = invocation.context.at(path).guard
+            if _is_denied(guard, path):
                 reason = "a rule denies this path to every tool"
                 invocation.decision = Decision(
                     decision="deny", gate="policy", rule=f"read_file {path!r}", reason=reason

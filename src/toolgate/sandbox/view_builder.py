@@ -43,6 +43,7 @@ class ViewBuilder:
         home: str,
         path: Sequence[str],
         readable: Iterable[str] = (),
+        extra: Iterable[str] = (),
         roots: Iterable[str] = (),
         hidden: Iterable[str] = (),
         mounts: bool = True,
@@ -50,7 +51,7 @@ class ViewBuilder:
         outputs: OwnOutputs | None = None,
         locked: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        """`locked` returns the paths, relative to the root, that no command may read unless a person allows it."""
+        """`locked` returns the paths, relative to the root or absolute, that no command may read without consent."""
         if root in {"/", "/usr", "/etc", "/proc", "/dev", "/run", TEMPORARY, os.path.dirname(home)}:
             raise ToolError(
                 ErrorCode.ACCESS_DENIED,
@@ -71,9 +72,23 @@ class ViewBuilder:
         self._tools = [place for place in tools if place != root and not is_below(place, root)]
         self._keys = keys(self._tools, home)
         self._readable = [os.path.realpath(place) for place in readable]
+        self._extra = [os.path.realpath(place) for place in extra]
         self._roots = tuple(roots)
+        if not mounts:
+            self._require_apart()
         self._hidden = [os.path.realpath(place) for place in hidden]
         self._locked = locked
+
+    def _require_apart(self) -> None:
+        """Without mounts, rights only add up: a directory cannot be writable with full access and read-only as well."""
+        for root in map(os.path.realpath, self._roots):
+            for place in self._extra:
+                if root == place or is_below(root, place) or is_below(place, root):
+                    raise ToolError(
+                        ErrorCode.EXECUTION_ERROR,
+                        f"'{place}' is to be read-only and writable at once, which this sandbox cannot keep apart.",
+                        "Ask the operator to change TOOLGATE_WORKSPACE_EXTRA or TOOLGATE_SHELL_ROOTS.",
+                    )
 
     def close(self) -> None:
         """Remove the mount points that were created, and close the root."""
@@ -175,6 +190,9 @@ class ViewBuilder:
             yield from cover(place, self._keys)
         for place in self._readable:
             yield place, "read"
+        secret = [*self._credentials(), *self._hidden, *(path for path in locked if path.startswith("/"))]
+        for place in self._extra:
+            yield from cover(place, secret)
         own = (self.places.temporary(access), self.places.home(access))
         for place in (*own, state_pipe, *(roots if access == "full" else ())):
             yield place, "write"
@@ -198,7 +216,10 @@ class ViewBuilder:
         yield from self._anchored(access, self._inner(access, roots))
         yield from self._in_root(access)
         for path in locked:
-            yield from self.protected.lock_away(path, writable=access != "read")
+            if path.startswith("/"):
+                yield self._mask(path, os.path.isdir(path), self.places.unreadable)
+            else:
+                yield from self.protected.lock_away(path, writable=access != "read")
         yield Mount("rw", STATE, state_pipe)
         yield Mount("seal", "/proc")
         yield Mount("seal", "/dev")
@@ -215,14 +236,19 @@ class ViewBuilder:
             for place in roots:
                 yield Mount("rw", place, place)
             yield from self._beside(roots)
+        for place in self._extra:  # after the writable ones: what is read-only stays read-only
+            yield Mount("ro", place, place)
+        yield from self._beside(self._extra)
         yield Mount("ro" if access == "read" else "rw", self.root, self.root)
 
     def _beside(self, roots: list[str]) -> Iterator[Mount]:
         """Yield masks in the directories beside the project: for credentials and for the runtime's own files."""
-        secrets = [os.path.join(self._user_home, name) for name in _SECRETS]
-        for path in (*secrets, *self._hidden):
+        for path in (*self._credentials(), *self._hidden):
             if os.path.exists(path) and any(is_below(path, place) or path == place for place in roots):
                 yield self._mask(path, os.path.isdir(path))
+
+    def _credentials(self) -> list[str]:
+        return [os.path.join(self._user_home, name) for name in _SECRETS]
 
     def _in_root(self, access: Access) -> Iterator[Mount]:
         self.protected.begin()
@@ -240,8 +266,8 @@ class ViewBuilder:
             if is_below(path, self.root) and os.path.exists(path):
                 yield from self.protected.hide(path, writable=access != "read")
 
-    def _mask(self, path: str, is_directory: bool) -> Mount:
-        return Mount("ro", path, self.places.nothing if is_directory else self.places.empty)
+    def _mask(self, path: str, is_directory: bool, file: str = "") -> Mount:
+        return Mount("ro", path, self.places.nothing if is_directory else file or self.places.empty)
 
     def _anchored(self, access: Access, mounts: Iterable[Mount]) -> Iterator[Mount]:
         """Move mount points in the private home and temp to the first level of what commands can change.

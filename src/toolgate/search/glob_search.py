@@ -59,7 +59,7 @@ def find(
     def open_at(where: str) -> SearchRoot:
         return open_search_root(workspace, where, output_dir=output_dir, include_ignored=include_ignored, files=False)
 
-    program = ripgrep.find(setting, str(workspace.root)) if pattern.recursive else None
+    program = ripgrep.find(setting, workspace.programs_root) if pattern.recursive else None
     with open_at(path) as start:
         if program is not None:
             first, files = First(limit), GlobResult()

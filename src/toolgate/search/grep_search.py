@@ -102,7 +102,7 @@ def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
                 f"{quote(job.path)} is binary: text cannot be searched for in it.",
                 "Search another file.",
             )
-        program = ripgrep.find(job.ripgrep, str(workspace.root))
+        program = ripgrep.find(job.ripgrep, workspace.programs_root)
         return _Search(job, start, wanted, Bounds(deadline=job.deadline, stop=stop)).run(program)
 
 

@@ -63,7 +63,7 @@ def open_search_root(
         else:
             directory = workspace.open_dir(path)
             on_failure.callback(os.close, directory)
-            parts, output = list(workspace.locate(path).parts), output_dir.split("/")
+            parts, output = list(workspace.locate(path).parts[len(workspace.prefix) :]), output_dir.split("/")
             start = SearchRoot(path=relative, root=root, directory=directory, git=_has_git(directory))
             if not include_ignored and parts[: len(output)] != output:
                 start.rules = _rules_above(workspace, root, parts)

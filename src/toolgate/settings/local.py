@@ -80,6 +80,26 @@ class WorkspaceSettings(Area):
 
     root: Path = Path()
     """The directory that tools are confined to."""
+    extra: Annotated[tuple[str, ...], NoDecode] = ()
+    """Further directories, absolute and separated by commas, that tools and commands may read and never write."""
+
+    @field_validator("extra", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return words(value)
+
+    @field_validator("extra")
+    @classmethod
+    def _directories(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for path in value:
+            if not path.startswith("/") or not os.path.isdir(path):
+                raise ValueError(
+                    f"{path} is not the absolute path of a directory. Unset it, or set it to directories that exist, "
+                    "such as /data/docs"
+                )
+            if os.path.normpath(path).lstrip("/").partition("/")[0] in _SYSTEM - {"usr"}:
+                raise ValueError(f"{path} is a directory of the system. Unset it, or name another, such as /data/docs")
+        return value
 
     @field_validator("root", mode="before")
     @classmethod

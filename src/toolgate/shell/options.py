@@ -42,6 +42,8 @@ class ShellOptions:
     passed_environment: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     """Further host paths that every command may read."""
+    extra: tuple[str, ...] = ()
+    """Further host directories that every tool and command may read, and none may write."""
     roots: tuple[str, ...] = ()
     """Further host directories that `access="full"` may write."""
     hidden: tuple[str, ...] = ()
@@ -61,6 +63,7 @@ class ShellOptions:
             file_bytes=shell.file_mb * MIB,
             passed_environment=shell.environment,
             readable=(*shell.readable, *_users_skills(settings)),
+            extra=settings.workspace.extra,
             roots=shell.roots,
             hidden=tuple(_own_files(settings, root)),
         )

@@ -66,6 +66,7 @@ class Starter:
                 home=home,
                 path=path,
                 readable=options.readable,
+                extra=options.extra,
                 roots=options.roots,
                 hidden=options.hidden,
                 mounts=layer.mounts,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from toolgate.web.fetch import Fetcher
     from toolgate.web.search import WebSearch
     from toolgate.workspace import Workspace
+    from toolgate.workspace.extra_directories import ExtraGuard
     from toolgate.workspace.file_guard import FileGuard
 
 
@@ -90,11 +91,17 @@ class ToolContext(AsyncClosing):
         """The deferred tools that the model has loaded. None: the caller is offered every schema at once."""
         self.on_output: Callable[[Literal["stdout", "stderr"], str], None] | None = None
         """Told what a command prints while it runs."""
+        self.extra_guard: ExtraGuard | None = None
+        """Set in a context that reads a further directory (`at`): it judges that directory's files."""
         self.left: dict[str, Any] = {}
         """What a call that is taken back leaves: the `data` of its `CANCELLED` answer."""
         self.has_settings = settings is not None
         """Whether settings were handed over; else these are the defaults, without the user's policy."""
         self._settings = None if settings is None else _checked(settings)
+        if workspace is not None and self._settings is not None and self._settings.workspace.extra:
+            from toolgate.workspace.extra_directories import open_extra
+
+            open_extra(workspace, self._settings.workspace.extra)
         if workspace is not None and session_id is not None:
             workspace = workspace.for_session(self.settings.tool_output.dir, session_id)
         self.workspace = workspace
@@ -140,6 +147,8 @@ class ToolContext(AsyncClosing):
     @property
     def guard(self) -> FileGuard:
         """Judges which files of the workspace may be shown."""
+        if self.extra_guard is not None:
+            return self.extra_guard
         guard = self.state.guard
         if guard is None:
             from toolgate.workspace.file_guard import NO_RULES, FileGuard
@@ -193,6 +202,18 @@ class ToolContext(AsyncClosing):
             )
         self.workspace.require_present()
         return self.workspace
+
+    def at(self, path: str) -> ToolContext:
+        """The context for reading a path: of the further directory that holds it, or this one.
+
+        Only for tools that read: nothing may be written with it.
+        """
+        if path.startswith("/") and self.workspace is not None and self.workspace.extra:
+            for guard in self.guard.extra:
+                if guard.directory.holds(path):
+                    guard.directory.require_present()
+                    return self.derive(workspace=guard.directory, extra_guard=guard)
+        return self
 
     @property
     def shell_directory(self) -> str:

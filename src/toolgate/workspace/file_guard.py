@@ -16,6 +16,7 @@ from toolgate.workspace.secret_files import SNIFFED, secret_content, secret_name
 from toolgate.workspace.secret_scan import PathPattern, SecretScan, SecretsFound
 
 if TYPE_CHECKING:
+    from toolgate.workspace.extra_directories import ExtraGuard
     from toolgate.workspace.root import Workspace
 
 
@@ -58,15 +59,27 @@ class FileGuard:
     def _scan(self) -> SecretScan:
         return SecretScan(self._workspace)
 
+    @cached_property
+    def extra(self) -> tuple[ExtraGuard, ...]:
+        """The guards of the further directories."""
+        if not self._workspace.extra:
+            return ()
+        from toolgate.workspace.extra_directories import ExtraGuard
+
+        return tuple(ExtraGuard(directory, self._rules) for directory in self._workspace.extra)
+
     def found(self) -> SecretsFound:
-        """All secret and denied files of the project. Files that a rule shows are not among them."""
+        """All secret and denied files, those of further directories by absolute paths. Files that a rule shows are not
+        among them."""
         rules = self._rules()
         found = self._scan.find(rules.denied)
-        if not rules.shown:
-            return found
-        shown = frozenset(path for path in found.secrets if _fits(rules.shown, path))
-        secrets = {path: reason for path, reason in found.secrets.items() if path not in shown}
-        return replace(found, secrets=secrets, shown=shown)
+        if rules.shown:
+            shown = frozenset(path for path in found.secrets if _fits(rules.shown, path))
+            secrets = {path: reason for path, reason in found.secrets.items() if path not in shown}
+            found = replace(found, secrets=secrets, shown=shown)
+        for guard in self.extra:
+            found = found.joined(guard.found())
+        return found
 
     @property
     def is_quick(self) -> bool:

@@ -21,6 +21,7 @@ from toolgate.workspace.lines import LineIndexes
 from toolgate.workspace.oserrors import from_os_error, quote
 
 if TYPE_CHECKING:
+    from toolgate.workspace.extra_directories import ExtraDirectory
     from toolgate.workspace.journal import Journal
     from toolgate.workspace.outputs import OwnOutputs
 
@@ -99,6 +100,14 @@ class Workspace:
         """Line indexes of the files that were read."""
         self.swept: set[tuple[int, int]] = set()
         """Directories in which the leftovers of killed writers were removed."""
+        self.programs_root = real
+        """The project root: no program that lies in it is run outside the sandbox."""
+        self.prefix: tuple[str, ...] = ()
+        """Components that every path in normal form begins with."""
+        self.extra: tuple[ExtraDirectory, ...] = ()
+        """Further directories that are only read (`extra_directories.open_extra`)."""
+        self.extra_paths: tuple[str, ...] = ()
+        """Those directories, as the operator named them."""
         self.generation = 0
         """How often the root was deleted and opened again."""
 

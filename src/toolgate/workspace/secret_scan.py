@@ -53,6 +53,15 @@ class SecretsFound:
     complete: bool = True
     """Whether the whole tree was looked at."""
 
+    def joined(self, other: SecretsFound) -> SecretsFound:
+        """What both scans found."""
+        return SecretsFound(
+            secrets={**self.secrets, **other.secrets},
+            denied=self.denied | other.denied,
+            shown=self.shown | other.shown,
+            complete=self.complete and other.complete,
+        )
+
 
 @dataclass(slots=True)
 class _Folder:

@@ -29,6 +29,8 @@ class UnsupportedWorkspace(Workspace):
         self._fd = -1
         self.closed = False
         self.generation = 0
+        self.programs_root = str(self.root)
+        self.prefix = self.extra = self.extra_paths = ()
 
     def close(self) -> None:
         """Close nothing."""

@@ -67,4 +67,8 @@ def _spellings(path: str, workspace: "Workspace | None") -> set[str]:
         found.add("/".join(workspace.locate(path).parts) or ".")
     except ToolError:
         found.add(normal_path(path))
+        if workspace.extra:
+            from toolgate.workspace.extra_directories import places_in
+
+            found |= places_in(workspace, path)
     return found

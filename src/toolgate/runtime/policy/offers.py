@@ -116,6 +116,8 @@ def _of_paths(
     """Rules about the one file that a call writes, and about the folder that it is in; or about a secret file."""
     if tool_name == READER and len(plan.reveals) == 1 and not _WILD & set(plan.reveals[0]):
         path = plan.reveals[0]
+        if path.startswith("/"):  # rules are about paths of projects
+            return
         shows = Rule(tool=READER, args={"path": path}, decision="allow", project=project)
         yield "file", f"reading {path}, also in commands", [shows]
     if not plan.reversible or len(plan.resources) != 1 or "path" not in arguments:

@@ -58,7 +58,7 @@ def _of_secrets(tool_name: str, plan: Plan | None) -> list[Rule]:
     """Rules that allow showing the secret files of a command; those of a file tool are about its path already."""
     if plan is None or tool_name != SHELL:
         return []
-    return [Rule(tool="read_file", args={"path": path}, decision="allow") for path in plan.reveals]
+    return [Rule(tool="read_file", args={"path": path}, decision="allow") for path in plan.reveals if path[0] != "/"]
 
 
 def rule_text(rule: Rule) -> str:

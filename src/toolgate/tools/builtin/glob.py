@@ -54,6 +54,7 @@ class GlobTool(Tool[GlobParams]):
 
     async def execute(self, params: GlobParams, context: ToolContext) -> ToolResponse:
         """Walk and match."""
+        params, context = _at(params, context)
         workspace = context.require_workspace()
         relative = workspace.relative(params.path)
         settings = context.settings
@@ -83,6 +84,16 @@ class GlobTool(Tool[GlobParams]):
         )
 
 
+def _at(params: GlobParams, context: ToolContext) -> tuple[GlobParams, ToolContext]:
+    """The call in the further directory that the path or an absolute pattern names, if it names one."""
+    pattern = params.pattern
+    fixed = pattern[: min((pattern.find(mark) for mark in "*?[{\\" if mark in pattern), default=len(pattern))]
+    there = context.at(fixed) if fixed.startswith("/") and "\0" not in fixed else context
+    if there is context:
+        return params, context.at(params.path)
+    return params.model_copy(update={"path": there.require_workspace().relative(".")}), there
+
+
 def _find(stop: Stop, workspace: Workspace, params: GlobParams, output_dir: str, ripgrep: str | None) -> GlobResult:
     from toolgate.process.streaming import Bounds
     from toolgate.search import glob_search as files
@@ -98,7 +109,7 @@ def _find(stop: Stop, workspace: Workspace, params: GlobParams, output_dir: str,
         relative = workspace.relative(path)
         base = [] if relative == "." else relative.split("/")
         if any(choice[: len(base)] != base for choice in choices):  # '..' or an absolute pattern led elsewhere
-            path, base = ".", []
+            path, base = ".", list(workspace.prefix)
         pattern = Pattern([choice[len(base) :] for choice in choices if len(choice) > len(base)])
     except GlobError as error:
         raise _bad(str(error)) from None

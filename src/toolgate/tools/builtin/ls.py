@@ -49,6 +49,7 @@ class ListFilesTool(Tool[LsParams]):
 
     async def execute(self, params: LsParams, context: ToolContext) -> ToolResponse:
         """List it."""
+        context = context.at(params.path)
         workspace = context.require_workspace()
         relative = workspace.relative(params.path)
         listing = await in_thread(_list, workspace, params)
