@@ -3,8 +3,9 @@
 import asyncio
 import dataclasses
 import json
+import uuid
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,17 @@ import pytest
 
 from tests.distributed.cluster import OPTIONS, Cluster, Process, cluster, until
 from tests.distributed.faults import proxied
+from toolgate.agent.definition import AgentDefinition
+from toolgate.distributed.agents import WorkerSubAgents
+from toolgate.distributed.claims import Claimant, claim
+from toolgate.distributed.dispatches import ClaimedTurn
+from toolgate.distributed.names import turns_queue, version
+from toolgate.distributed.workers import WorkerInfo, beat
 from toolgate.protocol.approval import Approval
+from toolgate.protocol.modes import ToolMode
 from toolgate.sessions import SessionManager, Turn
 from toolgate.settings import SessionSettings
+from toolgate.testing import ScriptedModel
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
@@ -88,6 +97,58 @@ async def test_a_fan_out_is_spread_over_the_workers_and_no_turn_has_more_than_it
     assert _most(spans) == AT_ONCE
     for process in workers:
         assert _most([line for line in spans if line.endswith(f"@{process.popen.pid}")]) <= 6
+
+
+async def test_a_worker_that_resumes_a_turn_counts_the_sub_agents_that_a_lost_worker_has_started(
+    family: Cluster,
+) -> None:
+    claimed = await _claimed(family)
+    lost, resumed = (WorkerSubAgents(family.db, claimed, lambda: True, *_NOTHING) for _ in range(2))
+    before = [asyncio.create_task(_child_of(lost, f"c{n}")) for n in range(AT_ONCE)]
+    await until(lambda: _as_many(family, claimed.turn, AT_ONCE), what="the first ones", logs=family.logs)
+    for task in before:
+        task.cancel()
+    await asyncio.wait(before)
+    tried, begin = list[str](), resumed._begin
+
+    def noted(*args: Any) -> Turn:
+        tried.append("")
+        turn = begin(*args)
+        tried[-1] = turn.id
+        return turn
+
+    resumed._begin = noted  # type: ignore[method-assign]
+    late = asyncio.create_task(_child_of(resumed, "late"))  # in another order than before
+    await until(lambda: len(tried) > 1, what="two attempts", logs=family.logs)
+    refused, children = tried[0], await _children(family, claimed.turn)
+    await family.runner.cancel(children[0].session_id)
+    await until(lambda: tried[-1], what="a place", logs=family.logs)
+    late.cancel()
+    await asyncio.wait({late})
+
+    assert refused == ""
+    assert len(children) == AT_ONCE
+    assert len(await _children(family, claimed.turn)) == AT_ONCE + 1
+
+
+_NOTHING = (None, None, "", ToolMode.coding, None, None)
+"""What a sub-agent on a worker does not get from its parent's process."""
+
+
+async def _claimed(machines: Cluster) -> ClaimedTurn:
+    """A turn that a worker has claimed."""
+    about = WorkerInfo(id=str(uuid.uuid4()), version=version(), places={"main": ""}, slots=1, running=0, state="ready")
+    await machines.db.write(lambda tx: beat(tx, about))
+    await _parent(machines, "Not reached.")
+    claimant = Claimant(worker=about.id, queue=turns_queue("main"), share=1, lease=600.0)
+    found = await machines.db.write(lambda tx: claim(tx, claimant))
+    assert isinstance(found, ClaimedTurn)
+    return found
+
+
+def _child_of(agents: WorkerSubAgents, call_id: str) -> Coroutine[Any, Any, dict[str, Any]]:
+    general = AgentDefinition(name="general", description="Any.", prompt="Any.")
+    return agents._child(general, ScriptedModel([]), "[]", "", call_id, lambda _: None)
 
 
 async def test_a_user_has_no_more_sub_agents_at_once_than_the_cap_and_others_do_not_wait_for_them(

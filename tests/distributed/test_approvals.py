@@ -233,6 +233,32 @@ async def test_a03_nobody_else_may_answer_and_ids_that_do_not_exist_are_refused(
     assert machines.effects() == []
 
 
+async def test_an_answer_that_a_gateway_cannot_store_at_once_is_stored_when_its_database_is_back(
+    machines: Cluster,
+) -> None:
+    from tests.distributed.faults import proxied
+
+    async with proxied(machines.url) as (proxy, way):
+        port = await port_of(machines, gateway(machines, TOOLGATE_DATABASE_URL=way))
+        await machines.ready(machines.worker())
+        async with client(port) as one:
+            session = (await one.answer(await one.send("session.create")))["data"]["session_id"]
+            await one.send("chat.send", session_id=session, content='[[["risky", {"key": "kept"}]], "Kept."]')
+            question = await machines.question(session)
+            [turn] = await machines.sessions.turns(session)
+            await machines.becomes(turn.id, "parked")
+            proxy.cut()
+            sent = await one.send("approval.respond", id=question.id, allowed=True)
+            await asyncio.sleep(1.5)  # an outage, longer than one attempt
+            proxy.heal()
+            answer = await one.answer(sent)
+            ended = await machines.ended(turn.id)
+
+    assert (answer["type"], answer["data"]) == ("response", {"id": question.id, "allowed": True})
+    assert ended.status == "done"
+    assert machines.effects() == ["kept"]
+
+
 async def test_a_person_is_asked_though_the_database_restarts_meanwhile(machines: Cluster) -> None:
     from tests.distributed.faults import proxied
 

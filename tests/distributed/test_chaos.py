@@ -16,7 +16,7 @@ import pytest
 
 from tests.distributed.cluster import Cluster, Process, until
 from tests.distributed.faults import proxied
-from tests.distributed.gateways import gateway
+from tests.distributed.gateways import gateway, port_of
 from tests.distributed.people import Follower
 from tests.distributed.trouble import Trouble
 from toolgate.errors import RequestRepeated, SessionBusy, StoreError
@@ -109,6 +109,8 @@ async def test_every_turn_ends_and_nothing_is_lost_or_done_twice(machines: Clust
         ]
         gateways = [_gateway(machines, way), _gateway(machines, way)]
         await machines.ready(*workers)
+        for door in gateways:  # a process that finds no database when it starts ends and says so
+            await port_of(machines, door)
         users = [f"user{number % USERS}" for number in range(SESSIONS)]
         sessions = [(await machines.sessions.create("coding", user=user, project="main")).id for user in users]
         followers = [
@@ -141,6 +143,7 @@ async def _while_it_goes_wrong(
     done: list[int] = []
     troubling = asyncio.create_task(trouble.go_on(1 if SIZE == 1 else math.inf))
     following = [asyncio.create_task(follower.follow(machines, random.Random(seed))) for follower in followers]
+    following.append(asyncio.create_task(trouble.supervise()))
     try:
         async with asyncio.timeout(200 if SIZE == 1 else 1500):
             talking = (
@@ -155,7 +158,10 @@ async def _while_it_goes_wrong(
                 [follower] = [one for one in followers if session in one.seen]
                 await until(functools.partial(follower.has, session, seq), what="a follower", logs=machines.logs)
     except TimeoutError:
-        pytest.fail(f"seed {seed}: turns do not end; {len(done)} have\n{machines.logs()}")
+        sql = "SELECT d.state, COUNT(a.id) FROM dispatches d LEFT JOIN approvals a ON a.turn_id = d.turn_id"
+        left = await machines.db.read(lambda tx: tx.rows(f"{sql} WHERE d.state <> 'ended' GROUP BY d.turn_id, d.state"))
+        told = f"{len(done)} have, left are these (state, questions): {left}"
+        pytest.fail(f"seed {seed}: turns do not end; {told}\n{machines.logs()}")
     finally:
         for task in (troubling, *following):
             task.cancel()
@@ -210,13 +216,15 @@ def _check_call(told: str, name: str, key: str, end: dict[str, Any], notes: Coun
 def _tell(seed: int, trouble: Trouble, talks: list[Talk], logs: dict[str, list[Event]]) -> None:
     """The numbers of the run, for whoever looks at them (`pytest -s`)."""
     turns = [turn for talk in talks for turn, _ in talk]
-    gaps = [
-        later.created_at - earlier.created_at
+    gap, quiet, before, after = max(
+        (later.created_at - earlier.created_at, trouble.quiet(earlier.created_at, later.created_at),
+         earlier.kind, later.kind)
         for events in logs.values()
         for earlier, later in itertools.pairwise(events)
         if earlier.turn_id == later.turn_id
-    ]
+    )  # fmt: skip
     sys.stdout.write(
         f"\nseed {seed}: {len(turns)} turns, {sum(turn.attempt - 1 for turn in turns)} takeovers, "
-        f"{dict(sorted(trouble.counts.items()))}, longest gap in a turn {max(gaps):.1f} s\n"
+        f"{dict(sorted(trouble.counts.items()))}, longest gap in a turn {gap:.1f} s "
+        f"(from {before} to {after}; {quiet:.1f} s of it without trouble)\n"
     )

@@ -3,6 +3,7 @@
 import asyncio
 import random
 import signal
+import time
 from collections import Counter
 from collections.abc import Callable
 
@@ -31,6 +32,8 @@ class Trouble:
         self._new_gateway = new_gateway
         self._chance = chance
         self.counts: Counter[str] = Counter()
+        self._times: list[tuple[float, float]] = []
+        """When each trouble began and ended."""
 
     @property
     def everything_went_wrong(self) -> bool:
@@ -43,12 +46,29 @@ class Trouble:
             while self.counts.total() < rounds * len(KINDS):
                 for what in self._chance.sample(KINDS, len(KINDS)):
                     await asyncio.sleep(self._chance.random() * 1.5)
+                    began = time.time()
                     await getattr(self, f"_{what}")()
+                    self._times.append((began, time.time()))
                     self.counts[what] += 1
         finally:
             self._proxy.heal()
             for process in self._machines.processes:
                 process.signal(signal.SIGCONT)
+
+    def quiet(self, since: float, until: float) -> float:
+        """The seconds of a period in which nothing was wrong."""
+        return until - since - sum(max(0.0, min(until, end) - max(since, began)) for began, end in self._times)
+
+    async def supervise(self) -> None:
+        """Start processes again that ended because they found no database when they started, as `deploy/` does."""
+        again = ((self._gateways, self._new_gateway), (self._workers, self._machines.worker))
+        while True:
+            for processes, start in again:
+                for place, process in enumerate(processes):
+                    if process.popen.poll() is not None:
+                        assert process.popen.returncode in (1, 2), process.output
+                        processes[place] = start()
+            await asyncio.sleep(0.2)
 
     def _victim(self) -> Process:
         return self._chance.choice(self._workers[1:])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.distributed.faults import proxied
 from tests.support.forks import Child, Say
 from toolgate.sessions import Database, SessionManager, StoreError
 from toolgate.sessions import postgres as module
@@ -50,6 +51,40 @@ async def test_leases_hold_between_processes(postgres_url: str) -> None:
     await there._db.close()
 
     assert sum(lease is not None for lease in claims) == 1
+
+
+async def test_a_machine_that_vanishes_within_a_transaction_does_not_keep_its_locks(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = "idle_in_transaction_session_timeout"
+    assert limit in module._SERVER_SETTINGS
+    monkeypatch.setitem(module._SERVER_SETTINGS, limit, "1s")
+    async with proxied(postgres_url) as (proxy, way):
+        gone, here = Database(way), Database(postgres_url)
+
+        def vanish(transaction: Transaction) -> None:
+            transaction.row("SELECT pg_advisory_xact_lock(1, 7)")
+            proxy.swallow()
+            transaction.row("SELECT 1")
+
+        vanishing = asyncio.create_task(gone.write(vanish))  # type: ignore[arg-type]
+        held = await _free(here, False)
+        async with asyncio.timeout(15):
+            released = await _free(here, True)
+        proxy.heal()
+        await asyncio.wait({vanishing})
+        await gone.close()
+        await here.close()
+
+    assert (held, released) == (True, True)
+    assert isinstance(vanishing.exception(), StoreError)
+
+
+async def _free(db: Database, wanted: bool) -> bool:
+    """Wait until the lock is free, or until it is not."""
+    while (await db.read(lambda tx: tx.row("SELECT pg_try_advisory_xact_lock(1, 7)"))) != (wanted,):
+        await asyncio.sleep(0.05)
+    return True
 
 
 async def _tables(db: Database) -> list[str]:

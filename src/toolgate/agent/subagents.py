@@ -32,7 +32,7 @@ from toolgate.tools.context import ToolContext
 
 Known = Callable[[str], None]
 """Told the id of a sub-agent's session as soon as there is one."""
-_AT_ONCE = 8
+AT_ONCE = 8
 """Sub-agents of one turn that run at the same time; the others wait."""
 
 
@@ -68,7 +68,7 @@ class SubAgents:
         self._approver = approver
         self._depth = depth
         self._started = 0
-        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(AT_ONCE)
         self.background = BackgroundTasks()
         self.listener: Callable[[AgentEvent], None] | None = None
         """Gets what sub-agents do, as live output of the calls that they work for."""

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.definition import AgentDefinition
-from toolgate.agent.subagents import Known, SubAgents
+from toolgate.agent.subagents import AT_ONCE, Known, SubAgents
 from toolgate.distributed import dispatches
 from toolgate.distributed.names import agents_queue
 from toolgate.distributed.retry import retry_until_available
-from toolgate.errors import ToolError, ToolgateError
+from toolgate.errors import SessionBusy, ToolError, ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.sessions import calls, transcript, turns
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 _LOOK = 1.0
 _STOPPING = 10.0
 """Seconds that a child gets to end after it was asked to."""
+
+_RUNNING = (
+    "SELECT COUNT(*) FROM dispatches d JOIN turns t ON t.id = d.turn_id "
+    "WHERE d.state <> 'ended' AND d.agent <> '' AND t.parent_id = ?1"
+)
 
 
 def subagents_on_workers(
@@ -49,13 +54,7 @@ class WorkerSubAgents(SubAgents):
     durable = True
     """A call of `task` may be repeated: it waits for the same sub-agent."""
 
-    def __init__(
-        self,
-        db: Database,
-        taken: dispatches.ClaimedTurn,
-        given_up: Callable[[], bool],
-        *args: Any,
-    ) -> None:
+    def __init__(self, db: Database, taken: dispatches.ClaimedTurn, given_up: Callable[[], bool], *args: Any) -> None:
         super().__init__(*args)
         self._db = db
         self._taken = taken
@@ -69,12 +68,7 @@ class WorkerSubAgents(SubAgents):
         said = transcript.message("user", prompt, None, None)
         ordinal = await self._ordinal(call_id)
         session_id = _identifier(self._taken.turn.id, call_id, ordinal, definition.name, prompt, description)
-        about = {
-            "call_id": call_id,
-            "agent": definition.name,
-            "session_id": session_id,
-            "description": description,
-        }
+        about = {"call_id": call_id, "agent": definition.name, "session_id": session_id, "description": description}
         turn = await retry_until_available(lambda: self._db.write(lambda tx: self._begin(tx, said, about)))
         known(session_id)
         try:
@@ -100,11 +94,16 @@ class WorkerSubAgents(SubAgents):
         return ""
 
     def _begin(self, transaction: Transaction, said: Message, about: dict[str, str]) -> Turn:
+        """Start the sub-agent, or find it again. `SessionBusy` while too many run that a lost worker has started."""
         session_id, agent = about["session_id"], about["agent"]
         known = turns.of_session(transaction, session_id)
         if known:
             return known[0]
         taken = self._taken
+        transaction.clock(taken.lease.session_id)  # locks the session: two at once must not take the same place
+        row = transaction.row(_RUNNING, taken.turn.id)
+        if row is not None and row[0] >= AT_ONCE:
+            raise SessionBusy(f"{AT_ONCE} sub-agents of this turn run already; the next one waits.")
         transaction.run(
             "INSERT INTO sessions (id, mode, title, user_name, project, parent_id, model, approval_mode, created_at, "
             "updated_at) SELECT ?1, ?2, ?3, user_name, project, id, model, approval_mode, updated_at, updated_at "

@@ -276,7 +276,7 @@ class Methods:
         message, text = (mask(given, self._service.secrets) for given in (params.message, params.text))
         try:
             answer = permissions.approval_of(params, message, text)
-            decided = await self._service.sessions.decide(params.id, answer, user=self._user)
+            decided = await permissions.answered(self._service, params.id, answer, self._user)
         except (permissions.AnswerInvalid, ChoiceNotOffered) as error:
             raise RequestRefused("INVALID_PARAMS", str(error)) from None
         if not decided:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from toolgate.errors import SessionBusy, StoreError
+from toolgate.log import logger
 from toolgate.protocol.approval import Approval
 from toolgate.protocol.modes import ApprovalMode
 
 if TYPE_CHECKING:
     from toolgate.gateway.service import Service
     from toolgate.protocol.requests import ApprovalRespond
+
+_PATIENCE = 15.0
+"""Seconds for which an answer waits for an unavailable database. A turn may wait for this answer for days."""
+_AGAIN = 0.5
+"""Seconds before an unavailable database is tried again."""
 
 
 class AnswerInvalid(ValueError):
@@ -32,6 +39,34 @@ def approval_of(params: ApprovalRespond, message: str, text: str) -> Approval:
         approval_mode=None if params.approval_mode is None else ApprovalMode(params.approval_mode),
         text=text,
     )
+
+
+async def answered(service: Service, approval_id: str, answer: Approval, user: str) -> bool:
+    """Store a user's answer; False if there is no such request, or if another answer was first.
+
+    A short outage of the database loses no answer. Raises `StoreError` if it lasts longer, and `ChoiceNotOffered`.
+    """
+    loop = asyncio.get_running_loop()
+    deadline, failed = loop.time() + _PATIENCE, False
+    while True:
+        try:
+            if await service.sessions.decide(approval_id, answer, user=user):
+                return True
+            return failed and await _is_stored(service, approval_id, answer, user)
+        except (StoreError, SessionBusy) as error:
+            if loop.time() >= deadline:
+                raise
+            failed = True
+            logger("gateway").info("answer_not_stored", error=type(error).__name__)
+            await asyncio.sleep(_AGAIN)
+
+
+async def _is_stored(service: Service, approval_id: str, answer: Approval, user: str) -> bool:
+    """Whether the answer counts: an attempt may have stored it although its connection broke."""
+    row = await service.sessions.approval(approval_id)
+    if row is None or (await service.sessions.get(row.session_id)).user != user:
+        return False
+    return (row.state, row.message) == ("allowed" if answer.allowed else "denied", answer.message)
 
 
 async def listed(service: Service, session_id: str) -> list[dict[str, Any]]:

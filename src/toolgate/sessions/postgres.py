@@ -238,4 +238,9 @@ class Postgres:
         await self._engine.dispose()
 
 
-_SERVER_SETTINGS = {"lock_timeout": "10s", "application_name": "toolgate"}
+_SERVER_SETTINGS = {
+    "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "10s",
+    "application_name": "toolgate",
+}
+"""A machine that freezes or vanishes within a transaction would keep its locks for hours: the server ends it."""
