@@ -323,7 +323,17 @@ def _workspaces(stack: Stack, name: str) -> WorkspaceProvider | None:
     if base is None or not base.is_absolute():
         raise ConfigError(["TOOLGATE_DISTRIBUTED_WORKSPACE_DIR: set it to the full path of a directory of the worker"])
     place = os.path.join(base, hashlib.sha256(name.encode()).hexdigest()[:16])
-    return SnapshotWorkspaces(stack.database, str(stack.workspace.root), place, settings.workspace_bytes)
+    root, kind = str(stack.workspace.root), SnapshotWorkspaces
+    if settings.workspaces == "git":
+        from toolgate.process.git_clone import is_repository
+        from toolgate.sessions.git_workspaces import GitWorkspaces
+
+        if not is_repository(root):
+            raise ConfigError(
+                [f"TOOLGATE_DISTRIBUTED_WORKSPACES=git: {root} is not the top of a git repository. Clone one there"]
+            )
+        kind = GitWorkspaces
+    return kind(stack.database, root, place, settings.workspace_bytes)
 
 
 @contextlib.asynccontextmanager

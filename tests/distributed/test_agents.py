@@ -117,7 +117,7 @@ async def test_a_worker_that_resumes_a_turn_counts_the_sub_agents_that_a_lost_wo
         tried[-1] = turn.id
         return turn
 
-    resumed._begin = noted  # type: ignore[method-assign]
+    resumed._begin = noted  # type: ignore[method-assign, assignment]
     late = asyncio.create_task(_child_of(resumed, "late"))  # in another order than before
     await until(lambda: len(tried) > 1, what="two attempts", logs=family.logs)
     refused, children = tried[0], await _children(family, claimed.turn)

@@ -67,7 +67,10 @@ async def test_a_machine_that_vanishes_within_a_transaction_does_not_keep_its_lo
             proxy.swallow()
             transaction.row("SELECT 1")
 
-        vanishing = asyncio.create_task(gone.write(vanish))  # type: ignore[arg-type]
+        async def write() -> None:
+            await gone.write(vanish)
+
+        vanishing = asyncio.create_task(write())
         held = await _free(here, False)
         async with asyncio.timeout(15):
             released = await _free(here, True)

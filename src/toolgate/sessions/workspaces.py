@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import os
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -42,25 +40,27 @@ class SnapshotWorkspaces:
     def __init__(self, db: Database, root: str, base: str, most: int) -> None:
         """`root` is what a new session begins with, and `base` is where the directories of sessions are."""
         self._blobs = Blobs(db)
-        self._root = root
-        self._base = base
-        self._most = most
+        self.root = root
+        self.base = base
+        self.most = most
         self._held: dict[str, _Held] = {}
 
     async def restore(self, lease: Lease) -> str:
         """The directory of a session, as the last call left it."""
-        session_id, directory = lease.session_id, os.path.join(self._base, lease.session_id)
-        await in_thread(archive.make_base, self._base)
+        session_id, directory = lease.session_id, os.path.join(self.base, lease.session_id)
+        await in_thread(archive.make_base, self.base)
         while (older := self._held.get(session_id)) is not None:  # a turn that has lost its session is being stopped
             await older.released.wait()
         found = await self._blobs.snapshot(session_id)
         stored = _NEW if found is None else found[0]
-        if await in_thread(archive.is_unchanged, directory, stored):
-            pass  # this worker has stored it, and no turn has run in it since
-        elif found is None:
-            await self._unpack(lease, directory, self._pack_root)
-        else:
-            await self._unpack(lease, directory, functools.partial(self._fetch, *found))
+        if not (self.is_known(session_id) and await in_thread(archive.is_unchanged, directory, stored)):
+            try:
+                await self.make(session_id, directory, found)
+            except WorkspaceError as error:
+                raise WorkspaceError(
+                    f"The files of the session {session_id} could not be restored ({error}). Nothing was "
+                    f"overwritten. Look at the disk of the worker ({self.base}), then send the message again."
+                ) from error
         await in_thread(archive.forget, directory)
         signature = await in_thread(archive.signature, directory)
         self._held[session_id] = _Held(lease=lease, directory=directory, signature=signature)
@@ -75,12 +75,12 @@ class SnapshotWorkspaces:
             signature = await in_thread(archive.signature, held.directory)
             if signature == held.signature:
                 return
-            with archive.temporary(self._base) as path:
+            with archive.temporary(self.base) as path:
                 try:
-                    digest, size = await in_thread(archive.pack, held.directory, path, self._most)
+                    digest, size = await self.pack(session_id, held.directory, path)
                 except WorkspaceError:
                     raise WorkspaceError(
-                        f"The files of this session are more than {self._most:,} bytes, so they cannot move to another "
+                        f"The files of this session are more than {self.most:,} bytes, so they cannot move to another "
                         "machine. Remove what is not needed, or raise TOOLGATE_DISTRIBUTED_WORKSPACE_BYTES."
                     ) from None
                 await self._blobs.store_snapshot(held.lease, digest, size, lambda: archive.pieces(path))
@@ -97,20 +97,24 @@ class SnapshotWorkspaces:
         del self._held[lease.session_id]
         held.released.set()
 
-    async def _fetch(self, digest: str, size: int, path: str) -> None:
+    def is_known(self, _session_id: str) -> bool:
+        """Whether a directory that this worker has stored can be used again as it is."""
+        return True
+
+    async def make(self, _session_id: str, directory: str, found: tuple[str, int] | None) -> None:
+        """Make the directory of a session, from the stored archive or, for a new session, from the root."""
+        with archive.temporary(self.base) as path:
+            if found is None:
+                await in_thread(archive.pack, self.root, path, 2**62)
+            else:
+                await self.fetch(*found, path)
+            await in_thread(archive.unpack, path, directory)
+
+    async def pack(self, _session_id: str, directory: str, path: str) -> tuple[str, int]:
+        """Pack the directory of a session; return the hash of the archive and its size."""
+        return await in_thread(archive.pack, directory, path, self.most)
+
+    async def fetch(self, digest: str, size: int, path: str) -> None:
+        """Write a stored archive to a file."""
         with archive.new_file(path) as file:
             await self._blobs.fetch(digest, size, file.write)
-
-    async def _unpack(self, lease: Lease, directory: str, fetch: Callable[[str], Awaitable[None]]) -> None:
-        with archive.temporary(self._base) as path:
-            try:
-                await fetch(path)
-                await in_thread(archive.unpack, path, directory)
-            except WorkspaceError as error:
-                raise WorkspaceError(
-                    f"The files of the session {lease.session_id} could not be restored ({error}). Nothing was "
-                    f"overwritten. Look at the disk of the worker ({self._base}), then send the message again."
-                ) from error
-
-    async def _pack_root(self, path: str) -> None:
-        await in_thread(archive.pack, self._root, path, 2**62)

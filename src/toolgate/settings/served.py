@@ -118,8 +118,9 @@ class DistributedSettings(Area):
     """Seconds that a worker that was told to end has for its turns; the rest is handed over."""
     grace_seconds: float = Field(default=60.0, ge=0.0)
     """Seconds for which turns are still accepted for a workspace whose last worker is gone."""
-    workspaces: Literal["local", "snapshot"] = "local"
-    """Where the files of sessions are: in one directory for all, or in one per session, which moves with it."""
+    workspaces: Literal["local", "snapshot", "git"] = "local"
+    """Where the files of sessions are: in one directory for all, or in one per session, which moves with it. With
+    `git` it is a clone, and only what is not in its first commit moves."""
     workspace_dir: Path | None = None
     """Where a worker keeps the directories of sessions; unset, beneath the user's data directory."""
     workspace_bytes: int = Field(default=67_108_864, ge=0, le=1_073_741_824)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from toolgate.errors import WorkspaceError
+from toolgate.workspace.archive_base import Base, fill
 from toolgate.workspace.journal import DIRECTORY
 from toolgate.workspace.journal_entries import Key
 from toolgate.workspace.threads import Stop
@@ -21,6 +22,8 @@ from toolgate.workspace.threads import Stop
 _PIECE = 256 * 1024
 _KEY = "TOOLGATE.key"
 """The header that has the device, the inode and the exact time of a packed file."""
+_COMMIT = "TOOLGATE.commit"
+"""The header of an archive that has only what is not in this commit."""
 
 
 class _Limited:
@@ -55,10 +58,11 @@ def signature(stop: Stop, directory: str) -> str:
     return digest.hexdigest()
 
 
-def pack(stop: Stop, directory: str, path: str, most: int) -> tuple[str, int]:
+def pack(stop: Stop, directory: str, path: str, most: int, base: Base | None = None) -> tuple[str, int]:
     """Write the files, directories and links of a directory to one file; return its hash and its size.
 
-    Raises `WorkspaceError` if it would be larger than `most` bytes.
+    Of the files that still are those of the `base`, only the names are written. Raises `WorkspaceError` if it would be
+    larger than `most` bytes.
     """
 
     def kept(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
@@ -67,11 +71,15 @@ def pack(stop: Stop, directory: str, path: str, most: int) -> tuple[str, int]:
         member.uname = member.gname = ""
         found = os.lstat(os.path.join(directory, member.name))
         member.pax_headers = {_KEY: f"{found.st_dev} {found.st_ino} {found.st_mtime_ns}"}
+        if base is not None and base.has(member, found):
+            return base.without_content(member)
         return member if member.isreg() or member.isdir() or member.issym() or member.islnk() else None
 
     with new_file(path) as file:
         limited = _Limited(file, most)
-        with tarfile.open(fileobj=limited, mode="w|", format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
+        header = {} if base is None else {_COMMIT: base.commit}
+        options: dict[str, Any] = {"fileobj": limited, "format": tarfile.PAX_FORMAT, "pax_headers": header}
+        with tarfile.open(mode="w|", **options) as archive:
             archive.add(directory, arcname=".", filter=kept)
     return limited.digest.hexdigest(), limited.size
 
@@ -106,16 +114,33 @@ def pieces(path: str) -> Iterator[bytes]:
             yield piece
 
 
-def unpack(_stop: Stop, path: str, directory: str) -> None:
-    """Put what was packed into the place of a directory. If that fails, the directory is as it was."""
+def commit_of(_stop: Stop, path: str) -> str | None:
+    """The commit without which a packed file is not complete."""
+    try:
+        with tarfile.open(path, mode="r:") as archive:
+            return archive.pax_headers.get(_COMMIT)
+    except (OSError, tarfile.TarError) as error:
+        raise WorkspaceError(str(error)) from error
+
+
+def unpack(_stop: Stop, path: str, directory: str, clone: str | None = None) -> list[str]:
+    """Put what was packed into the place of a directory. If that fails, the directory is as it was.
+
+    `clone` has the files of the commit that the packed file needs; those are moved, and their names are returned.
+    """
     fresh = f"{directory}.{uuid.uuid4().hex}.new"
     try:
         os.mkdir(fresh, 0o700)
         with tarfile.open(path, mode="r:") as archive:
+            if clone is None and _COMMIT in archive.pax_headers:
+                raise ValueError("a worker with TOOLGATE_DISTRIBUTED_WORKSPACES=git stored them: set up all alike")
             archive.extractall(fresh, filter="tar")
-            moved = dict(_moved(fresh, member) for member in archive.getmembers() if not member.issym())
+            members = archive.getmembers()
+            filled = [] if clone is None else fill(fresh, clone, members)
+            moved = dict(_moved(fresh, member) for member in members if not member.issym())
         _renumber(os.path.join(fresh, DIRECTORY, "journal.jsonl"), moved)
         replace(fresh, directory)
+        return filled
     except (OSError, tarfile.TarError, KeyError, ValueError) as error:
         shutil.rmtree(fresh, ignore_errors=True)
         raise WorkspaceError(str(error)) from error
@@ -157,6 +182,15 @@ def replace(fresh: str, directory: str) -> None:
         os.rename(directory, old)
     os.rename(fresh, directory)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def place(_stop: Stop, fresh: str, directory: str) -> None:
+    """The same for a directory that another program has made."""
+    try:
+        os.chmod(fresh, 0o700)
+        replace(fresh, directory)
+    except OSError as error:
+        raise WorkspaceError(str(error)) from error
 
 
 def _marker(directory: str) -> str:

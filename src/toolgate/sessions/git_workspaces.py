@@ -1,0 +1,57 @@
+"""Workspaces that are clones of the worker's repository: only what is not in their first commit is stored."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from toolgate.process import git_clone
+from toolgate.sessions.workspaces import SnapshotWorkspaces
+from toolgate.workspace import archive, archive_base
+from toolgate.workspace.threads import in_thread
+
+if TYPE_CHECKING:
+    from toolgate.sessions import Database
+    from toolgate.workspace.archive_base import Base
+
+
+class GitWorkspaces(SnapshotWorkspaces):
+    """The `WorkspaceProvider` of workers that each have a clone of one repository as their root.
+
+    A session begins with the commit that its worker has checked out. Changed and untracked files, new commits, the
+    index, undo and outputs are stored as with `SnapshotWorkspaces`; the rest comes from the root of the next worker,
+    which has to have that commit. Git never runs in the directory of a session.
+    """
+
+    def __init__(self, db: Database, root: str, base: str, most: int) -> None:
+        super().__init__(db, root, base, most)
+        self._bases: dict[str, Base | None] = {}
+
+    def is_known(self, session_id: str) -> bool:
+        """Whether it is known which files came from the commit."""
+        return session_id in self._bases
+
+    async def make(self, session_id: str, directory: str, found: tuple[str, int] | None) -> None:
+        """Clone the root, and put what was stored into the clone."""
+        with archive.temporary(self.base) as path:
+            clone = os.path.join(os.path.dirname(path), "clone")
+            if found is None:
+                commit = await in_thread(git_clone.head, self.root)
+                await in_thread(git_clone.clone, self.root, commit, clone)
+                names = await in_thread(archive_base.of_commit, clone)
+                await in_thread(archive.place, clone, directory)
+            else:
+                await self.fetch(*found, path)
+                stored = await in_thread(archive.commit_of, path)
+                if stored is None:  # by a worker that stores whole snapshots
+                    await in_thread(archive.unpack, path, directory)
+                    self._bases[session_id] = None
+                    return
+                commit = stored
+                await in_thread(git_clone.clone, self.root, commit, clone)
+                names = await in_thread(archive.unpack, path, directory, clone)
+            self._bases[session_id] = await in_thread(archive_base.observe, directory, commit, names)
+
+    async def pack(self, session_id: str, directory: str, path: str) -> tuple[str, int]:
+        """Pack what is not in the commit."""
+        return await in_thread(archive.pack, directory, path, self.most, self._bases[session_id])
