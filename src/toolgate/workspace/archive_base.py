@@ -34,7 +34,7 @@ class Base:
         if member.name.startswith(_OBJECTS):
             return None
         member.size = 0
-        member.pax_headers[_SAME] = "1"
+        member.pax_headers = {**member.pax_headers, _SAME: "1"}
         return member
 
 
