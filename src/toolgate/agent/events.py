@@ -128,7 +128,8 @@ class TurnFailed(BaseModel):
     model_config = _FROZEN
 
     code: str
-    """A `ModelError`'s code, `NOTHING_TO_COMPACT`, `CANCELLED`, `SESSION_FENCED`, `STORE_ERROR` or `INTERNAL_ERROR`."""
+    """A `ModelError`'s code, `NOTHING_TO_COMPACT`, `HOOK_DENIED`, `CANCELLED`, `SESSION_FENCED`, `STORE_ERROR` or
+    `INTERNAL_ERROR`."""
     message: str
     cause: str = ""
     """What went wrong, in one sentence, if it was the model."""

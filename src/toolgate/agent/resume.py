@@ -30,6 +30,8 @@ class ResumedTurn(Turn):
         if standing.calls:
             await self._run(standing.calls)
             self._check()
+        if not standing.rounds:
+            await self._begin()
         await self._go_on(self._dependencies.settings.max_rounds - standing.rounds)
 
     async def _answered(self, answers: Sequence[tuple[ToolCall, ToolResult]]) -> None:

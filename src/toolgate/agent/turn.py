@@ -15,6 +15,7 @@ from toolgate.agent.events import Activity, AgentEvent, ModelRetry, TextChunk, T
 from toolgate.agent.recording import TurnRecorder
 from toolgate.agent.reply import Reply, ask
 from toolgate.agent.turn_context import Modes, TurnContext
+from toolgate.agent.turn_hooks import turn_ended, turn_started
 from toolgate.errors import ModelError, SessionBusy, StoreError, ToolgateError
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.ids import uuid7
@@ -84,6 +85,8 @@ class Turn:
         toolset.context.refresh_permissions = self._refresh
         self.is_fresh = False
         """Whether the permissions were read since the last request."""
+        self.is_handed_over = False
+        """Whether the turn was given up here, and another process goes on with it."""
         self.handoff: SessionHandoff | None = None
         """The state that the session hands on, if another process may resume it."""
 
@@ -110,7 +113,27 @@ class Turn:
     async def rounds(self) -> None:
         """Ask and run until there is nothing to run; raises `TurnStopped`, `ModelError` and the store's errors."""
         self._context.load(await self._dependencies.sessions.context(self._lease.session_id))
+        await self._begin()
         await self._go_on(self._dependencies.settings.max_rounds)
+
+    async def _begin(self) -> None:
+        """Let hooks of the user see the person's message. What they add is for this turn only and is not stored."""
+        history = self._context.history
+        last = next((at for at in reversed(range(len(history))) if history[at]["role"] == "user"), None)
+        prompt = "" if last is None else str(history[last]["content"])
+        context, added = self._toolset.context, list[str]()
+
+        async def ask_hooks() -> None:
+            added.append(await turn_started(context, self._turn_id, prompt))
+
+        await self._unless_stopped(ask_hooks())
+        if last is not None and added[0]:
+            history[last] = {**history[last], "content": f"{prompt}\n\n{added[0]}"}
+
+    async def tell_end(self, status: str, code: str) -> None:
+        """Let hooks of the user know how the turn ended, unless another process goes on with it."""
+        if not self.is_handed_over:
+            await turn_ended(self._toolset.context, self._turn_id, status, code, self.text)
 
     async def _go_on(self, rounds: int) -> None:
         for _ in range(rounds):

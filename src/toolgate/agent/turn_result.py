@@ -10,6 +10,7 @@ from toolgate.agent.events import TurnDone, TurnFailed
 from toolgate.agent.handoff import SessionHandoff
 from toolgate.agent.turn import Turn, TurnStopped
 from toolgate.agent.turn_context import NothingToCompact
+from toolgate.agent.turn_hooks import TurnDenied
 from toolgate.errors import ModelError, SessionError, SessionFenced, StoreError, ToolgateError, WorkspaceError
 from toolgate.log import logger
 from toolgate.runtime.tracing import span
@@ -17,9 +18,13 @@ from toolgate.sessions import Lease, SessionStore, Usage
 from toolgate.sessions.types import TurnStatus
 
 CANCELLED = "CANCELLED"
+HOOK_DENIED = "HOOK_DENIED"
 STORE_ERROR = "STORE_ERROR"
 """The database did not store what the turn did. Its end is stored later, so clients hear of it before it is in the log.
 """
+
+_AGAIN = (STORE_ERROR, "SESSION_FENCED")
+"""Results after which the turn may go on elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +47,8 @@ async def run_turn(turn: Turn) -> TurnResult:
     ) as seen:
         result = await _run_turn(turn)
         await turn.end_tasks()
+        if result.code not in _AGAIN:
+            await turn.tell_end(result.status, result.code)
         if result.status != "done":
             seen.failed(result.code)
         size = {"context_tokens": turn.tally.context_tokens, "context_limit": turn.tally.context_limit}
@@ -59,6 +66,8 @@ async def _run_turn(turn: Turn) -> TurnResult:
     except ModelError as error:
         details = {"cause": error.cause, "advice": error.advice, "retryable": error.retryable}
         return TurnResult(status="failed", code=error.code, message=error.message, details=details)
+    except TurnDenied as error:
+        return TurnResult(status="failed", code=HOOK_DENIED, message=str(error))
     except NothingToCompact as error:
         return TurnResult(status="failed", code="NOTHING_TO_COMPACT", message=str(error))
     except SessionFenced as error:

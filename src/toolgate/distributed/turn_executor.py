@@ -179,6 +179,7 @@ class TurnExecutor:
             return outcome
         finally:
             giving_up.cancel()
+            turn.is_handed_over = self._given_up is not None
             turn.stop()
             await asyncio.wait({running})
 

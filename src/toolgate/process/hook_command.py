@@ -8,9 +8,12 @@ import os
 import signal
 from collections.abc import Mapping
 
-from toolgate.process.start import Ended, start_with_pipes
+from toolgate.process.read_only import memory_file
+from toolgate.process.start import Ended, start_with_protocol
 
 LARGEST_OUTPUT = 65_536
+_CLOSING = 1.0
+"""Seconds that the pipes of a killed hook may take to close."""
 
 
 async def run_hook(
@@ -21,44 +24,72 @@ async def run_hook(
     Raises `OSError`, `TimeoutError` if it or a child of it does not end in time, and `ValueError` if it prints too
     much. Whatever happens, its process group is ended.
     """
-    process = await start_with_pipes(
-        ["/bin/sh", "-c", command],
-        cwd=directory,
-        env={**os.environ, **environment},
-        start_new_session=True,
+    given = memory_file(stdin)  # a file and not a pipe: a hook need not read it
+    starting = asyncio.ensure_future(
+        start_with_protocol(
+            _Hook,
+            ["/bin/sh", "-c", command],
+            stdin=given,
+            cwd=directory,
+            env={**os.environ, **environment},
+            start_new_session=True,
+        )
     )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    tasks = [asyncio.ensure_future(_read(stream)) for stream in (process.stdout, process.stderr)]
-    sending = asyncio.ensure_future(_send(process.stdin, stdin))
+    try:
+        transport, hook = await asyncio.shield(starting)
+    except asyncio.CancelledError:  # a start that is interrupted leaves a process behind
+        with contextlib.suppress(OSError):
+            await _end(*await starting)
+        raise
+    finally:
+        os.close(given)
     try:
         async with asyncio.timeout(timeout):
-            stdout, stderr = await asyncio.gather(*tasks)
-            await sending
-            code = await process.wait()
+            await hook.ended
     finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio closes its pipes in no other way
-        await asyncio.wait([*tasks, sending], timeout=1)
-        await process.wait()
-        await asyncio.sleep(0.001)  # the pipes are closed in the loop's next turns
-    return Ended(code, stdout, stderr)
+        await _end(transport, hook)
+    code = transport.get_returncode()
+    return Ended(-signal.SIGKILL if code is None else code, bytes(hook.stdout), bytes(hook.stderr))
 
 
-async def _send(stream: asyncio.StreamWriter, data: bytes) -> None:
-    """Write the input; a hook that does not read it is fine."""
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        stream.write(data)
-        await stream.drain()
-        stream.close()
+async def _end(transport: asyncio.SubprocessTransport, hook: _Hook) -> None:
+    """End the process group and close the pipes, after the process has been waited for."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(transport.get_pid(), signal.SIGKILL)
+    await asyncio.wait([hook.exited], timeout=_CLOSING)
+    transport.close()
+    await asyncio.wait([hook.closed], timeout=_CLOSING)
 
 
-async def _read(stream: asyncio.StreamReader) -> bytes:
-    content = b""
-    while chunk := await stream.read(LARGEST_OUTPUT):
-        content += chunk
-        if len(content) > LARGEST_OUTPUT:
-            raise ValueError(f"it printed more than {LARGEST_OUTPUT} bytes")
-    return content
+class _Hook(asyncio.SubprocessProtocol):
+    """Collects what a hook prints. `ended` is done when it has ended and both of its pipes are closed."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[None] = loop.create_future()
+        self.exited: asyncio.Future[None] = loop.create_future()
+        self.closed: asyncio.Future[None] = loop.create_future()
+        self.stdout, self.stderr = bytearray(), bytearray()
+        self._waiting = {"process", 1, 2}
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        stream = self.stdout if fd == 1 else self.stderr
+        stream += data
+        if len(stream) > LARGEST_OUTPUT and not self.ended.done():
+            self.ended.set_exception(ValueError(f"it printed more than {LARGEST_OUTPUT} bytes"))
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._over(fd)
+
+    def process_exited(self) -> None:
+        self.exited.set_result(None)
+        self._over("process")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+    def _over(self, part: int | str) -> None:
+        self._waiting.discard(part)
+        if not self._waiting and not self.ended.done():
+            self.ended.set_result(None)

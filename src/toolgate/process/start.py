@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+AnyProtocol = TypeVar("AnyProtocol", bound=asyncio.SubprocessProtocol)
 
 EMPTY = subprocess.DEVNULL
 """Empty standard input."""
@@ -55,3 +57,10 @@ def run_briefly(
 async def start_with_pipes(argv: Sequence[str], **options: Any) -> asyncio.subprocess.Process:
     """Start a process with pipes for its standard streams. Raises `OSError`."""
     return await asyncio.create_subprocess_exec(*argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, **options)
+
+
+async def start_with_protocol(
+    protocol: Callable[[], AnyProtocol], argv: Sequence[str], **options: Any
+) -> tuple[asyncio.SubprocessTransport, AnyProtocol]:
+    """Start a process with pipes, whose output a protocol is told of. Raises `OSError`. The caller closes it."""
+    return await asyncio.get_running_loop().subprocess_exec(protocol, *argv, **options)

@@ -1,0 +1,78 @@
+"""What hooks answer: deny, ask, other arguments, context. What cannot be understood is an error, never a yes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from toolgate.text.visible import visible
+
+Event = Literal["before_call", "after_call", "approval", "turn_start", "turn_end"]
+_LONGEST_TEXT = 4_000
+_DENYING = frozenset({"deny", "block"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What the hooks of one event said together."""
+
+    denied: str = ""
+    """Why the call must not run; empty: nobody objects."""
+    asks: str = ""
+    """Why a person must be asked; empty: nobody wants that."""
+    arguments: dict[str, Any] | None = None
+    """Other arguments for the call."""
+    context: str = ""
+    """What the model is told with the result."""
+
+
+class HookError(Exception):
+    """A hook failed, did not end in time, or said something that is no answer."""
+
+
+def text_of(data: bytes) -> str:
+    """What a command printed, with hidden characters made visible."""
+    return visible(data.decode("utf-8", "replace")).strip()
+
+
+def outcome_of(exit_code: int, stdout: str, stderr: str, event: Event) -> Outcome:
+    """What a command says with its exit code and its output. Raises `HookError`."""
+    if exit_code == 2:
+        reason = _short(stderr or "a hook denied it")
+        return Outcome(context=reason) if event in ("after_call", "turn_end") else Outcome(denied=reason)
+    if exit_code != 0:
+        raise HookError(f"it ended with exit code {exit_code}: {_short(stderr)}".rstrip(": "))
+    if not stdout.startswith("{"):
+        return Outcome(context=_short(stdout)) if event == "turn_start" else Outcome()
+    try:
+        said = json.loads(stdout)
+    except ValueError:
+        raise HookError("what it printed is no JSON") from None
+    return said_outcome(said, event)
+
+
+def said_outcome(said: dict[str, Any], event: Event) -> Outcome:
+    """Read a hook's answer; what cannot be understood is an error, never a yes."""
+    more = said.get("hookSpecificOutput", {})
+    if not isinstance(more, dict):
+        raise HookError("hookSpecificOutput is no object")
+    decision = more.get("permissionDecision", said.get("decision", "allow"))
+    reason = more.get("permissionDecisionReason", said.get("reason", said.get("stopReason", "")))
+    if decision not in (*_DENYING, "ask", "allow", "approve", "defer") or not isinstance(reason, str):
+        raise HookError(f"its decision {str(decision)[:80]!r} is none of allow, ask and deny")
+    context, arguments = more.get("additionalContext", ""), more.get("updatedInput")
+    if not isinstance(context, str) or not isinstance(arguments, dict | None):
+        raise HookError("additionalContext must be a text and updatedInput an object")
+    if event == "turn_start" and decision == "ask":
+        raise HookError("its decision 'ask' is none for a turn")
+    if event in ("after_call", "turn_end"):
+        return Outcome(context=_short("\n".join(part for part in (reason, context) if part)))
+    if decision in _DENYING or said.get("continue") is False:
+        return Outcome(denied=_short(reason) or "a hook denied it")
+    asks = (_short(reason) or "a hook wants you to be asked") if decision == "ask" else ""
+    return Outcome(asks=asks, arguments=arguments if event == "before_call" else None, context=_short(context))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
