@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from tests.adapters.mcp_server.kit import client, code, text
 from tests.gateway.kit import call, gateway, settings_for
@@ -31,7 +32,7 @@ def test_in_a_chat_that_prints(tmp_path: Path) -> None:
         after_call="cat > ../after.json",
         Stop="cat > ../end.json",
     )
-    calls = [
+    calls: list[list[str | float | dict[str, Any]]] = [
         [{"call": "Bash", "arguments": {"command": "echo secret-word > made"}}],
         [{"call": "ls", "arguments": {"path": "."}}],
         ["Nothing was made."],
