@@ -8,6 +8,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from toolgate.language.choice import of_environment
+
 hypothesis.settings.register_profile("patient", deadline=None)  # how long an example takes says how busy the machine is
 hypothesis.settings.load_profile("patient")
 
@@ -34,6 +36,8 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.upper().startswith(others) and name != "TOOLGATE_TORTURE":
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")  # nor is their policy
+    if of_environment(os.environ) != "en":  # nor their language
+        monkeypatch.setenv("LC_ALL", "C.UTF-8")
 
 
 @pytest.fixture

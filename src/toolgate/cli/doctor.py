@@ -10,6 +10,7 @@ import sys
 from toolgate.cli.parser import add_json, add_root
 from toolgate.cli.style import Style, columns
 from toolgate.cli.visible import visible
+from toolgate.language.translate import translate, use
 
 _MARKS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "damaged": ("!!", "yellow"), "broken": ("!!", "red")}
 
@@ -17,13 +18,15 @@ _MARKS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "damaged": ("!!", 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_root(parser)
-    add_json(parser, "the findings")
+    add_json(parser, translate("the findings"))
 
 
 def run(args: argparse.Namespace) -> int:
     """Run and show all checks."""
     from toolgate.cli.checks import run_checks
 
+    if args.json:
+        use("en")  # programs read it
     found = run_checks(args.root)
     broken = sum(check.state == "broken" for check in found)
     if args.json:
@@ -44,9 +47,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _verdict(broken: int, damaged: int, missing: int) -> str:
     if broken:
-        return f"{broken} broken: Toolgate cannot work properly here until that is repaired."
+        return translate("{broken} broken: Toolgate cannot work properly here until that is repaired.", broken=broken)
     if damaged:
-        return "Everything essential works, but data was lost: see the lines that begin with !!."
+        return translate("Everything essential works, but data was lost: see the lines that begin with !!.")
     if missing:
-        return f"Everything essential works; {missing} optional {'part is' if missing == 1 else 'parts are'} missing."
-    return "Everything is available."
+        if missing == 1:
+            return translate("Everything essential works; 1 optional part is missing.")
+        return translate("Everything essential works; {missing} optional parts are missing.", missing=missing)
+    return translate("Everything is available.")

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from toolgate.language.translate import translate
+
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
     from typing import Any
@@ -41,7 +43,7 @@ def run_command(command: str, run: Callable[[], int]) -> int:
     except UsageError as error:
         return _complain(command, [str(error)], 2)
     except KeyboardInterrupt:
-        return _complain(command, ["interrupted"], 130)
+        return _complain(command, [translate("interrupted")], 130)
     except BrokenPipeError:
         os._exit(1)  # the reader has closed the pipe; a normal exit would try to flush into it again
     except Exception as error:
@@ -87,7 +89,7 @@ def _explain(command: str, error: Exception) -> int:
 
     if isinstance(error, ModuleNotFoundError):
         error = missing_package(error) or error
-    if isinstance(error, ValidationError) and error.title.endswith(("Settings", "_PolicyFile")):
+    if isinstance(error, ValidationError) and error.title.endswith(("Settings", "_Loose")):
         from toolgate.settings import explain
 
         return _complain(command, explain(error), 2)
@@ -99,8 +101,10 @@ def _explain(command: str, error: Exception) -> int:
         return _complain(command, [str(error)], 2)
     if isinstance(error, OSError) and error.strerror and error.filename:  # the root, or a named file
         return _complain(command, [f"{error.filename}: {error.strerror}"], 2)
-    again = f"python -X dev -m toolgate {command} … shows the traceback"
-    return _complain(command, [f"unexpected {type(error).__name__}: {error} ({again})"], 1)
+    again = translate("python -X dev -m toolgate {command} … shows the traceback", command=command)
+    return _complain(
+        command, [f"{translate('unexpected {name}: {error}', name=type(error).__name__, error=error)} ({again})"], 1
+    )
 
 
 def _complain(command: str, lines: "Iterable[str]", code: int) -> int:

@@ -18,6 +18,7 @@ from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_model, add_tools, own_tools
 from toolgate.cli.style import Style, columns
 from toolgate.cli.visible import visible
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.evaluation import Report, RunResult, Task
@@ -27,14 +28,22 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("directory", type=Path, metavar="DIR", help="the directory with the tasks")
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only this task; may be repeated")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run every task so often (default: 1)")
-    parser.add_argument("--parallel", type=int, default=2, metavar="N", help="runs at the same time (default: 2)")
+    parser.add_argument("directory", type=Path, metavar="DIR", help=translate("the directory with the tasks"))
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="NAME", help=translate("only this task; may be repeated")
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=1, metavar="N", help=translate("run every task so often (default: 1)")
+    )
+    parser.add_argument(
+        "--parallel", type=int, default=2, metavar="N", help=translate("runs at the same time (default: 2)")
+    )
     add_model(parser)
     add_tools(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all results to this file; - is stdout")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write a Markdown report to this file")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help=translate("write all results to this file; - is stdout")
+    )
+    parser.add_argument("--report", type=Path, metavar="FILE", help=translate("write a Markdown report to this file"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,7 +76,11 @@ def _chosen(tasks: list[Task], only: list[str]) -> list[Task]:
     known = [task.name for task in tasks]
     for name in only:
         if name not in known:
-            raise UsageError(f"--only {name!r}: there is no such task; there are: {', '.join(known)}")
+            raise UsageError(
+                translate(
+                    "--only {name}: there is no such task; there are: {known}", name=repr(name), known=", ".join(known)
+                )
+            )
     return [task for task in tasks if not only or task.name in only]
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from toolgate.cli.errors import UsageError
 from toolgate.cli.serve import TOKEN_FILE
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -22,8 +23,10 @@ _SECONDS = 10.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--port", type=int, help="the gateway's port (default: that of the one that started last)")
-    parser.add_argument("--user", help="whose address (default: the only user)")
+    parser.add_argument(
+        "--port", type=int, help=translate("the gateway's port (default: that of the one that started last)")
+    )
+    parser.add_argument("--user", help=translate("whose address (default: the only user)"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,13 +55,13 @@ def _token(settings: "Settings", user: str | None) -> str:
     if not tokens and path is not None and (kept := read_small_file(path).strip()):
         tokens = {"": kept}
     if not tokens:
-        raise UsageError("there is no token: start the gateway with toolgate serve, which prints an address")
+        raise UsageError(translate("there is no token: start the gateway with toolgate serve, which prints an address"))
     if user is None and len(tokens) > 1:
-        raise UsageError(f"whose address? Use --user with one of: {', '.join(tokens)}")
+        raise UsageError(translate("whose address? Use --user with one of: {tokens}", tokens=", ".join(tokens)))
     found = tokens.get(user or next(iter(tokens)))
     if found is None:
         names = ", ".join(name or "(unnamed)" for name in tokens)
-        raise UsageError(f"there is no user {user!r}; the users are: {names}")
+        raise UsageError(translate("there is no user {user}; the users are: {names}", user=repr(user), names=names))
     return found
 
 

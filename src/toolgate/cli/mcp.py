@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_mode, add_root, add_tools, own_tools
 from toolgate.extras import require_extra
+from toolgate.language.translate import translate
 from toolgate.log import logger
 
 if TYPE_CHECKING:
@@ -37,23 +38,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_mode(parser, default="chat_safe")
     add_root(parser)
     add_tools(parser, "; names without a colon (A,B) serve only these tools of the mode")
-    parser.add_argument("--record", action="store_true", help="record all calls in the sessions' database")
+    parser.add_argument("--record", action="store_true", help=translate("record all calls in the sessions' database"))
     parser.add_argument(
         "--approvals",
         choices=("ask", "client"),
         default="ask",
-        help="who approves calls that need it: ask (the user, through a form) or client (trust a client that asks its "
-        "own user before every call; rules that deny still hold)",
+        help=translate(
+            "who approves calls that need it: ask (the user, through a form) or "
+            "client (trust a client that asks its own user before every call; rules that deny still hold)"
+        ),
     )
-    parser.add_argument("--http", action="store_true", help="serve streamable HTTP at /mcp instead of stdin and stdout")
-    parser.add_argument("--host", help="with --http: address to listen on (default: 127.0.0.1)")
-    parser.add_argument("--port", type=int, help=f"with --http: port to listen on; 0: a free one (default: {PORT})")
+    parser.add_argument(
+        "--http", action="store_true", help=translate("serve streamable HTTP at /mcp instead of stdin and stdout")
+    )
+    parser.add_argument("--host", help=translate("with --http: address to listen on (default: 127.0.0.1)"))
+    parser.add_argument(
+        "--port", type=int, help=translate("with --http: port to listen on; 0: a free one (default: {port})", port=PORT)
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the client disconnects or a signal arrives."""
     if not args.http and (args.host is not None or args.port is not None):
-        raise UsageError("--host and --port belong to --http: add it, or leave them out")
+        raise UsageError(translate("--host and --port belong to --http: add it, or leave them out"))
     try:
         asyncio.run(_serve(args))
     except asyncio.CancelledError:
@@ -177,5 +184,5 @@ def _filter_tools(registry: "ToolRegistry", mode: "ToolMode", names: str | None)
     missing = [name for name in wanted if name not in there]
     if missing or not wanted:
         said = f"no tool {', '.join(map(repr, missing))} in {mode.value} mode" if missing else "--tools names no tool"
-        raise UsageError(f"{said}; the tools are: {', '.join(there)}")
+        raise UsageError(translate("{said}; the tools are: {there}", said=said, there=", ".join(there)))
     return registry.filter(wanted)

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from toolgate.errors import ModelError
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -33,7 +34,9 @@ def try_model(settings: "Settings") -> ModelFinding:
         return ModelFinding("broken", error.cause, error.advice)
     if chosen.provider == "offline":
         return ModelFinding(
-            "missing", "none is configured: only the offline model answers", "toolgate chat, then /model, sets one up."
+            "missing",
+            translate("none is configured: only the offline model answers"),
+            translate("toolgate chat, then /model, sets one up."),
         )
     return asyncio.run(_tried(chosen))
 
@@ -51,11 +54,17 @@ async def _tried(settings: Any) -> ModelFinding:
     except ModelError as error:
         return ModelFinding("broken", f"{where}: {error.code}: {error.cause}", error.advice)
     except TimeoutError:
-        return ModelFinding("broken", f"{where}: no answer within {SECONDS:g} s", "Check that its server runs.")
+        return ModelFinding(
+            "broken",
+            translate("{where}: no answer within {seconds} s", where=where, seconds=f"{SECONDS:g}"),
+            translate("Check that its server runs."),
+        )
     finally:
         if hasattr(model, "aclose"):
             await model.aclose()
-    return ModelFinding("ok", f"{where} answers ({time.monotonic() - began:.1f} s)")
+    return ModelFinding(
+        "ok", translate("{where} answers ({seconds} s)", where=where, seconds=f"{time.monotonic() - began:.1f}")
+    )
 
 
 _QUESTION = [{"role": "user", "content": "Answer with the word OK."}]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from toolgate.cli.errors import UsageError
+from toolgate.language.translate import translate
 from toolgate.protocol.choices import PROVIDERS
 
 if TYPE_CHECKING:
@@ -12,24 +13,38 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports errors in one line that points to the help."""
+    """Reports errors in one line that points to the help, and speaks the person's language."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Like argparse's own, with its headings translated."""
+        super().__init__(*args, **options)
+        self._positionals.title, self._optionals.title = translate("positional arguments"), translate("options")
+        for action in self._actions:
+            if action.dest == "help":
+                action.help = translate("show this help message and exit")
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError` instead of printing the whole usage."""
-        raise UsageError(f"{message} (see {self.prog} --help)")
+        raise UsageError(translate("{message} (see {prog} --help)", message=message, prog=self.prog))
 
 
 def add_mode(parser: argparse.ArgumentParser, *, default: str) -> None:
     """Add `--mode`."""
     parser.add_argument(
-        "--mode", choices=("chat_safe", "coding"), default=default, help=f"the session's mode (default: {default})"
+        "--mode",
+        choices=("chat_safe", "coding"),
+        default=default,
+        help=translate("the session's mode (default: {default})", default=default),
     )
 
 
 def add_root(parser: argparse.ArgumentParser) -> None:
     """Add `--root`."""
     parser.add_argument(
-        "--root", type=Path, metavar="DIR", help="the project root (default: TOOLGATE_WORKSPACE_ROOT, else here)"
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help=translate("the project root (default: TOOLGATE_WORKSPACE_ROOT, else here)"),
     )
 
 
@@ -47,7 +62,10 @@ def add_tools(parser: argparse.ArgumentParser, more: str = "") -> None:
         action="append",
         default=[],
         metavar="MODULE:ATTRIBUTE",
-        help=f"tools of your own beside the built-in ones and those of installed packages; may be repeated{more}",
+        help=translate(
+            "tools of your own beside the built-in ones and those of installed packages; may be repeated{more}",
+            more=more,
+        ),
     )
 
 
@@ -60,4 +78,4 @@ def own_tools(args: argparse.Namespace) -> "list[Tool[Any]]":
 
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:
     """Add `--json`."""
-    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+    parser.add_argument("--json", action="store_true", help=translate("print {what} as JSON", what=what))

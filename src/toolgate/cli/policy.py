@@ -13,6 +13,7 @@ from toolgate.cli.call import arguments_of
 from toolgate.cli.parser import add_json, add_mode, add_root
 from toolgate.cli.style import Style, columns
 from toolgate.cli.visible import visible
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.protocol.record import Decision
@@ -25,24 +26,28 @@ _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     verbs = parser.add_subparsers(dest="verb", metavar="explain", required=True)
-    explain = verbs.add_parser("explain", help="which rule decides about a call, and why", description=__doc__)
-    explain.add_argument("tool", metavar="TOOL", help="the tool that would be called")
+    explain = verbs.add_parser(
+        "explain", help=translate("which rule decides about a call, and why"), description=__doc__
+    )
+    explain.add_argument("tool", metavar="TOOL", help=translate("the tool that would be called"))
     explain.add_argument(
         "arguments",
         metavar="ARGS",
         nargs="*",
         default=[],
-        help="its arguments: JSON, key=value pairs, or the text of its main one",
+        help=translate("its arguments: JSON, key=value pairs, or the text of its main one"),
     )
     add_mode(explain, default="coding")
     explain.add_argument(
-        "--approval-mode", choices=("ask", "accept_edits", "plan"), help="what a person wants to be asked about"
+        "--approval-mode",
+        choices=("ask", "accept_edits", "plan"),
+        help=translate("what a person wants to be asked about"),
     )
     explain.add_argument(
-        "--session", metavar="ID", help="with what was remembered in this session, and in its approval mode"
+        "--session", metavar="ID", help=translate("with what was remembered in this session, and in its approval mode")
     )
     add_root(explain)
-    add_json(explain, "the decision")
+    add_json(explain, translate("the decision"))
 
 
 def run(args: argparse.Namespace) -> int:

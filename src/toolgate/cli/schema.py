@@ -4,10 +4,14 @@ import argparse
 import json
 import sys
 
+from toolgate.language.translate import translate
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--wire", action="store_true", help="print the gateway's requests and frames instead")
+    parser.add_argument(
+        "--wire", action="store_true", help=translate("print the gateway's requests and frames instead")
+    )
 
 
 def run(args: argparse.Namespace) -> int:

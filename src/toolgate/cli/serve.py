@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from toolgate.cli.parser import add_model, add_root, add_tools, own_tools
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -21,17 +22,21 @@ TOKEN_FILE = "gateway-token"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments; everything else is in the settings."""
     add_root(parser)
-    parser.add_argument("--host", help="address to listen on (default: TOOLGATE_GATEWAY_HOST, else 127.0.0.1)")
-    parser.add_argument("--port", type=int, help="port to listen on; 0 takes a free one (default: 8765)")
-    parser.add_argument("--coding", action="store_true", help="allow sessions in coding mode")
+    parser.add_argument(
+        "--host", help=translate("address to listen on (default: TOOLGATE_GATEWAY_HOST, else 127.0.0.1)")
+    )
+    parser.add_argument("--port", type=int, help=translate("port to listen on; 0 takes a free one (default: 8765)"))
+    parser.add_argument("--coding", action="store_true", help=translate("allow sessions in coding mode"))
     add_model(parser)
     add_tools(parser)
-    parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate chain to serve with, PEM")
-    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="the certificate's private key, PEM")
+    parser.add_argument("--tls-cert", type=Path, metavar="FILE", help=translate("certificate chain to serve with, PEM"))
+    parser.add_argument("--tls-key", type=Path, metavar="FILE", help=translate("the certificate's private key, PEM"))
     parser.add_argument(
-        "--insecure-http", action="store_true", help="serve an address that other machines can reach without TLS"
+        "--insecure-http",
+        action="store_true",
+        help=translate("serve an address that other machines can reach without TLS"),
     )
-    parser.add_argument("--no-open", action="store_true", help="do not open a browser")
+    parser.add_argument("--no-open", action="store_true", help=translate("do not open a browser"))
 
 
 def run(args: argparse.Namespace) -> int:

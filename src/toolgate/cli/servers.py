@@ -14,6 +14,7 @@ from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_json, add_root
 from toolgate.cli.style import Style, columns
 from toolgate.cli.visible import visible
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.adapters.mcp_client import Servers, ToolStatus
@@ -25,12 +26,14 @@ _CONNECT_TIMEOUT = 60.0
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_root(parser)
-    add_json(parser, "what was found")
+    add_json(parser, translate("what was found"))
     verbs = parser.add_subparsers(dest="verb", metavar="approve")
-    approve = verbs.add_parser("approve", help="approve the current definitions of a server's tools")
-    approve.add_argument("server", metavar="SERVER", help="the server's name in the config")
-    approve.add_argument("tools", metavar="TOOL", nargs="*", help="only these tools, by the server's names")
-    approve.add_argument("--yes", action="store_true", help="approve without asking; the definitions are still printed")
+    approve = verbs.add_parser("approve", help=translate("approve the current definitions of a server's tools"))
+    approve.add_argument("server", metavar="SERVER", help=translate("the server's name in the config"))
+    approve.add_argument("tools", metavar="TOOL", nargs="*", help=translate("only these tools, by the server's names"))
+    approve.add_argument(
+        "--yes", action="store_true", help=translate("approve without asking; the definitions are still printed")
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -59,11 +62,24 @@ def _approve(servers: "Servers", args: argparse.Namespace) -> int:
     connection = next((connection for connection in servers.connections if connection.config.name == args.server), None)
     if connection is None:
         known = ", ".join(connection.config.name for connection in servers.connections) or "none"
-        raise UsageError(f"there is no usable server {args.server!r}; the servers are: {known}")
+        raise UsageError(
+            translate(
+                "there is no usable server {server}; the servers are: {known}", server=repr(args.server), known=known
+            )
+        )
     if connection.problem:
-        raise UsageError(f"the server {args.server!r} is down: {connection.problem}")
+        raise UsageError(
+            translate("the server {server} is down: {problem}", server=repr(args.server), problem=connection.problem)
+        )
     if unknown := [tool for tool in args.tools if tool not in connection.tools]:
-        raise UsageError(f"{args.server!r} has no tool {unknown[0]!r}; its tools are: {', '.join(connection.tools)}")
+        raise UsageError(
+            translate(
+                "{server} has no tool {unknown}; its tools are: {tools}",
+                server=repr(args.server),
+                unknown=repr(unknown[0]),
+                tools=", ".join(connection.tools),
+            )
+        )
     waiting = [item for item in servers.listed(connection) if item.name and item.state != "approved"]
     for item in waiting:
         if args.tools and item.tool not in args.tools:

@@ -12,6 +12,7 @@ from toolgate.cli.parser import add_json
 from toolgate.cli.style import Style
 from toolgate.cli.visible import visible
 from toolgate.extras import require_extra
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.distributed.status import Status
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_json(parser, "everything")
+    add_json(parser, translate("everything"))
 
 
 def run(args: argparse.Namespace) -> int:

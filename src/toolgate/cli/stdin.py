@@ -6,6 +6,7 @@ import stat
 import sys
 
 from toolgate.cli.errors import UsageError
+from toolgate.language.translate import translate
 
 MAX_BYTES = 4 << 20
 SILENT_SECONDS = 3.0
@@ -16,11 +17,11 @@ def read_stdin() -> str:
     """Return everything on standard input. Raises `UsageError` if it is too long or not UTF-8."""
     data = sys.stdin.buffer.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise UsageError(f"stdin is longer than {MAX_BYTES:,} bytes")
+        raise UsageError(translate("stdin is longer than {max_bytes} bytes", max_bytes=f"{MAX_BYTES:,}"))
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise UsageError(f"stdin is not UTF-8 (byte {error.start})") from None
+        raise UsageError(translate("stdin is not UTF-8 (byte {start})", start=error.start)) from None
 
 
 def piped_text() -> str:

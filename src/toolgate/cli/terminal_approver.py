@@ -6,12 +6,14 @@ from typing import TextIO
 
 from toolgate.cli.style import Style, diff_colour
 from toolgate.cli.visible import collapse_runs, excerpt, visible
+from toolgate.language.translate import phrase, translatable, translate
 from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest, Question, Scope
 from toolgate.protocol.ports import Approver
 from toolgate.system import termios
 
 _LINES = 40
 _WIDTH = 2000
+_SCOPES: dict[Scope, str] = {"session": translatable("session"), "project": translatable("project")}
 
 
 def terminal_approver() -> Approver | None:
@@ -46,8 +48,8 @@ class TerminalApprover:
         cut = cut or short != detail
         self._show(request, short)
         while True:
-            always = "/a for always" if request.choices else ""
-            self._ask(f"y/N{always}/v to see all of it" if cut else f"y/N{always}")
+            always = translate("/a for always") if request.choices else ""
+            self._ask(translate("y/N{always}/v to see all of it", always=always) if cut else f"y/N{always}")
             answer = (await self._line()).strip().lower()
             if answer == "v" and cut:
                 self._write(self._indented(detail))
@@ -64,8 +66,12 @@ class TerminalApprover:
     async def _answer(self, request: ApprovalRequest, asked: Question) -> Approval:
         """Show a question and read one line: the number of an option, or any text. An empty line declines."""
         self._show(request, collapse_runs(visible(request.detail.rstrip("\n"))))
-        hint = f"1-{len(asked.options)} or your own text, empty: no answer" if asked.options else "empty: no answer"
-        self._ask(hint, "Your answer?")
+        hint = (
+            translate("1-{count} or your own text, empty: no answer", count=len(asked.options))
+            if asked.options
+            else translate("empty: no answer")
+        )
+        self._ask(hint, translatable("Your answer?"))
         said = (await self._line()).strip()
         if said.isdecimal() and 1 <= int(said) <= len(asked.options):
             said = asked.options[int(said) - 1]
@@ -77,9 +83,14 @@ class TerminalApprover:
         for choice in request.choices:
             for scope in choice.scopes:
                 offered.append((choice, scope))
-                words = f"{len(offered)}  {visible(choice.label, keep='')}, for this {scope}"
+                words = translate(
+                    "{count}  {label}, for this {scope}",
+                    count=len(offered),
+                    label=visible(phrase(choice.label), keep=""),
+                    scope=translate(_SCOPES[scope]),
+                )
                 self._write(f"{self._style(words, 'bold')}\n{self._indented(visible(choice.rule))}")
-        self._ask(f"1-{len(offered)}, anything else: back", "Always allow which?")
+        self._ask(translate("1-{count}, anything else: back", count=len(offered)), translatable("Always allow which?"))
         answer = (await self._line()).strip()
         if not (answer.isdecimal() and 1 <= int(answer) <= len(offered)):
             return None
@@ -87,9 +98,11 @@ class TerminalApprover:
         return Approval(allowed=True, remember=True, choice=choice.id, scope=scope)
 
     def _show(self, request: ApprovalRequest, detail: str) -> None:
-        who = f" for {visible(request.agent, keep='')}" if request.agent else ""
-        summary = visible(request.summary, keep="") if request.question is None else ""
-        head = f"{visible(request.tool_name, keep='')}{who} asks: {summary}".rstrip()
+        who = translate(" for {agent}", agent=visible(request.agent, keep="")) if request.agent else ""
+        summary = visible(phrase(request.summary), keep="") if request.question is None else ""
+        head = translate(
+            "{tool_name}{who} asks: {summary}", tool_name=visible(request.tool_name, keep=""), who=who, summary=summary
+        ).rstrip()
         self._write(f"\n{self._style(head, 'bold', 'yellow')}\n")
         if detail:
             self._write(self._indented(detail))
@@ -102,10 +115,10 @@ class TerminalApprover:
         colour = diff_colour(line)
         return self._style(line, colour) if colour else line
 
-    def _ask(self, choices: str, question: str = "Allow?") -> None:
+    def _ask(self, choices: str, question: str = translatable("Allow?")) -> None:
         # Input that was typed before the question was visible is not an answer to it.
         termios.tcflush(self._source.fileno(), termios.TCIFLUSH)
-        self._write(f"{self._style(question, 'bold')} [{choices}] ")
+        self._write(f"{self._style(translate(question), 'bold')} [{choices}] ")
 
     def _write(self, text: str) -> None:
         self._screen.write(text)

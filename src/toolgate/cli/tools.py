@@ -10,13 +10,14 @@ import sys
 from toolgate.cli.parser import add_json, add_tools
 from toolgate.cli.style import Style, columns
 from toolgate.cli.visible import visible
+from toolgate.language.translate import translate
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--mode", choices=("chat_safe", "coding"), help="only the tools of this mode")
+    parser.add_argument("--mode", choices=("chat_safe", "coding"), help=translate("only the tools of this mode"))
     add_tools(parser)
-    add_json(parser, "the tools' schemas (OpenAI function format)")
+    add_json(parser, translate("the tools' schemas (OpenAI function format)"))
 
 
 def run(args: argparse.Namespace) -> int:

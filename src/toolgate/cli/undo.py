@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from toolgate.cli.parser import add_json, add_root
 from toolgate.cli.style import Style, columns
 from toolgate.cli.visible import visible
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.workspace import Workspace
@@ -23,11 +24,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for last in ("call", "turn", "session"):
         note = " (the default)" if last == "call" else ""
         which.add_argument(
-            f"--{last}", dest="last", action="store_const", const=last, help=f"undo the last {last}{note}"
+            f"--{last}",
+            dest="last",
+            action="store_const",
+            const=last,
+            help=translate("undo the last {last}{note}", last=last, note=note),
         )
-    which.add_argument("--list", action="store_true", help="only show what can be undone, newest first")
+    which.add_argument("--list", action="store_true", help=translate("only show what can be undone, newest first"))
     add_root(parser)
-    add_json(parser, "what was done")
+    add_json(parser, translate("what was done"))
 
 
 def run(args: argparse.Namespace) -> int:

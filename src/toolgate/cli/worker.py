@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_model, add_root, add_tools, own_tools
 from toolgate.extras import require_extra
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,14 +37,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="NAME=DIR",
         default=[],
-        help="a workspace that this worker can reach, by the name that gateways use; may be repeated "
-        "(default: TOOLGATE_DISTRIBUTED_WORKSPACE, else its path, at the root)",
+        help=translate(
+            "a workspace that this worker can reach, by the name that gateways use; may be repeated "
+            "(default: TOOLGATE_DISTRIBUTED_WORKSPACE, else its path, at the root)"
+        ),
     )
-    parser.add_argument("--coding", action="store_true", help="allow sessions in coding mode")
+    parser.add_argument("--coding", action="store_true", help=translate("allow sessions in coding mode"))
     add_model(parser)
     add_tools(parser)
-    parser.add_argument("--port", type=int, metavar="PORT", help="serve /health/live, /health/ready and /metrics here")
-    parser.add_argument("--host", default="127.0.0.1", help="address for --port (default: 127.0.0.1)")
+    parser.add_argument(
+        "--port", type=int, metavar="PORT", help=translate("serve /health/live, /health/ready and /metrics here")
+    )
+    parser.add_argument("--host", default="127.0.0.1", help=translate("address for --port (default: 127.0.0.1)"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -83,19 +88,35 @@ def _workspaces(given: list[str], settings: Settings) -> dict[str, Path]:
     for text in given:
         name, equals, path = text.partition("=")
         if not equals or not name or not path:
-            raise UsageError(f"--workspace is NAME=DIR, for example main=/srv/project, not {text!r}")
+            raise UsageError(
+                translate("--workspace is NAME=DIR, for example main=/srv/project, not {text}", text=repr(text))
+            )
         if not name.isprintable() or name != name.strip() or len(name) > _MAX_NAME:
             raise UsageError(
-                f"--workspace: a name is up to {_MAX_NAME} printable characters, without blanks around it, not "
-                f"{name[:60]!r}. Use the one that gateways have in TOOLGATE_DISTRIBUTED_WORKSPACE"
+                translate(
+                    "--workspace: a name is up to {max_name} printable characters, without blanks around it, "
+                    "not {name}. "
+                    "Use the one that gateways have in TOOLGATE_DISTRIBUTED_WORKSPACE",
+                    max_name=_MAX_NAME,
+                    name=repr(name[:60]),
+                )
             )
         if name in found:
-            raise UsageError(f"--workspace names {name!r} twice; one name is one directory")
+            raise UsageError(translate("--workspace names {name} twice; one name is one directory", name=repr(name)))
         if not Path(path).is_dir():
-            raise UsageError(f"--workspace {name}: {path} is not a directory here. Create it, or mount it")
+            raise UsageError(
+                translate(
+                    "--workspace {name}: {path} is not a directory here. Create it, or mount it", name=name, path=path
+                )
+            )
         if not os.access(path, os.R_OK | os.X_OK):
             raise UsageError(
-                f"--workspace {name}: {path} cannot be read by user {os.getuid()}. Change its owner or mode"
+                translate(
+                    "--workspace {name}: {path} cannot be read by user {user}. Change its owner or mode",
+                    name=name,
+                    path=path,
+                    user=os.getuid(),
+                )
             )
         found[name] = Path(path).resolve()
     return found
@@ -103,7 +124,7 @@ def _workspaces(given: list[str], settings: Settings) -> dict[str, Path]:
 
 def _probe(host: str, port: int | None) -> tuple[str, int] | None:
     if port is not None and not 0 <= port < 65536:
-        raise UsageError(f"--port {port}: a port is a number from 0 to 65535; 0 takes a free one")
+        raise UsageError(translate("--port {port}: a port is a number from 0 to 65535; 0 takes a free one", port=port))
     return None if port is None else (host, port)
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from toolgate import __version__
 from toolgate.errors import ToolgateError
+from toolgate.language.translate import current, translate
 
 if TYPE_CHECKING:
     from toolgate.gateway.service import Service
@@ -70,39 +71,42 @@ def as_page(status: LocalStatus) -> str:
     """Return the state as a page without scripts."""
     if status.problems:
         items = "".join(f"<li>{html.escape(problem)}</li>" for problem in status.problems)
-        headline = f'<div class="bad" role="alert">Something is wrong.<ul>{items}</ul></div>'
+        headline = f'<div class="bad" role="alert">{translate("Something is wrong.")}<ul>{items}</ul></div>'
     else:
-        headline = '<p class="fine" role="status">Everything works.</p>'
+        headline = f'<p class="fine" role="status">{translate("Everything works.")}</p>'
+    note = translate("This gateway runs its turns itself. Counts begin at its start.")
     tables = "".join(_table(heading, rows) for heading, rows in _rows(status).items())
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Toolgate: status</title></head>'
-        f"<body><h1>Toolgate: this gateway</h1>{headline}{tables}"
-        '<p class="note">This gateway runs its turns itself. Counts begin at its start.</p></body></html>'
+        f'<!doctype html><html lang="{current()}"><head><meta charset="utf-8">'
+        f"<title>{translate('Toolgate: status')}</title></head>"
+        f"<body><h1>{translate('Toolgate: this gateway')}</h1>{headline}{tables}"
+        f'<p class="note">{note}</p></body></html>'
     )
 
 
 def _rows(status: LocalStatus) -> dict[str, dict[str, object]]:
     failed = {code: count for code, count in status.turns.items() if code != "done"}
     return {
-        "Now": {
-            "Running turns": status.running_turns,
-            "Approval requests that wait": status.waiting_approvals,
-            "Open connections": status.connections,
+        translate("Now"): {
+            translate("Running turns"): status.running_turns,
+            translate("Approval requests that wait"): status.waiting_approvals,
+            translate("Open connections"): status.connections,
         },
-        "Since the start": {
-            "Running for": _duration(status.uptime_seconds),
-            "Turns done": status.turns.get("done", 0),
-            "Turns that failed": ", ".join(f"{count} × {code}" for code, count in sorted(failed.items())) or 0,
-            "Tool calls": status.calls,
-            "Tokens read": f"{status.tokens.get('input', 0):,}",
-            "Tokens written": f"{status.tokens.get('output', 0):,}",
+        translate("Since the start"): {
+            translate("Running for"): _duration(status.uptime_seconds),
+            translate("Turns done"): status.turns.get("done", 0),
+            translate("Turns that failed"): ", ".join(f"{count} × {code}" for code, count in sorted(failed.items()))
+            or 0,
+            translate("Tool calls"): status.calls,
+            translate("Tokens read"): f"{status.tokens.get('input', 0):,}",
+            translate("Tokens written"): f"{status.tokens.get('output', 0):,}",
         },
-        "Setup": {
-            "Version": status.version,
-            "Model": status.model or "not known",
-            "Coding mode": "enabled" if status.coding_enabled else "not enabled",
-            "Sandbox": status.sandbox,
-            "Database": status.database,
+        translate("Setup"): {
+            translate("Version"): status.version,
+            translate("Model"): status.model or translate("not known"),
+            translate("Coding mode"): translate("enabled") if status.coding_enabled else translate("not enabled"),
+            translate("Sandbox"): status.sandbox,
+            translate("Database"): status.database,
         },
     }
 

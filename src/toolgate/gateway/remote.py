@@ -16,6 +16,7 @@ from toolgate.gateway.local import give_files, local_service
 from toolgate.gateway.model_methods import may_set_up
 from toolgate.gateway.outputs import FallbackBlobs, LocalBlobs
 from toolgate.gateway.service import Service
+from toolgate.language.translate import use
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack
@@ -138,6 +139,7 @@ async def status_page(request: Request) -> Response:
     from toolgate.gateway.status_text import as_page
 
     state, headers = request.app.state, {"cache-control": "no-store"}
+    use(state.assets.language(request))  # of this request only: it has a task of its own
     if state.service is None or state.authenticator.identify(request.scope) is None:
         if "text/html" in request.headers.get("accept", "") and "authorization" not in request.headers:
             page: Response = await state.assets.serve(request, "status.html")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+import unicodedata
 from collections.abc import Iterator, Sequence
 
 from toolgate.distributed.status import Status, WorkerStatus
+from toolgate.language.translate import current, translate
 
 Cells = Sequence[object]
 
@@ -18,38 +20,65 @@ def verdict(status: Status) -> str:
     """The first line: whether anything needs attention."""
     if status.problems:
         number = len(status.problems)
-        return f"{number} {'problem' if number == 1 else 'problems'}:"
+        return translate("1 problem:") if number == 1 else translate("{number} problems:", number=number)
     ready = sum(worker.state == "ready" for worker in status.workers)
     turns = status.turns
-    return (
-        f"Fine: {ready} {'worker is' if ready == 1 else 'workers are'} ready, {turns.running} "
-        f"{'turn runs' if turns.running == 1 else 'turns run'}, {turns.waiting} wait."
-    )
+    workers = translate("1 worker is ready") if ready == 1 else translate("{count} workers are ready", count=ready)
+    runs = translate("1 turn runs") if turns.running == 1 else translate("{count} turns run", count=turns.running)
+    return translate("Fine: {workers}, {runs}, {waiting} wait.", workers=workers, runs=runs, waiting=turns.waiting)
 
 
 def _tables(status: Status) -> Iterator[tuple[str, Cells, list[Cells]]]:
     """The tables of the terminal and the page: heading, column names, rows."""
     turns, lag = status.turns, status.lag
     yield (
-        "Turns",
-        ("waiting", "running", "waiting for a person", "done*", "failed*", "cancelled*", "resumed*"),
+        translate("Turns"),
+        (
+            translate("waiting"),
+            translate("running"),
+            translate("waiting for a person"),
+            translate("done*"),
+            translate("failed*"),
+            translate("cancelled*"),
+            translate("resumed*"),
+        ),
         [(turns.waiting, turns.running, turns.parked, turns.done, turns.failed, turns.cancelled, turns.resumed)],
     )
     yield (
-        "Waiting for a worker",
-        ("now, at the most", "half of them*", "19 of 20*"),
+        translate("Waiting for a worker"),
+        (translate("now, at the most"), translate("half of them*"), translate("19 of 20*")),
         [(f"{lag.oldest_wait:.1f} s", f"{lag.usual_wait:.2f} s", f"{lag.longest_wait:.2f} s")],
     )
     yield (
-        "Queues",
-        ("queue", "waiting", "running", "waiting for a person", "oldest wait"),
+        translate("Queues"),
+        (
+            translate("queue"),
+            translate("waiting"),
+            translate("running"),
+            translate("waiting for a person"),
+            translate("oldest wait"),
+        ),
         [(q.queue, q.waiting, q.running, q.parked, f"{q.oldest_wait:.1f} s") for q in status.queues],
     )
     yield (
-        "Workers",
-        ("worker", "state", "workspaces", "turns", "version", "last sign of life"),
+        translate("Workers"),
+        (
+            translate("worker"),
+            translate("state"),
+            translate("workspaces"),
+            translate("turns"),
+            translate("version"),
+            translate("last sign of life"),
+        ),
         [
-            (w.name, w.state, ", ".join(w.workspaces), f"{w.running}/{w.slots}", w.version, f"{w.silent:.1f} s ago")
+            (
+                w.name,
+                w.state,
+                ", ".join(w.workspaces),
+                f"{w.running}/{w.slots}",
+                w.version,
+                translate("{seconds} s ago", seconds=f"{w.silent:.1f}"),
+            )
             for w in _shown(status.workers)
         ],
     )
@@ -62,8 +91,8 @@ def _shown(workers: Sequence[WorkerStatus]) -> list[WorkerStatus]:
 def _notes(status: Status) -> list[str]:
     long_gone = len(status.workers) - len(_shown(status.workers))
     return [
-        "* in the last hour",
-        *([f"{long_gone} more workers have ended in the last day."] if long_gone else []),
+        translate("* in the last hour"),
+        *([translate("{count} more workers have ended in the last day.", count=long_gone)] if long_gone else []),
     ]
 
 
@@ -73,12 +102,20 @@ def as_text(status: Status) -> str:
     for heading, names, rows in _tables(status):
         lines.append(heading)
         cells = [[_cut(str(cell)) for cell in row] for row in (names, *rows)]
-        widths = [max(len(row[place]) for row in cells) for place in range(len(names))]
-        lines += ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
+        widths = [max(_columns(row[place]) for row in cells) for place in range(len(names))]
+        lines += [
+            "  " + "  ".join(cell + " " * (width - _columns(cell)) for cell, width in zip(row, widths, strict=True))
+            for row in cells
+        ]
         if not rows:
             lines.append("  –")
         lines.append("")
     return "\n".join(line.rstrip() for line in (*lines, *_notes(status))) + "\n"
+
+
+def _columns(text: str) -> int:
+    """Return how many columns a terminal needs for a text; Chinese characters need two."""
+    return len(text) + sum(unicodedata.east_asian_width(character) in "WF" for character in text)
 
 
 def _cut(text: str) -> str:
@@ -113,19 +150,21 @@ def as_page(status: Status) -> str:
             + "</tr>"
             for row in rows
         )
-        table = f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>' if rows else '<p class="note">none</p>'
+        none = f'<p class="note">{translate("none")}</p>'
+        table = f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>' if rows else none
         parts.append(f"<h2>{html.escape(heading)}</h2>{table}")
     notes = "".join(f'<p class="note">{html.escape(note)}</p>' for note in _notes(status))
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="5">'
+        f'<!doctype html><html lang="{current()}"><head><meta charset="utf-8"><meta http-equiv="refresh" content="5">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{_title(status)}</title><style>{_STYLE}</style></head><body><h1>Toolgate: workers and turns</h1>"
+        f"<title>{_title(status)}</title><style>{_STYLE}</style></head>"
+        f"<body><h1>{translate('Toolgate: workers and turns')}</h1>"
         f"{_headline(status)}{''.join(parts)}{notes}</body></html>"
     )
 
 
 def _title(status: Status) -> str:
-    return f"{f'({len(status.problems)}) ' if status.problems else ''}Toolgate: status"
+    return f"{f'({len(status.problems)}) ' if status.problems else ''}{translate('Toolgate: status')}"
 
 
 def _headline(status: Status) -> str:

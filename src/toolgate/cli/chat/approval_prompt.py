@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import collapse_runs, excerpt, visible
 from toolgate.command.approval_text import without_command
+from toolgate.language.translate import phrase, translate
 from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest, Question
 from toolgate.protocol.modes import ApprovalMode
 
@@ -105,14 +106,14 @@ class ApprovalPrompt:
             numbers = "1" if len(asked.options) == 1 else f"1-{len(asked.options)}"
             shown: list[Piece] = [
                 (numbers, "bold"),
-                " pick   ",
+                translate(" pick   "),
                 ("e", "bold"),
-                " own answer   ",
+                translate(" own answer   "),
                 ("d", "bold"),
-                " decline",
+                translate(" decline"),
             ]
             while True:
-                self._say(("Your answer? ", "bold yellow"), *shown)
+                self._say((translate("Your answer? "), "bold yellow"), *shown)
                 key = await self._read_single_key(keys)
                 if key.isdecimal() and 1 <= int(key) <= len(asked.options):
                     return Approval(allowed=True, text=asked.options[int(key) - 1])
@@ -120,7 +121,9 @@ class ApprovalPrompt:
                     return Approval(allowed=False, message=_DECLINED)
                 if key in _CHANGE:
                     break
-        text = await self._read_text("Your answer: ", "(Enter sends it; empty: no answer) ", keys, _MAX_ANSWER)
+        text = await self._read_text(
+            translate("Your answer: "), translate("(Enter sends it; empty: no answer) "), keys, _MAX_ANSWER
+        )
         return Approval(allowed=bool(text), text=text, message="" if text else _DECLINED)
 
     async def _accept_plan(self, request: ApprovalRequest, key: str, keys: asyncio.Queue[str]) -> Approval | None:
@@ -131,22 +134,24 @@ class ApprovalPrompt:
             return Approval(allowed=True, approval_mode=ApprovalMode.accept_edits)
         if key not in _CHANGE:
             return None
-        changes = await self._read_text("What should be different? ", "(Enter accepts it with these changes) ", keys)
+        changes = await self._read_text(
+            translate("What should be different? "), translate("(Enter accepts it with these changes) "), keys
+        )
         text = f"{request.detail}\n\n## Changes that the user wants\n\n{changes}" if changes else ""
         return Approval(allowed=True, approval_mode=ApprovalMode.ask, text=text)
 
     async def _pick(self, request: ApprovalRequest, keys: asyncio.Queue[str]) -> Approval | None:
         """Show every rule that can be remembered, and read which one and for how long; None: back to the question."""
         for number, choice in enumerate(request.choices, 1):
-            self.print([self._canvas.line("  ", (f"{number}", "bold"), f" {visible(choice.label, keep='')}")])
+            self.print([self._canvas.line("  ", (f"{number}", "bold"), f" {visible(phrase(choice.label), keep='')}")])
             self.print(self._coloured(f"{visible(choice.rule)}", style="dim"))
         numbers = [(f"{number}", "bold") for number in range(1, len(request.choices) + 1)]
         if len(numbers) == 1:
-            head = "Allow exactly this for the rest of the session? "
-            self._say((head, "bold yellow"), ("A", "bold"), " yes   any other key: back")
+            head = translate("Allow exactly this for the rest of the session? ")
+            self._say((head, "bold yellow"), ("A", "bold"), translate(" yes   any other key: back"))
         else:
             shown = [piece for number in numbers for piece in (number, " ")]
-            self._say(("Always allow which? ", "bold yellow"), *shown, "  any other key: back")
+            self._say((translate("Always allow which? "), "bold yellow"), *shown, translate("  any other key: back"))
         key = await self._read_single_key(keys)
         if key in _ALWAYS:
             return Approval(allowed=True, remember=True)
@@ -155,11 +160,11 @@ class ApprovalPrompt:
         return await self._pick_scope(request.choices[int(key) - 1], keys)
 
     async def _pick_scope(self, choice: ApprovalChoice, keys: asyncio.Queue[str]) -> Approval | None:
-        head = f"Always allow {visible(choice.label, keep='')}? "
-        offered: list[Piece] = [("s", "bold"), " for this session   "]
+        head = translate("Always allow {label}? ", label=visible(phrase(choice.label), keep=""))
+        offered: list[Piece] = [("s", "bold"), translate(" for this session   ")]
         if "project" in choice.scopes:
-            offered += [("p", "bold"), " for this project (in your own policy file)   "]
-        self._say((head, "bold yellow"), *offered, "any other key: back")
+            offered += [("p", "bold"), translate(" for this project (in your own policy file)   ")]
+        self._say((head, "bold yellow"), *offered, translate("any other key: back"))
         key = await self._read_single_key(keys)
         if key == "s":
             return Approval(allowed=True, remember=True, choice=choice.id, scope="session")
@@ -185,7 +190,10 @@ class ApprovalPrompt:
 
     async def _read_reason(self, keys: asyncio.Queue[str]) -> str:
         """Read the reason for the denial, which the model reads. Enter alone gives none."""
-        return await self._read_text("Why not? ", "(Enter: no reason) ", keys) or "the person at the terminal denied it"
+        return (
+            await self._read_text(translate("Why not? "), translate("(Enter: no reason) "), keys)
+            or "the person at the terminal denied it"
+        )
 
     async def _read_text(self, head: str, hint: str, keys: asyncio.Queue[str], most: int = _MAX_REASON) -> str:
         """Read one line."""
@@ -207,10 +215,12 @@ class ApprovalPrompt:
         self.changed()
 
     def _show(self, request: ApprovalRequest, detail: str) -> None:
-        who = f" (sub-agent {visible(request.agent, keep='')})" if request.agent else ""
+        who = translate(" (sub-agent {agent})", agent=visible(request.agent, keep="")) if request.agent else ""
         name = visible(request.tool_name, keep="")
-        summary = visible(request.summary, keep="") if request.question is None else ""
-        head = self._canvas.line(("?", "bold yellow"), " ", (f"{name}{who} asks: ", "bold yellow"), summary)
+        summary = visible(phrase(request.summary), keep="") if request.question is None else ""
+        head = self._canvas.line(
+            ("?", "bold yellow"), " ", (translate("{name}{who} asks: ", name=name, who=who), "bold yellow"), summary
+        )
         if request.question is not None:
             self.print([head, *self._coloured(detail)])
             return
@@ -232,18 +242,23 @@ class ApprovalPrompt:
 
 
 def _question(request: ApprovalRequest) -> str:
-    return "Accept the plan? " if request.tool_name == PLAN_TOOL else "Allow? "
+    return translate("Accept the plan? ") if request.tool_name == PLAN_TOOL else translate("Allow? ")
 
 
 def _keys(request: ApprovalRequest, *, cut: bool) -> list[Piece]:
     if request.tool_name == PLAN_TOOL:
-        labels = {_ALLOW: "accept", _ALWAYS: "accept, and its edits", _CHANGE: "accept with changes", _DENY: "refuse"}
+        labels = {
+            _ALLOW: translate("accept"),
+            _ALWAYS: translate("accept, and its edits"),
+            _CHANGE: translate("accept with changes"),
+            _DENY: translate("refuse"),
+        }
         offered = {**dict.fromkeys(labels, True), _ALL: cut}
     else:
-        always = "always …" if len(request.choices) > 1 else "always, exactly this"
-        labels = {_ALLOW: "allow", _ALWAYS: always, _DENY: "deny"}
+        always = translate("always …") if len(request.choices) > 1 else translate("always, exactly this")
+        labels = {_ALLOW: translate("allow"), _ALWAYS: always, _DENY: translate("deny")}
         offered = {_ALLOW: True, _ALWAYS: bool(request.choices), _DENY: True, _ALL: cut}
-    labels[_ALL] = "view all"
+    labels[_ALL] = translate("view all")
     shown: list[Piece] = []
     for key, label in ((key, label) for key, label in labels.items() if offered[key]):
         shown += [(key[0], "bold"), (f" {label}   ", "")]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_model, add_root, add_tools
 from toolgate.cli.stdin import piped_text, read_stdin
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -26,27 +27,46 @@ LATEST = ""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--coding", action="store_true", help="new sessions may use files and commands (coding mode)")
+    parser.add_argument(
+        "--coding", action="store_true", help=translate("new sessions may use files and commands (coding mode)")
+    )
     parser.add_argument(
         "--approval-mode",
         choices=("ask", "accept_edits", "plan"),
-        help="what to ask you about: ask (everything that needs approval; the default), accept_edits (not about edits "
-        "that undo can take back), plan (nothing is changed; the agent proposes a plan)",
+        help=translate(
+            "what to ask you about: ask (everything that needs approval; the default), accept_edits "
+            "(not about edits that undo can take back), plan (nothing is changed; the agent proposes a plan)"
+        ),
     )
     add_model(parser)
     add_tools(parser)
     add_root(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
-        "--resume", nargs="?", const=LATEST, metavar="ID", help="continue a session; without an id, choose one"
+        "--resume",
+        nargs="?",
+        const=LATEST,
+        metavar="ID",
+        help=translate("continue a session; without an id, choose one"),
     )
-    which.add_argument("--continue", dest="latest", action="store_true", help="continue this project's last session")
-    parser.add_argument(
-        "-p", "--print", nargs="?", const="-", metavar="MESSAGE", help="answer this, and what is piped to it, and exit"
+    which.add_argument(
+        "--continue", dest="latest", action="store_true", help=translate("continue this project's last session")
     )
-    parser.add_argument("--json", action="store_true", help="with --print: print every event as JSON, one per line")
     parser.add_argument(
-        "--yes", action="store_true", help="with --print: allow calls that the sandbox or the project confines"
+        "-p",
+        "--print",
+        nargs="?",
+        const="-",
+        metavar="MESSAGE",
+        help=translate("answer this, and what is piped to it, and exit"),
+    )
+    parser.add_argument(
+        "--json", action="store_true", help=translate("with --print: print every event as JSON, one per line")
+    )
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help=translate("with --print: allow calls that the sandbox or the project confines"),
     )
 
 
@@ -58,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
         return answer(args, _message(args.print))
     if args.json or args.yes:
-        raise UsageError(f"{'--json' if args.json else '--yes'} goes with --print MESSAGE")
+        raise UsageError(translate("{value} goes with --print MESSAGE", value="--json" if args.json else "--yes"))
     if is_terminal():
         from toolgate.cli.chat.terminal import converse
     else:
@@ -105,5 +125,5 @@ def _with_piped(message: str) -> str:
 def _message(given: str) -> str:
     text = read_stdin() if given == "-" else _with_piped(given)
     if not text.strip():
-        raise UsageError("the message is empty")
+        raise UsageError(translate("the message is empty"))
     return text

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.cli.chat.approval_words import APPROVAL_WORDS
 from toolgate.errors import ToolgateError
+from toolgate.language.translate import translate
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ class Conversation:
         if self.mode is ToolMode.coding:
             return ""
         if self.stack.settings.session.coding_enabled:
-            return "/new coding starts a session that may use files and commands."
-        return "You can start one that may use files and commands: toolgate chat --coding"
+            return translate("/new coding starts a session that may use files and commands.")
+        return translate("You can start one that may use files and commands: toolgate chat --coding")
 
     @property
     def model_name(self) -> str:
@@ -165,8 +166,8 @@ async def conversation_for(stack: Stack, args: argparse.Namespace) -> Conversati
         asked_for = ToolMode.coding if args.coding else None
         session = await latest(stack, asked_for, interactive=args.print is None)
         if session is None:
-            kind = "session in coding mode" if args.coding else "session"
-            raise UsageError(f"this project has no {kind} to continue; start without --continue")
+            kind = translate("session in coding mode") if args.coding else translate("session")
+            raise UsageError(translate("this project has no {kind} to continue; start without --continue", kind=kind))
         await conversation.resume(session)
     elif args.resume:
         await conversation.resume(await find(stack.sessions, args.resume))
@@ -187,8 +188,10 @@ def status_parts(conversation: Conversation, place: str) -> list[str]:
     """Return what is always shown: mode, model, project and branch, context, tokens, and the cost if it is known."""
     used = conversation.input_tokens + conversation.output_tokens
     limit = conversation.context_limit or conversation.stack.settings.agent.context_tokens
-    context = f"context {conversation.context_share:.0%} of {limit // 1000}k"
-    approvals = APPROVAL_WORDS[conversation.approval_mode]
+    context = translate(
+        "context {context_share} of {limit}k", context_share=f"{conversation.context_share:.0%}", limit=limit // 1000
+    )
+    approvals = translate(APPROVAL_WORDS[conversation.approval_mode])
     parts = [conversation.mode.value, approvals, conversation.model_name, place, context]
-    parts += [f"{used:,} tokens"] if used else []
-    return parts + ([f"cost {conversation.cost:.4f}"] if conversation.cost else [])
+    parts += [translate("{used} tokens", used=f"{used:,}")] if used else []
+    return parts + ([translate("cost {cost}", cost=f"{conversation.cost:.4f}")] if conversation.cost else [])

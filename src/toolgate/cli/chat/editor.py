@@ -14,6 +14,7 @@ from prompt_toolkit.styles import Style
 
 from toolgate.cli.chat.slash_commands import COMMANDS
 from toolgate.cli.sh.line_source import EndOfInput
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import CompleteEvent
@@ -40,7 +41,7 @@ class ChatCompleter(Completer):
         if text.startswith("/") and not any(blank in text for blank in " \n"):
             for name, (_, summary) in COMMANDS.items():
                 if name.startswith(text):
-                    yield Completion(name, start_position=-len(text), display_meta=summary)
+                    yield Completion(name, start_position=-len(text), display_meta=translate(summary))
             return
         word = document.get_word_before_cursor(WORD=True)
         typed = word.removeprefix("!").removeprefix("@")

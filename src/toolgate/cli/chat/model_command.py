@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.cli.errors import UsageError
 from toolgate.cli.visible import visible
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.cli.chat.conversation import Conversation
@@ -37,23 +38,25 @@ class ModelCommand:
         names, problem = await self._names()
         current = self._conversation.model_name
         for number, name in enumerate(names[:_LISTED], 1):
-            here = "  ← this session" if name.partition(":")[2] == current or name == current else ""
+            here = translate("  ← this session") if name.partition(":")[2] == current or name == current else ""
             self._host.say(f"{number:>3}  {visible(name, keep='')}{here}")
         if len(names) > _LISTED:
-            self._host.say(f"     … and {len(names) - _LISTED} more", "dim")
+            self._host.say(translate("     … and {count} more", count=len(names) - _LISTED), "dim")
         if problem:
             self._host.say(visible(problem, keep=""), "yellow")
-        self._host.say("/model N or NAME changes the model of this session; /model setup sets up another one.", "dim")
+        self._host.say(
+            translate("/model N or NAME changes the model of this session; /model setup sets up another one."), "dim"
+        )
 
     async def _choose(self, rest: str) -> None:
         if rest.isdecimal():
             names, _ = await self._names()
             if not 1 <= int(rest) <= len(names):
-                raise UsageError(f"there is no model {rest}; /model lists them")
+                raise UsageError(translate("there is no model {rest}; /model lists them", rest=rest))
             rest = names[int(rest) - 1]
         await self._conversation.choose_model("" if rest == "default" else rest)
         name = visible(self._conversation.model_name, keep="")
-        self._host.say(f"The next message of this session goes to {name}.", "dim")
+        self._host.say(translate("The next message of this session goes to {name}.", name=name), "dim")
 
     async def _names(self) -> tuple[list[str], str]:
         found, problem = await self._source.catalog()
@@ -64,16 +67,23 @@ class ModelCommand:
         from toolgate.models.setup import set_up, try_out
 
         choice = await self._provider()
-        self._host.say("Trying it …", "dim")
+        self._host.say(translate("Trying it …"), "dim")
         trial = await try_out(choice, self._source)
         names = [info.name for info in trial.models]
         for number, name in enumerate(names[:_LISTED], 1):
             self._host.say(f"{number:>3}  {visible(name, keep='')}")
-        model = _picked(await self._host.ask("Which model? (number or name)"), names)
+        model = _picked(await self._host.ask(translate("Which model? (number or name)")), names)
         await set_up(choice, model, self._source)
         await self._conversation.choose_model("")
-        stored = self._conversation.stack.settings.config_file or "the config file"
-        self._host.say(f"{visible(model, keep='')} is set up, stored in {stored}, and answers from now on.", "green")
+        stored = self._conversation.stack.settings.config_file or translate("the config file")
+        self._host.say(
+            translate(
+                "{model} is set up, stored in {stored}, and answers from now on.",
+                model=visible(model, keep=""),
+                stored=stored,
+            ),
+            "green",
+        )
 
     async def _provider(self) -> Choice:
         from toolgate.models.discovery import find_servers
@@ -84,14 +94,14 @@ class ModelCommand:
         own = next(offer for offer in offered if not offer["needs_key"])
         rows = [(offer["label"], Choice(provider=offer["id"])) for offer in offered if offer["needs_key"]]
         for server in servers:
-            label = f"{server.label} on this machine ({server.base_url})"
+            label = translate("{label} on this machine ({base_url})", label=server.label, base_url=server.base_url)
             rows.append((label, Choice(provider=own["id"], base_url=server.base_url)))
         rows.append((own["label"], Choice(provider=own["id"])))
         for number, (label, _) in enumerate(rows, 1):
             self._host.say(f"{number:>3}  {visible(label, keep='')}")
-        answer = await self._host.ask("Whose model? (number)")
+        answer = await self._host.ask(translate("Whose model? (number)"))
         if not answer.isdecimal() or not 1 <= int(answer) <= len(rows):
-            raise UsageError("that is none of the numbers; nothing was changed")
+            raise UsageError(translate("that is none of the numbers; nothing was changed"))
         return await self._completed(rows[int(answer) - 1][1], own["id"])
 
     async def _completed(self, choice: Choice, own: str) -> Choice:
@@ -100,10 +110,14 @@ class ModelCommand:
 
         address = choice.base_url
         if choice.provider == own and address is None:
-            address = await self._host.ask("Its address? (such as http://127.0.0.1:8080/v1)")
+            address = await self._host.ask(translate("Its address? (such as http://127.0.0.1:8080/v1)"))
         found = choice.base_url is not None
-        optional = ", or nothing if it needs none" if choice.provider == own else ""
-        key = "" if found else await self._host.ask(f"The key{optional}? (it is not shown)", hidden=True)
+        optional = translate(", or nothing if it needs none") if choice.provider == own else ""
+        key = (
+            ""
+            if found
+            else await self._host.ask(translate("The key{optional}? (it is not shown)", optional=optional), hidden=True)
+        )
         return Choice(provider=choice.provider, base_url=address, api_key=key or None)
 
 
@@ -112,4 +126,4 @@ def _picked(answer: str, names: list[str]) -> str:
         return names[int(answer) - 1]
     if answer in names:
         return answer
-    raise UsageError("there is no such model; nothing was changed")
+    raise UsageError(translate("there is no such model; nothing was changed"))

@@ -15,6 +15,7 @@ from toolgate.cli.sh.line_source import EndOfInput, PlainLines
 from toolgate.cli.terminal_approver import terminal_approver
 from toolgate.cli.visible import prose, visible
 from toolgate.errors import ToolgateError
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def converse(args: argparse.Namespace) -> int:
     """Answer line by line until the end of stdin."""
     if args.resume == LATEST:
-        raise UsageError("--resume needs an id here; toolgate sessions list shows them")
+        raise UsageError(translate("--resume needs an id here; toolgate sessions list shows them"))
     return run_until_signalled(_converse(args))
 
 
@@ -96,7 +97,9 @@ class PlainChat:
 
     async def ask(self, question: str, *, hidden: bool = False) -> str:
         """Refuse: every line of the input is a message."""
-        raise UsageError("a model is set up at a terminal (toolgate chat), on the page, or in the config file")
+        raise UsageError(
+            translate("a model is set up at a terminal (toolgate chat), on the page, or in the config file")
+        )
 
     def _say(self, event: Any) -> bool:
         text = prose(event.content) if sys.stdout.isatty() else event.content
@@ -118,7 +121,8 @@ class PlainChat:
         if name == "ToolCallInfo":
             self.say(f"[{visible(event.tool_name, keep='')} {describe_call(event.arguments)}]")
         elif name == "ToolDenied":
-            self.say(f"[denied: {event.message} {self._conversation.advice_on_mode or event.next_action}]")
+            advice = self._conversation.advice_on_mode or event.next_action
+            self.say(translate("[denied: {message} {advice}]", message=event.message, advice=advice))
         elif name == "ToolResultInfo":
             self._results.append(event.result)
             if event.result.is_error:
@@ -126,7 +130,13 @@ class PlainChat:
         elif name == "ModelRetry":
             self.say(f"[{describe_retry(event).format(seconds=f'{event.seconds:g} s')}]")
         elif name == "Compacted":
-            self.say(f"[{event.before_tokens:,} → {event.after_tokens:,} tokens]")
+            self.say(
+                translate(
+                    "[{before_tokens} → {after_tokens} tokens]",
+                    before_tokens=f"{event.before_tokens:,}",
+                    after_tokens=f"{event.after_tokens:,}",
+                )
+            )
         elif name == "TurnDone":
             self._conversation.count(event)
         elif name == "TurnFailed":
@@ -142,7 +152,7 @@ class PlainChat:
         """Print a call's complete output."""
         wanted = len(self._results) if number is None else number
         if not 1 <= wanted <= len(self._results):
-            self.say("There is no such call.")
+            self.say(translate("There is no such call."))
             return
         self.say(visible(self._results[wanted - 1].output))
 
@@ -153,7 +163,7 @@ class PlainChat:
     async def recall(self) -> None:
         """Print which session is continued."""
         session = self._conversation.session
-        self.say(f"Continuing {session.id if session else 'nothing'}.")
+        self.say(translate("Continuing {value}.", value=session.id if session else translate("nothing")))
 
 
 def _is_terminal() -> bool:

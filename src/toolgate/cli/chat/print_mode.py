@@ -13,6 +13,7 @@ from toolgate.cli.chat.conversation import Conversation, conversation_for
 from toolgate.cli.chat.headless import HeadlessApprover, print_error
 from toolgate.cli.errors import UsageError, run_until_signalled
 from toolgate.cli.parser import own_tools
+from toolgate.language.translate import translate
 from toolgate.protocol.ids import uuid7
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def answer(args: argparse.Namespace, message: str) -> int:
     """Run one turn and print it; return 0 on success."""
     if args.resume == "":
-        raise UsageError("--resume needs an id here; toolgate sessions list shows them")
+        raise UsageError(translate("--resume needs an id here; toolgate sessions list shows them"))
     return run_until_signalled(_answer(args, message))
 
 
@@ -63,7 +64,11 @@ def _check_sandbox(stack: Stack) -> None:
     report = ShellSession(stack.workspace, settings=stack.settings).sandbox()
     if report.layer == "off" or report.unconfined:
         why = ", ".join(report.unconfined) or "it is disabled"
-        raise UsageError(f"--yes needs a sandbox that confines commands ({why}); toolgate doctor says what is missing")
+        raise UsageError(
+            translate(
+                "--yes needs a sandbox that confines commands ({why}); toolgate doctor says what is missing", why=why
+            )
+        )
 
 
 class _TextOutput:

@@ -15,6 +15,7 @@ from toolgate.cli.sessions.listing import age
 from toolgate.cli.sh.line_source import EndOfInput
 from toolgate.cli.visible import visible
 from toolgate.errors import ToolError, ToolgateError, UndoRefused
+from toolgate.language.translate import translatable, translate
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.tools.declaration import asks_when
 
@@ -23,28 +24,37 @@ if TYPE_CHECKING:
     from toolgate.cli.chat.conversation import Conversation
 
 COMMANDS = {
-    "/help": ("", "show the commands and keys"),
-    "/new": ("[coding | chat_safe]", "start a new session"),
-    "/sessions": ("", "list the latest sessions of this project"),
-    "/resume": ("ID | N", "continue a session; N is its number in /sessions"),
-    "/rename": ("TITLE", "rename this session"),
-    "/show": ("[N]", "show a call with its complete output; without a number, the last one (Ctrl-O)"),
-    "/tools": ("", "list the tools of this session"),
-    "/model": ("[NAME | N | default | setup]", "list the models, choose one for this session, or set one up"),
-    "/compact": ("[undo]", "let the model summarise the conversation so far, to make room"),
-    "/mode": ("", "show the mode, and what it allows"),
-    "/approvals": ("[ask | accept_edits | plan]", "show or switch what you are asked about (Shift-Tab)"),
-    "/permissions": ("[remove N]", "list what you have allowed for good, or take it back"),
-    "/diff": ("[PATH]", "show what this session changed in files"),
-    "/undo": ("[call | turn | session | PATH]", "undo what the last turn changed in files, or all changes of one file"),
-    "/rewind": ("[N [files]]", "go back to before message N; with files, also take back what was written since"),
-    "/fork": ("[N]", "continue in a new session from before message N, or from here"),
-    "/export": ("[markdown | json] [FILE]", "save this session to a file"),
-    "/status": ("", "show the project, the model, the session and what was used"),
-    "/quit": ("", "leave (Ctrl-D)"),
+    "/help": ("", translatable("show the commands and keys")),
+    "/new": ("[coding | chat_safe]", translatable("start a new session")),
+    "/sessions": ("", translatable("list the latest sessions of this project")),
+    "/resume": ("ID | N", translatable("continue a session; N is its number in /sessions")),
+    "/rename": ("TITLE", translatable("rename this session")),
+    "/show": ("[N]", translatable("show a call with its complete output; without a number, the last one (Ctrl-O)")),
+    "/tools": ("", translatable("list the tools of this session")),
+    "/model": (
+        "[NAME | N | default | setup]",
+        translatable("list the models, choose one for this session, or set one up"),
+    ),
+    "/compact": ("[undo]", translatable("let the model summarise the conversation so far, to make room")),
+    "/mode": ("", translatable("show the mode, and what it allows")),
+    "/approvals": ("[ask | accept_edits | plan]", translatable("show or switch what you are asked about (Shift-Tab)")),
+    "/permissions": ("[remove N]", translatable("list what you have allowed for good, or take it back")),
+    "/diff": ("[PATH]", translatable("show what this session changed in files")),
+    "/undo": (
+        "[call | turn | session | PATH]",
+        translatable("undo what the last turn changed in files, or all changes of one file"),
+    ),
+    "/rewind": (
+        "[N [files]]",
+        translatable("go back to before message N; with files, also take back what was written since"),
+    ),
+    "/fork": ("[N]", translatable("continue in a new session from before message N, or from here")),
+    "/export": ("[markdown | json] [FILE]", translatable("save this session to a file")),
+    "/status": ("", translatable("show the project, the model, the session and what was used")),
+    "/quit": ("", translatable("leave (Ctrl-D)")),
 }
 """Command → its arguments, and what it does."""
-_KEYS = (
+_KEYS = translatable(
     "Enter sends · Alt-Enter starts a new line · Ctrl-C cancels a turn · Ctrl-O shows the last call · "
     "Shift-Tab switches what you are asked about · Ctrl-D leaves\n"
     "@ completes the path of a file · !COMMAND runs a command yourself, in the agent's shell"
@@ -101,7 +111,9 @@ class SlashCommands(SessionCommands):
         names = [name for name in COMMANDS if name.startswith(word)] if len(word) > 1 else []
         name = word if word in COMMANDS else names[0] if len(names) == 1 else ""
         if not name:
-            self._host.say(f"There is no {visible(word, keep='')}. /help lists the commands.", "yellow")
+            self._host.say(
+                translate("There is no {word}. /help lists the commands.", word=visible(word, keep="")), "yellow"
+            )
             return
         try:
             await getattr(self, f"_{name[1:]}")(rest.strip())
@@ -110,7 +122,7 @@ class SlashCommands(SessionCommands):
             self._host.say(f"{visible(str(error))}{step}", "yellow")
 
     async def _help(self, _rest: str) -> None:
-        rows = [(f"{name} {words}".strip(), summary) for name, (words, summary) in COMMANDS.items()]
+        rows = [(f"{name} {words}".strip(), translate(summary)) for name, (words, summary) in COMMANDS.items()]
         own = self._conversation.stack.loop.commands.all()
         rows += [
             (f"/{command.name} {command.hint}".strip(), f"{command.description} ({command.source})")
@@ -119,36 +131,42 @@ class SlashCommands(SessionCommands):
         ]
         width = max(len(usage) for usage, _ in rows)
         self._host.say("\n".join(f"  {usage:<{width}}  {summary}" for usage, summary in rows))
-        self._host.say(_KEYS, "dim")
+        self._host.say(translate(_KEYS), "dim")
 
     async def _quit(self, _rest: str) -> None:
         raise EndOfInput
 
     async def _new(self, rest: str) -> None:
         if rest and rest not in list(ToolMode):
-            raise UsageError(f"there is no mode {rest!r}; the modes are: {', '.join(ToolMode)}")
+            raise UsageError(
+                translate(
+                    "there is no mode {rest}; the modes are: {toolmode}", rest=repr(rest), toolmode=", ".join(ToolMode)
+                )
+            )
         wanted = ToolMode(rest) if rest else None
         if wanted is ToolMode.coding and not self._conversation.stack.settings.session.coding_enabled:
-            raise UsageError("coding is not enabled here: start with toolgate chat --coding")
+            raise UsageError(translate("coding is not enabled here: start with toolgate chat --coding"))
         self._conversation.start_over(wanted)
-        self._host.say(f"The next message starts a new session in {self._conversation.mode.value}.", "dim")
+        self._host.say(
+            translate("The next message starts a new session in {value}.", value=self._conversation.mode.value), "dim"
+        )
 
     async def _sessions(self, _rest: str) -> None:
         stack = self._conversation.stack
         found = await stack.sessions.list(user=stack.user, project=stack.project, limit=_LISTED)
         self._listed = [session.id for session in found]
         if not found:
-            self._host.say("This project has no sessions yet.", "dim")
+            self._host.say(translate("This project has no sessions yet."), "dim")
         now, current = time.time(), self._conversation.session
         for number, session in enumerate(found, 1):
-            here = "  ← here" if current is not None and current.id == session.id else ""
+            here = translate("  ← here") if current is not None and current.id == session.id else ""
             facts = f"{short(session.id)}  {age(now - session.updated_at):>6}  {session.mode.value:<9}"
             self._host.say(f"{number:>3}  {facts}  {visible(session.title, keep='') or '–'}{here}")
 
     async def _resume(self, rest: str) -> None:
         if not rest:
             await self._sessions("")
-            self._host.say("/resume N continues one of them.", "dim")
+            self._host.say(translate("/resume N continues one of them."), "dim")
             return
         position = int(rest) - 1 if rest.isdecimal() and len(rest) < 4 else -1
         typed = self._listed[position] if 0 <= position < len(self._listed) else rest
@@ -160,14 +178,14 @@ class SlashCommands(SessionCommands):
 
         session, stack = self._conversation.session, self._conversation.stack
         if session is None:
-            raise UsageError("the session starts with the first message; rename it then")
+            raise UsageError(translate("the session starts with the first message; rename it then"))
         title = await rename(stack.sessions, session, rest, stack.settings)
-        self._host.say(f"This session is now called {visible(title, keep='')}.", "dim")
+        self._host.say(translate("This session is now called {title}.", title=visible(title, keep="")), "dim")
 
     async def _show(self, rest: str) -> None:
         number = rest.removeprefix("#")
         if rest and not number.isdecimal():
-            raise UsageError("/show takes the number of a call, such as /show 3")
+            raise UsageError(translate("/show takes the number of a call, such as /show 3"))
         self._host.show_call(int(number) if number else None)
 
     async def _tools(self, _rest: str) -> None:
@@ -178,7 +196,7 @@ class SlashCommands(SessionCommands):
             first = " ".join(tool.definition.description.split()).partition(". ")[0].rstrip(".")
             found = self._conversation.stack.registry.get(tool.name)
             when = "never" if found is None else asks_when(found, tool)
-            asks = {"always": " (asks)", "risky": " (asks if it is risky)", "never": ""}[when]
+            asks = {"always": translate(" (asks)"), "risky": translate(" (asks if it is risky)"), "never": ""}[when]
             self._host.say(f"  {tool.name:<{width}}  {first}{asks}")
 
     async def _model(self, rest: str) -> None:
@@ -187,33 +205,41 @@ class SlashCommands(SessionCommands):
     async def _compact(self, rest: str) -> None:
         session, stack = self._conversation.session, self._conversation.stack
         if rest not in ("", "undo"):
-            raise UsageError("/compact takes nothing, or undo")
+            raise UsageError(translate("/compact takes nothing, or undo"))
         if session is None:
-            raise UsageError("there is nothing to summarise yet")
+            raise UsageError(translate("there is nothing to summarise yet"))
         if not rest:
             await self._host.run_turn(stack.loop.compact(session.id))
         elif await stack.sessions.restore_context(session.id):
-            self._host.say("The model reads the original messages again.", "dim")
+            self._host.say(translate("The model reads the original messages again."), "dim")
         else:
-            self._host.say("There is no summary to take back.", "dim")
+            self._host.say(translate("There is no summary to take back."), "dim")
 
     async def _mode(self, _rest: str) -> None:
         conversation = self._conversation
         if conversation.mode is ToolMode.coding:
-            words = "coding: files and commands of this project, confined; risky calls need your approval."
+            words = translate("coding: files and commands of this project, confined; risky calls need your approval.")
         elif conversation.stack.settings.session.coding_enabled:
-            words = "chat_safe: no files and no commands. /new coding starts a session that has them."
+            words = translate("chat_safe: no files and no commands. /new coding starts a session that has them.")
         else:
-            words = "chat_safe: no files and no commands. toolgate chat --coding starts sessions that have them."
-        self._host.say(f"{words} The mode of a session never changes.")
+            words = translate(
+                "chat_safe: no files and no commands. toolgate chat --coding starts sessions that have them."
+            )
+        self._host.say(translate("{words} The mode of a session never changes.", words=words))
 
     async def _approvals(self, rest: str) -> None:
         if rest and rest not in list(ApprovalMode):
-            raise UsageError(f"/approvals takes one of: {', '.join(ApprovalMode)}")
+            raise UsageError(translate("/approvals takes one of: {approvalmode}", approvalmode=", ".join(ApprovalMode)))
         if rest:
             await self._conversation.switch_approval_mode(ApprovalMode(rest))
         now = self._conversation.approval_mode
-        self._host.say(f"{APPROVAL_WORDS[now]}: {APPROVAL_HELP[now]} Shift-Tab switches.")
+        self._host.say(
+            translate(
+                "{approval_words}: {approval_help} Shift-Tab switches.",
+                approval_words=translate(APPROVAL_WORDS[now]),
+                approval_help=translate(APPROVAL_HELP[now]),
+            )
+        )
 
     async def _permissions(self, rest: str) -> None:
         await permissions_command(self._conversation, self._host.say, rest)
@@ -226,7 +252,7 @@ class SlashCommands(SessionCommands):
             await self.undo_file(rest)
             return
         if self._conversation.session is None:
-            raise UsageError("nothing has been changed in this session")
+            raise UsageError(translate("nothing has been changed in this session"))
         try:
             undone = undo(self._conversation.stack.workspace, last, session_id=self._conversation.session.id)  # type: ignore[arg-type]
         except UndoRefused as refused:
@@ -234,4 +260,4 @@ class SlashCommands(SessionCommands):
         for one in undone:
             self._host.say(f"{one.action}  {visible(one.path, keep='')}")
         if not undone:
-            self._host.say("There is nothing to undo.", "dim")
+            self._host.say(translate("There is nothing to undo."), "dim")

@@ -27,6 +27,7 @@ from toolgate.cli.sh.line_source import EndOfInput
 from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import visible
 from toolgate.errors import ToolgateError
+from toolgate.language.translate import translate
 from toolgate.protocol.modes import ApprovalMode
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Chat:
                     self._typed_ahead.hold()
             except Interrupted as interrupted:
                 if interrupted.last:
-                    self.say("Press Ctrl-C again, or Ctrl-D, to leave.", "dim")
+                    self.say(translate("Press Ctrl-C again, or Ctrl-D, to leave."), "dim")
             except EndOfInput:
                 self._farewell()
                 return
@@ -142,7 +143,10 @@ class Chat:
         """Say what cannot be sent: there are only words in a message so far."""
         for path in self._conversation.images_in(text):
             self.say(
-                f"{visible(path, keep='')} is an image. Only its path is sent: images cannot be sent yet.", "yellow"
+                translate(
+                    "{path} is an image. Only its path is sent: images cannot be sent yet.", path=visible(path, keep="")
+                ),
+                "yellow",
             )
         return text
 
@@ -181,7 +185,10 @@ class Chat:
                 self.say(visible(str(error)), "bold red")
             except Exception as error:  # noqa: BLE001 - any failure of a turn is shown, and the chat continues
                 self._view.end()
-                self.say(f"unexpected {type(error).__name__}: {visible(str(error))}", "bold red")
+                self.say(
+                    translate("unexpected {name}: {error}", name=type(error).__name__, error=visible(str(error))),
+                    "bold red",
+                )
             finally:
                 animation.cancel()
                 await asyncio.wait([animation])
@@ -198,7 +205,7 @@ class Chat:
         try:
             text = await PromptSession[str]().prompt_async(f"{question} ", is_password=hidden)
         except (KeyboardInterrupt, EOFError):
-            raise UsageError("Nothing was changed.") from None
+            raise UsageError(translate("Nothing was changed.")) from None
         return text.strip()
 
     @contextlib.contextmanager
@@ -235,8 +242,17 @@ class Chat:
         cards = self._view.cards
         wanted = len(cards) if number is None else number
         if not 1 <= wanted <= len(cards):
-            there = f"the calls are 1 to {len(cards)}" if cards else "no call was made yet"
-            self.say(f"There is no call {wanted or ''}: {there}.".replace("call :", "call:"), "yellow")
+            there = (
+                translate("the calls are 1 to {count}", count=len(cards))
+                if cards
+                else translate("no call was made yet")
+            )
+            self.say(
+                translate("There is no call {wanted}: {there}.", wanted=wanted or "", there=there).replace(
+                    "call :", "call:"
+                ),
+                "yellow",
+            )
             return
         self._region.print(cards[wanted - 1].whole(self._canvas))
 
@@ -251,7 +267,7 @@ class Chat:
     def _farewell(self) -> None:
         session = self._conversation.session
         if session is not None:
-            self.say(f"toolgate chat --resume {session.id} continues this session.", "dim")
+            self.say(translate("toolgate chat --resume {id} continues this session.", id=session.id), "dim")
 
 
 class _WarningHandler(logging.Handler):

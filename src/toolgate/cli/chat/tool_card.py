@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.agent.pictures import described
 from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import prose, visible, without_escapes
+from toolgate.language.translate import translate
 from toolgate.protocol.jsontext import encode
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def describe_call(arguments: dict[str, Any] | str) -> str:
     if arguments.keys() <= {"id", "prompt", "background"} and isinstance(arguments.get("id"), str):
         return _one_line(f"{arguments.get('prompt') or 'state of'} (task {arguments['id']})")
     if isinstance(arguments.get("items"), list):
-        return f"{len(arguments['items'])} items"
+        return translate("{count} items", count=len(arguments["items"]))
     first = next((key for key in _MAIN_ARGUMENTS if isinstance(arguments.get(key), str)), None)
     if first is None:
         return _one_line(" ".join(f"{key}={_plain(value)}" for key, value in arguments.items()))
@@ -71,7 +72,11 @@ def duration(seconds: float) -> str:
     """Format a duration."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    return (
+        f"{seconds:.1f} s"
+        if seconds < 60
+        else translate("{seconds} min {seconds2} s", seconds=f"{seconds // 60:.0f}", seconds2=f"{seconds % 60:.0f}")
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,7 +115,7 @@ class ToolCard:
         return [
             head,
             *canvas.cut(self._latest()[-_LIVE_LINES:], "dim", "  │ "),
-            canvas.line((f"  {took} · Ctrl-C cancels", "dim")),
+            canvas.line((translate("  {took} · Ctrl-C cancels", took=took), "dim")),
         ]
 
     def _latest(self) -> list[str]:
@@ -125,8 +130,10 @@ class ToolCard:
         mark, colour, how = self._summary()
         about = describe_call(self.arguments)
         head: list[Piece] = [(mark, colour), " ", (visible(self.name, keep=""), "bold"), f" {about}" if about else ""]
+        from rich.cells import cell_len
+
         tail = f"  {how} · #{self.number}"
-        fitting = clip(head, canvas.columns - 1 - len(tail))
+        fitting = clip(head, canvas.columns - 1 - cell_len(tail))
         return [canvas.line(*fitting, (tail, "dim")), *self._body(canvas)]
 
     def _summary(self) -> tuple[str, str, str]:
@@ -137,15 +144,15 @@ class ToolCard:
         data, error = response.data, response.error
         if error is not None:
             if error.code.value == "CANCELLED":
-                return "◌", "yellow", f"cancelled · {took}"
+                return "◌", "yellow", translate("cancelled · {took}", took=took)
             mark = "⊘" if error.code.value in _DENIED else "✗"
             return mark, "yellow" if mark == "⊘" else "red", f"{error.code.value} · {took}"
         if data.get("timed_out"):
-            return "✗", "yellow", f"timed out · {took}"
+            return "✗", "yellow", translate("timed out · {took}", took=took)
         if "job_id" in data:
-            return "✓", "green", f"{data['job_id']} in the background · {took}"
+            return "✓", "green", translate("{data} in the background · {took}", data=data["job_id"], took=took)
         code = data.get("exit_code")
-        how = [*([f"exit {code}"] if code is not None else []), took]
+        how = [*([translate("exit {code}", code=code)] if code is not None else []), took]
         good = code in (0, None)
         return ("✓", "green", " · ".join(how)) if good else ("✗", "yellow", " · ".join(how))
 
@@ -184,7 +191,12 @@ class ToolCard:
         kept = lines if more <= 1 else lines[-most:] if last else lines[:most]  # a note for one line saves nothing
         shown = [canvas.line("  │ ", (line.expandtabs(8), diff_colour(line) if diff else "dim")) for line in kept]
         if more > 1:
-            words = f"  │ … {more} {'earlier' if last else 'more'} lines · /show {self.number}"
+            note = (
+                translate("… {more} earlier lines · /show {number}", more=more, number=self.number)
+                if last
+                else translate("… {more} more lines · /show {number}", more=more, number=self.number)
+            )
+            words = f"  │ {note}"
             shown.insert(0 if last else len(shown), canvas.line((words, "dim italic")))
         return shown
 
@@ -207,9 +219,9 @@ class ToolCard:
         if self.denied is not None:
             return [*lines, *self._denied(canvas)[1:]]
         if self.result is None:
-            return [*lines, canvas.line(("  it has not finished", "dim"))]
+            return [*lines, canvas.line((translate("  it has not finished"), "dim"))]
         mark, colour, how = self._summary()
-        output = "\n".join(self._output()) or "(no output)"
+        output = "\n".join(self._output()) or translate("(no output)")
         return [*lines, canvas.line((mark, colour), " ", (how, "dim")), *canvas.lines(_indented(output, ""), wide=True)]
 
 

@@ -25,6 +25,7 @@ from toolgate.cli.chat.markdown import MarkdownStream
 from toolgate.cli.chat.tool_card import ToolCard, duration
 from toolgate.cli.chat.typed_ahead import TypedAhead
 from toolgate.cli.visible import prose
+from toolgate.language.translate import translatable, translate
 from toolgate.protocol.calls import ToolDenied
 
 if TYPE_CHECKING:
@@ -165,7 +166,11 @@ class TurnView:
             card.asked = True
             card.paused += time.monotonic() - since
         words = f": {prose(event.message)}" if event.message else ""
-        line = ("✓ allowed", "green") if event.allowed else (f"⊘ denied{words}", "yellow")
+        line = (
+            (translate("✓ allowed"), "green")
+            if event.allowed
+            else (translate("⊘ denied{words}", words=words), "yellow")
+        )
         self._print("question", [self._canvas.line("  ", line)])
 
     def _done(self, event: TurnDone) -> None:
@@ -174,13 +179,20 @@ class TurnView:
         seconds_waited = self._approval_prompt.seconds_waited - self._waited_before
         parts = [duration(time.monotonic() - self._began - seconds_waited)]
         if event.usage.input_tokens or event.usage.output_tokens:
-            parts += [f"{event.usage.input_tokens:,} tokens in", f"{event.usage.output_tokens:,} out"]
-        parts.append(f"context {conversation.context_share:.0%}")
+            parts += [
+                translate("{input_tokens} tokens in", input_tokens=f"{event.usage.input_tokens:,}"),
+                translate("{output_tokens} out", output_tokens=f"{event.usage.output_tokens:,}"),
+            ]
+        parts.append(translate("context {context_share}", context_share=f"{conversation.context_share:.0%}"))
         self._print("end", [self._canvas.line((" · ".join(parts), "dim"))])
 
     def _failed(self, event: TurnFailed) -> None:
         if event.code == "CANCELLED":
-            words = [self._canvas.line(("◌ cancelled", "yellow"), (" · what was done so far is kept", "dim"))]
+            words = [
+                self._canvas.line(
+                    (translate("◌ cancelled"), "yellow"), (translate(" · what was done so far is kept"), "dim")
+                )
+            ]
         else:
             words = self._canvas.lines(_failure(event))
         self._print("end", words)
@@ -224,12 +236,22 @@ class TurnView:
         if cards:
             return [*gap, *text, "", *cards] if self._kind not in ("", "card") or text else cards
         left = duration(max(0.0, self._until - now))
-        word = self._doing.format(seconds=left) or ("writing" if text else "thinking")
-        word = "stopping" if self._stopping else word
-        approvals = APPROVAL_WORDS[self._conversation.approval_mode]
+        word = self._doing.format(seconds=left) or (translate("writing") if text else translate("thinking"))
+        word = translate("stopping") if self._stopping else word
+        approvals = translate(APPROVAL_WORDS[self._conversation.approval_mode])
         took = duration(now - self._began) if now - self._began >= 1 else ""
         status = self._canvas.line(
-            (spinner, "cyan"), (f" {word} {took}{' · ' if took else ''}Ctrl-C cancels · {approvals} (Shift-Tab)", "dim")
+            (spinner, "cyan"),
+            (
+                translate(
+                    " {word} {took}{value}Ctrl-C cancels · {approvals} (Shift-Tab)",
+                    word=word,
+                    took=took,
+                    value=" · " if took else "",
+                    approvals=approvals,
+                ),
+                "dim",
+            ),
         )
         return [*gap, *text, "", status]
 
@@ -251,22 +273,35 @@ def _failure(event: TurnFailed) -> Any:
     return Text.assemble(("✗ ", "bold red"), (event.code, "red"), (f" {prose(event.cause)}", "bold"), (advice, "cyan"))
 
 
-_RETRIES = {"MODEL_RATE_LIMIT": "rate-limited", "MODEL_UNAVAILABLE": "the model does not answer"}
+_RETRIES = {
+    "MODEL_RATE_LIMIT": translatable("rate-limited"),
+    "MODEL_UNAVAILABLE": translatable("the model does not answer"),
+}
 
 
 def describe_retry(event: ModelRetry) -> str:
     """Say why and when the model is asked again; `{seconds}` stands for the time that is left."""
-    why = _RETRIES.get(event.code, "the model failed")
-    return f"{why}, retrying in {{seconds}} ({event.attempt} of {event.of})"
+    why = translate(_RETRIES.get(event.code, translatable("the model failed")))
+    return translate(
+        "{why}, retrying in {seconds} ({attempt} of {of})",
+        why=why,
+        seconds="{seconds}",
+        attempt=event.attempt,
+        of=event.of,
+    )
 
 
 def compaction_lines(canvas: Canvas, event: Compacted) -> list[str]:
     """Draw what was left out, and the summary that stands for it."""
-    sizes = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
+    sizes = translate(
+        "{before_tokens} → {after_tokens} tokens",
+        before_tokens=f"{event.before_tokens:,}",
+        after_tokens=f"{event.after_tokens:,}",
+    )
     if event.by != "model":
-        return [canvas.line((f"· older steps were left out: {sizes}", "dim"))]
+        return [canvas.line((translate("· older steps were left out: {sizes}", sizes=sizes), "dim"))]
     rows = prose(event.summary).split("\n")
     shown = [canvas.line((f"  {row}", "dim")) for row in rows[:_SUMMARY_ROWS]]
     more = [canvas.line(("  …", "dim"))] if len(rows) > _SUMMARY_ROWS else []
-    head = f"· the model has summarised the earlier part: {sizes} (/compact undo takes it back)"
+    head = translate("· the model has summarised the earlier part: {sizes} (/compact undo takes it back)", sizes=sizes)
     return [canvas.line((head, "dim")), *shown, *more]

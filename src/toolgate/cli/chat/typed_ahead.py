@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.cli.chat.tool_card import clip
 from toolgate.cli.visible import prose
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.cli.chat.canvas import Canvas
@@ -69,11 +70,13 @@ class TypedAhead:
         """Draw the queued messages and the current line."""
         if not self.messages and not self.line:
             return []
+        from rich.cells import cell_len
+
         hidden = len(self.messages) - _MAX_SHOWN
-        rows = [canvas.line((f"  … {hidden} more queued", "dim"))] if hidden > 0 else []
+        rows = [canvas.line((translate("  … {hidden} more queued", hidden=hidden), "dim"))] if hidden > 0 else []
         for number, message in enumerate(self.messages[-_MAX_SHOWN:], max(hidden, 0) + 1):
-            hint = "  Esc takes it back" if number == len(self.messages) else ""
-            shown = clip([("  queued  ", "dim"), _one_row(message)], canvas.columns - 1 - len(hint))
+            hint = translate("  Esc takes it back") if number == len(self.messages) else ""
+            shown = clip([(translate("  queued  "), "dim"), _one_row(message)], canvas.columns - 1 - cell_len(hint))
             rows.append(canvas.line(*shown, (hint, "dim")))
         return ["", *rows, *([canvas.line(("❯ ", "cyan"), _end(self.line, canvas.columns - 5), "▏")] * bool(self.line))]
 

@@ -9,6 +9,7 @@ from toolgate.cli.chat.markdown import draw_markdown
 from toolgate.cli.chat.tool_card import describe_call
 from toolgate.cli.visible import prose, visible
 from toolgate.errors import ToolError
+from toolgate.language.translate import translate
 from toolgate.protocol.choices import PROVIDERS
 from toolgate.protocol.modes import ToolMode
 
@@ -53,25 +54,27 @@ def _confinement(conversation: Conversation) -> str:
     try:
         report = shell.sandbox()
     except ToolError as error:
-        return f" · no sandbox: {error.message}"
-    return f" · sandbox {report.layer}{'' if report.network else ', no network'}"
+        return translate(" · no sandbox: {message}", message=error.message)
+    return translate(
+        " · sandbox {layer}{value}", layer=report.layer, value="" if report.network else translate(", no network")
+    )
 
 
 def _without_model(canvas: Canvas, mode: ToolMode) -> list[str]:
     lines = [
         "",
         canvas.line(
-            ("No language model is configured", "bold"),
-            ", so there are no answers in words yet. ",
+            (translate("No language model is configured"), "bold"),
+            translate(", so there are no answers in words yet. "),
             ("/model", "cyan"),
-            " sets one up now: OpenAI, Anthropic, or a server of your own. Or leave and set",
+            translate(" sets one up now: OpenAI, Anthropic, or a server of your own. Or leave and set"),
         ),
         *_keys(canvas),
-        canvas.line("Meanwhile call the tools yourself, through the same gates as a model. Try:"),
+        canvas.line(translate("Meanwhile call the tools yourself, through the same gates as a model. Try:")),
     ]
     lines += [canvas.line("  ", (example, "green")) for example in _TRY[mode]]
     if mode is ToolMode.chat_safe:
-        lines.append(canvas.line(("Files and commands need coding mode: toolgate chat --coding", "dim")))
+        lines.append(canvas.line((translate("Files and commands need coding mode: toolgate chat --coding"), "dim")))
     return lines
 
 
@@ -80,8 +83,11 @@ def _keys(canvas: Canvas) -> list[str]:
     providers = [provider for provider in PROVIDERS.values() if provider.key]
     lines = []
     for provider in providers:
-        servers = f"(and {provider.address} for any compatible server, a local one too), " * provider.compatible
-        more = "or name one: toolgate chat --model NAME" if provider is providers[-1] else "or"
+        servers = (
+            translate("(and {address} for any compatible server, a local one too), ", address=provider.address)
+            * provider.compatible
+        )
+        more = translate("or name one: toolgate chat --model NAME") if provider is providers[-1] else translate("or")
         lines.append(canvas.line("  ", (provider.key, "cyan"), " " * (21 - len(provider.key)), servers + more))
     return lines
 
@@ -104,15 +110,26 @@ async def session_recap(canvas: Canvas, conversation: Conversation) -> list[str]
     shown = await _shown_events(conversation, session.id)
     history = [event for event in shown if event.kind == "message"]
     turns = await conversation.stack.sessions.turns(session.id)
-    title = visible(session.title, keep="") or "a session without a title"
+    title = visible(session.title, keep="") or translate("a session without a title")
     lines = [
         "",
-        canvas.line(("Continuing ", "dim"), title, (f" · {session.mode.value} · {len(turns)} turns", "dim")),
+        canvas.line(
+            (translate("Continuing "), "dim"),
+            title,
+            (translate(" · {value} · {count} turns", value=session.mode.value, count=len(turns)), "dim"),
+        ),
     ]
     if len(history) > _RECAP_MESSAGES:
         lines.append(
             canvas.line(
-                (f"… {len(history) - _RECAP_MESSAGES} earlier messages: toolgate sessions show {session.id}", "dim")
+                (
+                    translate(
+                        "… {count} earlier messages: toolgate sessions show {id}",
+                        count=len(history) - _RECAP_MESSAGES,
+                        id=session.id,
+                    ),
+                    "dim",
+                )
             )
         )
     since = history[-_RECAP_MESSAGES].seq if len(history) > _RECAP_MESSAGES else 0
@@ -126,10 +143,10 @@ async def session_recap(canvas: Canvas, conversation: Conversation) -> list[str]
         else:
             lines += ["", *draw_markdown(canvas, event.payload["content"])]
     if await _created_mode(conversation) is not session.mode:
-        words = "It was started in coding; without --coding it continues in chat_safe."
+        words = translate("It was started in coding; without --coding it continues in chat_safe.")
         lines += ["", canvas.line((words, "yellow"))]
     if turns and turns[-1].status not in ("done", "running"):
-        lines += ["", canvas.line((f"The last turn is {turns[-1].status}.", "yellow"))]
+        lines += ["", canvas.line((translate("The last turn is {status}.", status=turns[-1].status), "yellow"))]
     return lines
 
 
@@ -156,7 +173,7 @@ def _earlier_card(canvas: Canvas, payload: dict[str, Any]) -> str:
     """Draw a call of an earlier turn in one line."""
     good, code = payload.get("status") != "error", (payload.get("data") or {}).get("exit_code")
     good = good and code in (0, None)
-    how = f"exit {code}" if code is not None else payload.get("code") or ""
+    how = translate("exit {code}", code=code) if code is not None else payload.get("code") or ""
     return canvas.line(
         ("✓" if good else "✗", "green" if good else "yellow"),
         " ",

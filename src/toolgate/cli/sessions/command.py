@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.cli.parser import add_json
 from toolgate.cli.sessions.find import find
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.sessions import SessionManager
@@ -25,28 +26,35 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     verbs = parser.add_subparsers(dest="verb", metavar="list | show | export | rename | prune", required=True)
-    listing = verbs.add_parser("list", help="list the latest sessions, newest first", description="List sessions.")
-    listing.add_argument("--limit", type=int, default=20, metavar="N", help="maximum number (default: 20)")
-    listing.add_argument("--project", metavar="DIR", help="only sessions of this project")
-    listing.add_argument("--all", action="store_true", help="also sessions of sub-agents")
-    add_json(listing, "them")
-    show = verbs.add_parser("show", help="show one session", description="Show a session.")
+    listing = verbs.add_parser(
+        "list", help=translate("list the latest sessions, newest first"), description="List sessions."
+    )
+    listing.add_argument("--limit", type=int, default=20, metavar="N", help=translate("maximum number (default: 20)"))
+    listing.add_argument("--project", metavar="DIR", help=translate("only sessions of this project"))
+    listing.add_argument("--all", action="store_true", help=translate("also sessions of sub-agents"))
+    add_json(listing, translate("them"))
+    show = verbs.add_parser("show", help=translate("show one session"), description="Show a session.")
     show.add_argument("session", metavar="ID")
-    show.add_argument("--full", action="store_true", help="show every output completely")
-    export = verbs.add_parser("export", help="export one session", description="Export a session to stdout.")
+    show.add_argument("--full", action="store_true", help=translate("show every output completely"))
+    export = verbs.add_parser("export", help=translate("export one session"), description="Export a session to stdout.")
     export.add_argument("session", metavar="ID")
     export.add_argument(
-        "--format", choices=("json", "markdown"), default="json", help="json (complete, the default) or markdown"
+        "--format",
+        choices=("json", "markdown"),
+        default="json",
+        help=translate("json (complete, the default) or markdown"),
     )
-    rename = verbs.add_parser("rename", help="give a session another title", description="Rename a session.")
+    rename = verbs.add_parser("rename", help=translate("give a session another title"), description="Rename a session.")
     rename.add_argument("session", metavar="ID")
     rename.add_argument("title", metavar="TITLE")
-    prune = verbs.add_parser("prune", help="remove old sessions", description="Remove old sessions.")
-    prune.add_argument("--older-than", required=True, metavar="AGE", help="not used for this long: 90d, 12w, 1y")
-    prune.add_argument("--project", metavar="DIR", help="only sessions of this project")
+    prune = verbs.add_parser("prune", help=translate("remove old sessions"), description="Remove old sessions.")
+    prune.add_argument(
+        "--older-than", required=True, metavar="AGE", help=translate("not used for this long: 90d, 12w, 1y")
+    )
+    prune.add_argument("--project", metavar="DIR", help=translate("only sessions of this project"))
     how = prune.add_mutually_exclusive_group()
-    how.add_argument("--dry-run", action="store_true", help="only show what would be removed (the default)")
-    how.add_argument("--yes", action="store_true", help="remove them permanently")
+    how.add_argument("--dry-run", action="store_true", help=translate("only show what would be removed (the default)"))
+    how.add_argument("--yes", action="store_true", help=translate("remove them permanently"))
 
 
 def run(args: argparse.Namespace) -> int:

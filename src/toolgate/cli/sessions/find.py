@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolgate.cli.errors import UsageError
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack
@@ -27,11 +28,19 @@ async def find(sessions: SessionManager, typed: str) -> Session:
     if exact:
         return exact[0]
     if not wanted or not found:
-        raise UsageError(f"there is no session {typed!r}; toolgate sessions list shows them")
+        raise UsageError(translate("there is no session {typed}; toolgate sessions list shows them", typed=repr(typed)))
     if len(found) > 1:
         some = ", ".join(session.id for session in found[:_MAX_NAMED])
         more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
-        raise UsageError(f"{typed!r} is the beginning of {len(found)} sessions: {some}{more}; type more of it")
+        raise UsageError(
+            translate(
+                "{typed} is the beginning of {count} sessions: {some}{more}; type more of it",
+                typed=repr(typed),
+                count=len(found),
+                some=some,
+                more=more,
+            )
+        )
     return found[0]
 
 

@@ -11,6 +11,7 @@ from toolgate.cli.errors import UsageError
 from toolgate.cli.sessions.find import short
 from toolgate.cli.sessions.listing import age, canonical_project
 from toolgate.cli.visible import visible
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     import argparse
@@ -27,7 +28,12 @@ def parse_age(text: str) -> float:
     """Convert `90d`, `12w` or `1y` to seconds; at least one day."""
     found = _AGE.fullmatch(text.strip())
     if found is None or int(found[1]) == 0:
-        raise UsageError(f"--older-than takes a number of days, weeks or years, such as 90d, 12w or 1y; not {text!r}")
+        raise UsageError(
+            translate(
+                "--older-than takes a number of days, weeks or years, such as 90d, 12w or 1y; not {text}",
+                text=repr(text),
+            )
+        )
     return float(int(found[1]) * _DAYS[found[2]] * _DAY)
 
 

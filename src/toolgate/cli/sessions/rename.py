@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolgate.cli.errors import UsageError
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.sessions import Session, SessionStore
@@ -18,7 +19,7 @@ async def rename(sessions: SessionStore, session: Session, title: str, settings:
 
     words = " ".join(title.split())
     if not words or len(words) > LONGEST_TITLE:
-        raise UsageError(f"a title has 1 to {LONGEST_TITLE} characters")
+        raise UsageError(translate("a title has 1 to {longest_title} characters", longest_title=LONGEST_TITLE))
     kept: str = mask(words, secrets_of(settings))
     await sessions.rename(session.id, kept)
     return kept

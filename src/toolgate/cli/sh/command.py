@@ -20,6 +20,7 @@ from toolgate.cli.sh.colon_commands import ColonCommands
 from toolgate.cli.sh.line_source import EndOfInput, LineSource, line_source
 from toolgate.cli.sh.screen import Screen, banner
 from toolgate.cli.terminal_approver import terminal_approver
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from toolgate.runtime.pending import PendingResult
@@ -29,11 +30,13 @@ INTERRUPTED = 130
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("-c", dest="command", metavar="COMMAND", help="run this one command and exit")
-    parser.add_argument("--access", choices=("read", "write", "full"), default="write", help="what commands may touch")
+    parser.add_argument("-c", dest="command", metavar="COMMAND", help=translate("run this one command and exit"))
+    parser.add_argument(
+        "--access", choices=("read", "write", "full"), default="write", help=translate("what commands may touch")
+    )
     add_mode(parser, default="coding")
     add_root(parser)
-    add_json(parser, "the envelope of every command, one per line,")
+    add_json(parser, translate("the envelope of every command, one per line,"))
 
 
 def run(args: argparse.Namespace) -> int:
