@@ -63,11 +63,12 @@ async def _children(machines: Cluster, parent: Turn) -> list[Turn]:
 
 
 def _most(spans: list[str]) -> int:
-    """How many were at work at the same time, at the most."""
-    now = most = 0
+    """How many sub-agents were at work at the same time, at the most. One that is repeated counts once."""
+    running: Counter[str] = Counter()
+    most = 0
     for line in spans:
-        now += 1 if line[0] == "+" else -1
-        most = max(most, now)
+        running[line[1:].partition("@")[0]] += 1 if line[0] == "+" else -1
+        most = max(most, sum(count > 0 for count in running.values()))
     return most
 
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from toolgate.sessions import Database
     from toolgate.workspace.archive_base import Base
 
+_KEPT = 64
+"""Sessions of which it is remembered what came from the commit; the directory of another one is made anew."""
+
 
 class GitWorkspaces(SnapshotWorkspaces):
     """The `WorkspaceProvider` of workers that each have a clone of one repository as their root.
@@ -35,22 +38,29 @@ class GitWorkspaces(SnapshotWorkspaces):
         """Clone the root, and put what was stored into the clone."""
         with archive.temporary(self.base) as path:
             clone = os.path.join(os.path.dirname(path), "clone")
-            if found is None:
-                commit = await in_thread(git_clone.head, self.root)
-                await in_thread(git_clone.clone, self.root, commit, clone)
-                names = await in_thread(archive_base.of_commit, clone)
-                await in_thread(archive.place, clone, directory)
-            else:
-                await self.fetch(*found, path)
-                stored = await in_thread(archive.commit_of, path)
-                if stored is None:  # by a worker that stores whole snapshots
-                    await in_thread(archive.unpack, path, directory)
-                    self._bases[session_id] = None
-                    return
-                commit = stored
-                await in_thread(git_clone.clone, self.root, commit, clone)
-                names = await in_thread(archive.unpack, path, directory, clone)
-            self._bases[session_id] = await in_thread(archive_base.observe, directory, commit, names)
+            try:
+                self._bases[session_id] = await self._made(directory, found, path, clone)
+            finally:
+                await in_thread(archive.remove, clone)
+        for old in list(self._bases)[:-_KEPT]:
+            if old not in self._held:
+                del self._bases[old]
+
+    async def _made(self, directory: str, found: tuple[str, int] | None, path: str, clone: str) -> Base | None:
+        if found is None:
+            commit = await in_thread(git_clone.head, self.root)
+            await in_thread(git_clone.clone, self.root, commit, clone)
+            names = await in_thread(archive_base.of_commit, clone)
+            await in_thread(archive.place, clone, directory)
+            return await in_thread(archive_base.observe, directory, commit, names)
+        await self.fetch(*found, path)
+        stored = await in_thread(archive.commit_of, path)
+        if stored is None:  # by a worker that stores whole snapshots
+            await in_thread(archive.unpack, path, directory)
+            return None
+        await in_thread(git_clone.clone, self.root, stored, clone)
+        names = await in_thread(archive.unpack, path, directory, clone)
+        return await in_thread(archive_base.observe, directory, stored, names)
 
     async def pack(self, session_id: str, directory: str, path: str) -> tuple[str, int]:
         """Pack what is not in the commit."""

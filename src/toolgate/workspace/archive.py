@@ -193,6 +193,11 @@ def place(_stop: Stop, fresh: str, directory: str) -> None:
         raise WorkspaceError(str(error)) from error
 
 
+def remove(_stop: Stop, directory: str) -> None:
+    """Remove a directory that is not needed, if it is there."""
+    shutil.rmtree(directory, ignore_errors=True)
+
+
 def _marker(directory: str) -> str:
     return f"{directory}.stored"
 
