@@ -27,7 +27,7 @@ class Follower:
     async def follow(self, machines: Cluster, chance: random.Random) -> None:
         while True:
             with contextlib.suppress(OSError, WebSocketException, AssertionError):
-                port = await port_of(machines, chance.choice(self._gateways), patience=5)
+                port = await port_of(machines, chance.choice(self._gateways), patience=1)  # or through another one
                 async with client(port, f"token-of-{self._user}") as watching:
                     await self._watch(watching)
             await asyncio.sleep(0.2)
