@@ -135,5 +135,7 @@ DISPATCH = Bench(
     rounds=7,
     targets=[
         Target(contender="toolgate", case="ok", at_most=4.0),
+        Target(contender="toolgate", case="unknown", at_most=4.0),
+        Target(contender="toolgate", case="badjson", at_most=3.0),
     ],
 )

@@ -58,6 +58,8 @@ def as_json(results: list[Result]) -> str:
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
         "python": platform.python_version(),
+        "load": os.getloadavg()[0],
+        "targets": [row for result in results for row, _ in verdicts(result)],
     }
     for result in results:
         document[result.bench.name] = {

@@ -51,7 +51,7 @@ class Bubblewrap:
         filters = self._filter(view)
         words += [word for fd in filters for word in ("--seccomp", str(fd))]
         try:
-            fd = memory_file("arguments", b"\0".join(os.fsencode(word) for word in words) + b"\0")
+            fd = memory_file("arguments", os.fsencode("\0".join([*words, ""])))
         except OSError:
             for one in filters:
                 os.close(one)

@@ -13,7 +13,7 @@ from toolgate.process.start import run_briefly
 from toolgate.protocol.plan import Access
 from toolgate.sandbox.layer import Wrapper, gaps, guarantees, sockets_for
 from toolgate.sandbox.socket_gate import socket_gate
-from toolgate.sandbox.supervisor.seccomp import can_filter
+from toolgate.sandbox.supervisor.seccomp import can_filter, command_filter
 from toolgate.sandbox.supervisor_call import supervisor_call
 from toolgate.sandbox.trial import run_trial
 from toolgate.sandbox.view import SHARED_BYTES, SMALL_BYTES, View
@@ -83,9 +83,9 @@ class NativeLayer:
         if self.mode == "off" or not can_filter():
             return {}
         if self.mode == "namespaces":
-            return {"filter": {"sockets": sockets_for(view, gated=self.gated)}}
+            return {"filter": _filter_for(sockets_for(view, gated=self.gated))}
         sockets = "all" if view.network else "none"
-        return {"filter": {"sockets": sockets, "alone": True, "attributes": view.access != "read"}}
+        return {"filter": _filter_for(sockets, alone=True, attributes=view.access != "read")}
 
     @property
     def joins(self) -> bool:
@@ -131,6 +131,12 @@ class NativeLayer:
         return (*writable, *loose, "the names of other processes and of hidden files are visible", _PRIORITIES)
 
 
+@cache
+def _filter_for(sockets: str, *, alone: bool = False, attributes: bool = True) -> bytes:
+    """Return a filter. It is made here, once: the supervisor would make it anew before every command."""
+    return command_filter(os.uname().machine, sockets=sockets, alone=alone, attributes=attributes)
+
+
 def supervised(directory: str, info_fd: int) -> Wrapper:
     """Return the supervisor's command without confinement: it only adopts and ends what a program leaves behind."""
     return supervisor_call({"mode": "off", "directory": directory, "grants": (), "network": True}, info_fd)
@@ -148,8 +154,9 @@ def _probe(_user: int) -> Kernel:
     Raise `OSError` if the system is out of a resource, and `ToolError` if the trial times out: neither is cached.
     """
     try:
-        return Kernel(**json.loads(run_trial(_run_probe)))
-    except (OSError, ValueError, TypeError) as error:
+        found = json.loads(run_trial(_run_probe))
+        return Kernel(namespaces=bool(found["namespaces"]), landlock=found["landlock"], seccomp=bool(found["seccomp"]))
+    except (OSError, ValueError, TypeError, KeyError) as error:
         if is_shortage(error):
             raise
         return Kernel(namespaces=False, landlock=0, seccomp=False)

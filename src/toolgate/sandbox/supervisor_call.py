@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
+import sys
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from toolgate.process.executables import find_interpreter
 from toolgate.sandbox import supervisor
 from toolgate.sandbox.layer import Wrapper, memory_file
 
+_MARSHAL = 2
+"""A version that every Python 3 reads: the supervisor may run in another one."""
 
-def supervisor_call(order: Mapping[str, object], info_fd: int) -> Wrapper:
+
+def supervisor_call(order: Mapping[str, Any], info_fd: int) -> Wrapper:
     """Return the supervisor's command. The caller closes its descriptors."""
-    script = memory_file("supervisor", supervisor.source())
+    interpreter = _interpreter(os.geteuid())
+    same = interpreter == os.path.realpath(sys.executable)
+    script = memory_file("supervisor", supervisor.compiled() if same else supervisor.source())
     try:
-        text = memory_file("order", json.dumps(order).encode())
+        text = memory_file("order", marshal.dumps(dict(order), _MARSHAL))
     except OSError:
         os.close(script)
         raise
     words = [
-        _interpreter(os.geteuid()),
+        interpreter,
         "-I",
         "-S",
         f"/dev/fd/{script}",

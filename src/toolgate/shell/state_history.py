@@ -84,8 +84,10 @@ class StateHistory:
     def directory_in(self, root: str) -> str:
         """The directory after the last command: relative to the root inside it, absolute elsewhere."""
         directory = os.fsdecode(self._latest.directory)
-        inside = directory == root or directory.startswith(root + "/")
-        return os.path.relpath(directory, root) if inside else directory
+        if directory == root:
+            return "."
+        inside = directory.startswith(root + "/")
+        return os.path.normpath(directory[len(root) + 1 :]) if inside else directory
 
     def forget(self) -> None:
         """Return to the first state."""
