@@ -1,5 +1,7 @@
 """`Tool`: its defaults and what it tells about itself."""
 
+import re
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -15,6 +17,7 @@ from toolgate import (
     ToolMode,
     ToolResponse,
     Workspace,
+    builtin_registry,
 )
 from toolgate.errors import ToolError
 
@@ -131,3 +134,23 @@ async def test_closing_twice_is_fine() -> None:
     context = ToolContext()
     await context.aclose()
     await context.aclose()
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
+
+
+def test_the_page_names_everything_that_a_tool_may_declare_or_override() -> None:
+    declared = {name for name in {*vars(Tool), *Tool.__annotations__} if not name.startswith("_")}
+    assert {"needs", "keep", "exclusive", "category", "prepare"} <= declared
+    assert sorted(name for name in declared if not re.search(rf"`{name}[`(]", PAGE) and name not in MADE_BY_TOOL) == []
+
+
+MADE_BY_TOOL = {"parameters", "tool_definition", "bind"}
+"""What a tool makes of its declaration; nobody overrides it."""
+
+
+def test_the_page_names_every_port_that_a_built_in_tool_needs() -> None:
+    ports = PAGE.partition("## Ports\n")[2].partition("\n## ")[0]
+    needed = {port for tool in builtin_registry().list_tools(ToolMode.coding) for port in tool.needs}
+    assert {"memory", "agents"} <= needed
+    assert sorted(port for port in needed if f"`{port}`" not in ports) == []
