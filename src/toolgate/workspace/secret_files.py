@@ -94,6 +94,27 @@ _HINTS = (
 """Lower-case texts, of which every content without a `-----BEGIN` has one."""
 
 
+TOKENS: dict[str, str] = {
+    "a token of GitHub": r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{50,}",
+    "a token of GitLab": r"\bglpat-[A-Za-z0-9_-]{20,}",
+    "a key of AWS": r"\bA(?:KIA|SIA)[0-9A-Z]{16}\b",
+    "a key of a model provider": r"\bsk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{20,}",
+    "a key of Google": r"\bAIza[0-9A-Za-z_-]{35}",
+    "a token of Slack": r"\bxox[abeprs]-[A-Za-z0-9-]{10,}",
+    "a token of npm": r"\bnpm_[A-Za-z0-9]{36}",
+    "a token of PyPI": r"\bpypi-[A-Za-z0-9_-]{50,}",
+    "a key of Stripe": r"\b[rs]k_live_[A-Za-z0-9]{16,}",
+    "a JSON web token": r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
+}
+"""What a token is, and its form. Only notes are compared with them: many projects have such forms in their tests."""
+
+
+def secret_text(text: str) -> str:
+    """What a text that is to be stored holds: what files are judged by, or a token; empty if nothing is found."""
+    found = secret_content(text.encode("utf-8", "replace"))
+    return found or next((what for what, form in TOKENS.items() if re.search(form, text)), "")
+
+
 def templates_of(path: str) -> list[str]:
     """Names that a template of a secret file may have."""
     directory, name = posixpath.split(path)

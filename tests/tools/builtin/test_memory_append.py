@@ -7,6 +7,7 @@ import pytest
 from tests.kit import code_of, run
 from tests.tools.builtin.kit import Notes
 from toolgate import ToolGroup, ToolMode
+from toolgate.settings import Settings
 from toolgate.testing import check_tool, violations
 from toolgate.tools.builtin.memory_append import MemoryAppendTool
 from toolgate.tools.builtin.memory_search import MemorySearchTool
@@ -50,6 +51,39 @@ async def test_a_memory_that_cannot_write_is_an_error_without_a_path() -> None:
     result = await run(MemoryAppendTool(), {"content": "x"}, memory=BrokenNotes())
     assert code_of(result) == "EXECUTION_ERROR"
     assert "/var/lib" not in result.response.to_json()
+
+
+KEY = "-----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("the deploy key:\n" + KEY, "a private key"),
+        ("aws_secret_access_key = " + "a1B/" * 10, "keys of AWS"),
+        ('{"client_secret": "0123456789abcdef"}', "tokens of a tool"),
+        ("use ghp_" + "a1" * 18 + " for pushing", "a token of GitHub"),
+        ("AKIA" + "B2" * 8, "a key of AWS"),
+        ("the key is sk-ant-" + "x9" * 20, "a key of a model provider"),
+        ("xoxb-" + "12345678901-abc", "a token of Slack"),
+        ("eyJ" + "a" * 20 + ".eyJ" + "b" * 20 + "." + "c" * 20, "a JSON web token"),
+        ("ours is gateway-token-0123", "one of Toolgate's own keys"),
+    ],
+)
+async def test_a_note_with_a_credential_is_refused_and_not_kept(content: str, what: str) -> None:
+    notes, settings = Notes(), Settings.of(gateway={"token": "gateway-token-0123"})
+    result = await run(MemoryAppendTool(), {"content": content}, memory=notes, settings=settings)
+    assert (code_of(result), notes.notes, what in result.message) == ("INVALID_PARAM", [], True), result.message
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["the token is in .env", "sk-learn is used", "API_TOKEN comes from the vault", "set client_secret in config.yml"],
+)
+async def test_a_note_about_a_credential_is_kept(content: str) -> None:
+    notes = Notes()
+    await run(MemoryAppendTool(), {"content": content}, memory=notes)
+    assert notes.notes == [content]
 
 
 async def test_they_conform() -> None:

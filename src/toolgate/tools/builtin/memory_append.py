@@ -7,9 +7,11 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.ports import MemoryStore
+from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
+from toolgate.workspace.secret_files import secret_text
 
 
 def require_memory(context: ToolContext) -> MemoryStore:
@@ -43,5 +45,18 @@ class MemoryAppendTool(Tool[MemoryAppendParams]):
         """Keep it, then say so."""
         if not params.content.strip():
             raise ToolError(ErrorCode.INVALID_PARAM, "The note is blank.", "Write what should be remembered.")
-        await require_memory(context).append(params.content)
+        memory = require_memory(context)
+        _require_no_secret(params.content, context)
+        await memory.append(params.content)
         return ToolResponse.success({"applied": True}, "The note was kept; memory_search finds it.")
+
+
+def _require_no_secret(content: str, context: ToolContext) -> None:
+    """Refuse a note with a credential: every later session would read it."""
+    own = mask(content, secrets_of(context.settings)) != content
+    if found := "one of Toolgate's own keys" if own else secret_text(content):
+        raise ToolError(
+            ErrorCode.INVALID_PARAM,
+            f"The note holds {found}, and notes are read in later sessions. Nothing was kept.",
+            "Write where it is kept (a file, a variable) instead of the value.",
+        )
