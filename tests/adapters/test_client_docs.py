@@ -37,7 +37,7 @@ def _snippets(page: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _entries(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for table in ("mcpServers", "mcp_servers", "mcp"):
+    for table in ("mcpServers", "mcp_servers", "mcp", "servers", "context_servers"):
         yield from document.get(table, {}).values()
 
 
@@ -65,14 +65,15 @@ def _remotes() -> Iterator[tuple[str, str]]:
             for entry in _entries(content) if language != "sh" else ():
                 address = entry.get("url") or entry.get("httpUrl")
                 if address is not None:
-                    variable = entry.get("bearer_token_env_var")
+                    variable = entry.get("bearer_token_env_var") or entry.get("bearerTokenEnvVar")
                     given = f"Bearer ${variable}" if variable else entry["headers"]["Authorization"]
                     yield address, given
 
 
 def test_every_client_has_both_ways() -> None:
     clients = [page for page in PAGES if page.parent.name == "clients"]
-    assert [page.stem for page in clients] == ["claude-code", "codex", "cursor", "gemini-cli", "opencode"]
+    names = ["claude-code", "codex", "cursor", "gemini-cli", "kimi-code", "opencode", "vs-code", "zed"]
+    assert [page.stem for page in clients] == names
     assert len(list(_remotes())) == len(clients)
     assert len(list(_commands())) > len(clients)
 
