@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,7 @@ class ShellOptions:
             processes=shell.processes,
             file_bytes=shell.file_mb * MIB,
             passed_environment=shell.environment,
-            readable=(*shell.readable, *_users_skills(settings)),
+            readable=readable_places(settings),
             extra=settings.workspace.extra,
             roots=shell.roots,
             hidden=tuple(_own_files(settings, root)),
@@ -93,3 +93,16 @@ def _users_skills(settings: Settings) -> tuple[str, ...]:
     """The user's skills, whose scripts commands may run."""
     found = None if settings.user_directory is None else settings.user_directory / "skills"
     return () if found is None or not found.is_dir() else (str(found),)
+
+
+def readable_places(settings: Settings) -> tuple[str, ...]:
+    """Host paths outside the root that every command may read."""
+    return (*settings.shell.readable, *_users_skills(settings))
+
+
+def is_file_below(path: str, places: Iterable[str]) -> bool:
+    """Whether an absolute path is a file in one of these directories, with links resolved."""
+    if not path.startswith("/"):
+        return False
+    real = os.path.realpath(path)
+    return any(real.startswith(f"{os.path.realpath(place)}/") for place in places) and os.path.isfile(real)

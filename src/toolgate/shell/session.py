@@ -24,7 +24,7 @@ from toolgate.shell.checks import check_access, check_command, check_root, check
 from toolgate.shell.command_run import CommandRun, StateStuck
 from toolgate.shell.console import Console
 from toolgate.shell.jobs import Jobs
-from toolgate.shell.options import ShellOptions
+from toolgate.shell.options import ShellOptions, is_file_below
 from toolgate.shell.result import CommandResult, SandboxReport
 from toolgate.shell.starter import Starter
 from toolgate.shell.state import ShellState, initial
@@ -156,8 +156,11 @@ class ShellSession(AsyncClosing):
         self._lost = [f"toolgate: the shell started anew, because its state could not be carried over: {reason}\n"]
 
     def exists(self, path: str) -> bool:
-        """Whether a path, relative to the root or absolute inside it, is a file. Then `bash FILE` is the real bash."""
-        return self._workspace.is_file(path)
+        """Whether a path is a file that commands may read: then `bash FILE` is the real bash.
+
+        It is relative to the root, or absolute: inside the root, a skill of the user or another readable directory.
+        """
+        return self._workspace.is_file(path) or is_file_below(path, (*self._options.readable, *self._options.extra))
 
     async def secrets_in(self, command: str, analysed: CommandPlan) -> tuple[str, ...]:
         """The secret files that a command names. A large project or command is looked through in a thread."""

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.agent.kit import Stage
 from tests.agent.kit import call as model_call
 from tests.kit import call, code_of
@@ -86,7 +88,8 @@ async def test_a_projects_skill_widens_nothing(tmp_path: Path) -> None:
     await stage.close()
 
 
-async def test_scripts_of_the_users_skills_run_in_the_sandbox(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+async def test_scripts_of_the_users_skills_run_in_the_sandbox(tmp_path: Path, shell: str) -> None:
     (tmp_path / "root").mkdir()
     place = add(tmp_path / "config/skills", "mine", body="Run it")
     (place / "run.sh").write_text('echo from the skill; echo x > "$1"/new\n')
@@ -95,7 +98,7 @@ async def test_scripts_of_the_users_skills_run_in_the_sandbox(tmp_path: Path) ->
         workspace=Workspace(tmp_path / "root"), mode=ToolMode.coding, settings=settings, approver=AutoApprover()
     )
     toolset = agent_registry().toolset(ToolMode.coding, context)
-    result = await toolset.handle(call("Bash", {"command": f"sh {place}/run.sh {place}"}))
+    result = await toolset.handle(call("Bash", {"command": f"{shell} {place}/run.sh {place}"}))
     assert "from the skill" in result.output
     assert not (place / "new").exists()
     await context.aclose()

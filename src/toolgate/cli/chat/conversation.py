@@ -141,6 +141,11 @@ class Conversation:
         except (ToolgateError, OSError):  # the project is gone: the next call says so
             return []
 
+    def own_commands(self) -> list[tuple[str, str]]:
+        """Return the slash commands of the user and the project, as the files are now, and what they are for."""
+        found = self.stack.loop.commands.all()
+        return [(f"/{command.name}", command.description or command.hint) for command in found]
+
     def images_in(self, text: str) -> list[str]:
         """Return the paths in a message that lead to an image of the project."""
         words = [word.strip("'\"").removeprefix("@") for word in text.split()]

@@ -29,19 +29,26 @@ Complete = Callable[[str], list[str]]
 """Returns the paths that fit what was typed."""
 
 
-class ChatCompleter(Completer):
-    """Completes the chat's commands, and the paths of files: after `@`, and of any word with Tab."""
+OwnNames = Callable[[], list[tuple[str, str]]]
+"""Returns the names of the user's own commands, with the slash, and what they are for."""
 
-    def __init__(self, paths: Complete) -> None:
+
+class ChatCompleter(Completer):
+    """Completes commands, and the paths of files: after `@`, and of any word with Tab."""
+
+    def __init__(self, paths: Complete, own: OwnNames = list) -> None:
         self._paths = paths
+        self._own = own
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Yield the commands that start like the line, or the paths that fit the word."""
         text = document.text
         if text.startswith("/") and not any(blank in text for blank in " \n"):
-            for name, (_, summary) in COMMANDS.items():
+            known = [(name, translate(summary)) for name, (_, summary) in COMMANDS.items()]
+            known += [(name, summary) for name, summary in self._own() if name not in COMMANDS]
+            for name, summary in known:
                 if name.startswith(text):
-                    yield Completion(name, start_position=-len(text), display_meta=translate(summary))
+                    yield Completion(name, start_position=-len(text), display_meta=summary)
             return
         word = document.get_word_before_cursor(WORD=True)
         typed = word.removeprefix("!").removeprefix("@")
@@ -60,16 +67,17 @@ class Editor:
         past: Iterable[str],
         switch: Callable[[], Awaitable[None]],
         paths: Complete = lambda _: [],
+        own: OwnNames = list,
     ) -> None:
         """`expand` shows the last call completely (Ctrl-O), `switch` is for Shift-Tab; `past` are earlier messages,
-        and `paths` completes paths.
+        `paths` completes paths, and `own` lists the user's own commands.
         """
         self._history = history = InMemoryHistory(list(past))
         self._again = False
         self._session: PromptSession[str] = PromptSession(
             history=history,
             multiline=True,
-            completer=ChatCompleter(paths),
+            completer=ChatCompleter(paths, own),
             complete_while_typing=True,
             complete_in_thread=True,
             key_bindings=_bindings(expand, switch),

@@ -100,8 +100,8 @@ class Chat:
     async def talk(self) -> None:
         """Handle one message after the other."""
         past = await message_history(self._conversation.stack)
-        paths = self._conversation.complete_path
-        editor = Editor(self._toolbar, lambda: self.show_call(None), past, self.switch_approval_mode, paths)
+        paths, own = self._conversation.complete_path, self._conversation.own_commands
+        editor = Editor(self._toolbar, lambda: self.show_call(None), past, self.switch_approval_mode, paths, own)
         while True:
             self._region.print([""])
             try:

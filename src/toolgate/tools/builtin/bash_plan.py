@@ -49,7 +49,13 @@ def parsed(params: BashParams, context: ToolContext) -> Outcome:
         directory = workspace.relative(params.cwd)
     from toolgate.agent_commands.router import parse
 
-    return parse(params.command, directory, workspace.is_file)
+    def exists(path: str) -> bool:
+        from toolgate.shell.options import is_file_below, readable_places
+
+        settings = context.settings
+        return workspace.is_file(path) or is_file_below(path, (*readable_places(settings), *settings.workspace.extra))
+
+    return parse(params.command, directory, exists)
 
 
 def directory_of(params: BashParams, context: ToolContext) -> str | None:
