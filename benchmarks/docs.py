@@ -41,8 +41,8 @@ def replaced(page: str, text: str) -> str:
 def section(document: dict[str, Any]) -> str:
     """Where it was measured, then a table and a picture per benchmark, then the targets."""
     where = (
-        f"Python {document['python']}, {document['machine']}, {document['cpus']} cores; other programs kept "
-        f"{document['load']:.1f} processors busy or waiting when the run ended.\n"
+        f"Python {document['python']}, {document['machine']}, {document['cpus']} cores. "
+        f"The load average was {document['load']:.1f} when the run ended.\n"
     )
     parts = [where]
     for name, result in results(document).items():

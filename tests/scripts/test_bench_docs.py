@@ -26,7 +26,7 @@ RUN: dict[str, Any] = {
 
 def test_the_section_has_the_machine_a_table_a_picture_and_the_targets() -> None:
     text = docs.section(RUN)
-    assert "Python 3.11.7, x86_64, 2 cores; other programs kept 1.2 processors busy" in text
+    assert "Python 3.11.7, x86_64, 2 cores. The load average was 1.2 when the run ended." in text
     assert "| toolgate | 5 (×2.50), MB 3 | – |" in text
     assert "(images/bench-shell.svg)" in text
     assert RUN["targets"][0] in text
