@@ -43,6 +43,32 @@ async def test_files_and_commands_are_completed(context: BrowserContext, gateway
     assert person.problems == []
 
 
+async def test_a_command_of_ones_own_is_offered_and_sent_as_its_text(
+    context: BrowserContext, gateway_with: Callable[..., Gateway]
+) -> None:
+    model = ScriptedModel(["Ready.", "Reviewed."])
+    gateway = gateway_with(model)
+    folder = gateway.root / ".toolgate" / "commands"
+    folder.mkdir(parents=True)
+    (folder / "review-it.md").write_text("---\ndescription: Reviews <b>a file</b>\n---\nReview $1 carefully.\n")
+    person = await arrive(context, gateway)
+    await person.begin()
+    await person.say("hello")
+    await expect(person.said("Ready.")).to_be_visible(timeout=PATIENCE)
+    field = person.page.get_by_role("textbox", name="Message")
+    await field.press_sequentially("/revi")
+    option = person.page.get_by_role("option")
+    await expect(option).to_contain_text(["/review-it"], timeout=PATIENCE)
+    await expect(option.first).to_contain_text("Reviews <b>a file</b>")
+    await field.press("Enter")
+    await expect(field).to_have_value("/review-it")
+    await field.press_sequentially(" a.py")
+    await field.press("Enter")
+    await expect(person.said("Reviewed.")).to_be_visible(timeout=PATIENCE)
+    assert model.requests[-1].messages[-1] == {"role": "user", "content": "Review a.py carefully."}
+    assert person.problems == []
+
+
 async def test_messages_wait_for_the_end_of_the_turn_and_can_be_taken_back(
     context: BrowserContext, gateway_with: Callable[..., Gateway]
 ) -> None:
