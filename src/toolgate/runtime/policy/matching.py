@@ -45,7 +45,8 @@ def fits(name: str, pattern: Any, value: Any, call: Call, *, every: bool) -> boo
         texts = [spelling for text in texts for spelling in (text, canonical(text))]
     if not is_path_name(name):
         return quantifier(_text_glob(pattern).matches(text) for text in texts)
-    return quantifier(_path_glob(pattern).matches(place) for text in texts for place in call.places(text))
+    places = {place for text in texts for place in call.places(text)}  # each text brings all that the plan touches
+    return quantifier(_path_glob(pattern).matches(place) for place in places)
 
 
 def _canonical(value: Any) -> str:
