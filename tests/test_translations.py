@@ -9,7 +9,10 @@ ROOT = Path(__file__).parent.parent
 PAIRS = [(ROOT / "README.md", ROOT / "README.zh-CN.md")] + [
     (ROOT / "docs" / page.name, page) for page in sorted((ROOT / "docs/zh").glob("*.md"))
 ]
-TRANSLATED = {"tutorial.md", "approvers.md", "ci-policy.md", "hardening.md", "security.md"}
+TRANSLATED = {
+    *("tutorial.md", "approvers.md", "ci-policy.md", "hardening.md", "security.md"),
+    *("embedding.md", "evaluation.md", "plugins.md"),
+}
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
