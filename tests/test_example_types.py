@@ -21,6 +21,7 @@ def program(page: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_every_python_example_is_typed(tmp_path: Path) -> None:
     files = []
