@@ -270,7 +270,7 @@ async def test_in_plan_mode_only_jobs_that_cannot_change_anything_get_input(box:
 
 async def test_the_screen_can_be_resized(box: Toolbox) -> None:
     job = await start(box, ECHO)
-    await box("Terminal", job=job, columns=10, rows=5)
+    await box("Terminal", job=job, columns=10, rows=8)
     screen = await say(box, job, "0123456789ab\n", "ab")
 
     assert screen.splitlines()[1:3] == ["0123456789", "ab"]
