@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from toolgate.errors import PolicyError, ToolError
 from toolgate.log import logger
@@ -19,9 +19,13 @@ from toolgate.runtime.denials import PLAN_NEXT
 from toolgate.runtime.invocation import Invocation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolgate.protocol.plan import Plan
     from toolgate.runtime.policy import Policy
     from toolgate.workspace.file_guard import FileGuard
+
+T = TypeVar("T")
 
 _LARGE = 1 << 14
 """Characters of a plan from which on it is judged in a thread, so that the event loop goes on."""
@@ -88,13 +92,13 @@ def _is_dry_run(invocation: Invocation) -> bool:
     return getattr(invocation.params, "dry_run", False) is True
 
 
-def _is_large(plan: Plan | None) -> bool:
-    return plan is not None and len(plan.detail) > _LARGE
+async def _off_the_loop(plan: Plan | None, judge: Callable[[], T]) -> T:
+    """What `judge` returns. With a large plan it works in a thread, so that the event loop goes on."""
+    if plan is None or len(plan.detail) <= _LARGE:
+        return judge()
+    from toolgate.workspace.threads import in_thread
 
-
-async def _fingerprint(invocation: Invocation, policy: Policy) -> str:
-    call = invocation.name, invocation.arguments, invocation.plan
-    return await asyncio.to_thread(policy.fingerprint, *call) if _is_large(call[2]) else policy.fingerprint(*call)
+    return await in_thread(lambda _stop: judge())
 
 
 async def authorise(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> ToolResponse | None:
@@ -102,10 +106,7 @@ async def authorise(invocation: Invocation, policy: Policy, secrets: tuple[str, 
 
     The person who is asked sees none of `secrets`.
     """
-    if _is_large(invocation.plan):
-        invocation.decision = await asyncio.to_thread(weigh, invocation, policy)
-    else:
-        invocation.decision = weigh(invocation, policy)
+    invocation.decision = await _off_the_loop(invocation.plan, lambda: weigh(invocation, policy))
     if invocation.decision.decision == "allow":
         _note_approval(invocation, policy.remembers(invocation.tool.name, invocation.arguments, invocation.plan))
         return None
@@ -121,10 +122,7 @@ async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...])
     reason = invocation.decision.reason if invocation.decision else ""
     from toolgate.runtime.question import question_of
 
-    if _is_large(invocation.plan):
-        request = await asyncio.to_thread(question_of, invocation, policy, reason, secrets)
-    else:
-        request = question_of(invocation, policy, reason, secrets)
+    request = await _off_the_loop(invocation.plan, lambda: question_of(invocation, policy, reason, secrets))
     asked = perf_counter()
     try:
         approval = checked(await _answer_or_hook(invocation, request), request)
@@ -132,7 +130,10 @@ async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...])
         invocation.started += perf_counter() - asked  # the time that a person takes is not the call's
     if request.question is not None and not approval.text.strip():
         approval = approval if not approval.allowed else Approval(allowed=False, message="no answer was given")
-    if approval.allowed and await _fingerprint(invocation, policy) != request.fingerprint:
+    fingerprint = await _off_the_loop(
+        invocation.plan, lambda: policy.fingerprint(invocation.name, invocation.arguments, invocation.plan)
+    )
+    if approval.allowed and fingerprint != request.fingerprint:
         approval = Approval(allowed=False, message="the call changed after it was shown")
     refresh = invocation.context.refresh_permissions
     if approval.allowed and approval.approval_mode is None and refresh is not None:
