@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -35,12 +36,14 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 
 def own(uid: int) -> set[str]:
-    """The directories of sessions that belong to a user, wherever they may be."""
+    """The directories of sessions that belong to a user, wherever they may be; those of other tests come and go."""
     found = set()
     for place in ("/tmp", "/var/tmp", "/dev/shm"):
-        for entry in os.scandir(place):
-            if entry.name.startswith(PREFIX) and entry.stat(follow_symlinks=False).st_uid == uid:
-                found.add(entry.path)
+        with os.scandir(place) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    if entry.name.startswith(PREFIX) and entry.stat(follow_symlinks=False).st_uid == uid:
+                        found.add(entry.path)
     return found
 
 
