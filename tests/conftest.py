@@ -20,6 +20,8 @@ if (
 
 HERE = Path(__file__).parent
 ALLOWED_SKIPS = HERE / "allowed_skips.txt"
+SLOW_TESTS = HERE / "slow_tests.txt"
+"""Functions whose tests take more than a second; scripts/slow_tests.py writes it."""
 PLACES = {"browser": "browser", "adapters/outside": "outside", "torture": "torture"}
 """Directories whose tests all need the same."""
 WEAKER_LAYERS = {"namespaces", "landlock", "off"}
@@ -49,8 +51,8 @@ def public_path() -> Iterator[Path]:
         yield made
 
 
-def _allowed() -> Iterator[str]:
-    for line in ALLOWED_SKIPS.read_text(encoding="utf-8").splitlines():
+def _listed(file: Path) -> Iterator[str]:
+    for line in file.read_text(encoding="utf-8").splitlines():
         node = line.partition("#")[0].strip()
         if node:
             yield node
@@ -69,9 +71,12 @@ def _needs(item: pytest.Item) -> Iterator[str]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make test` leaves out, before pytest chooses by marker."""
+    slow = set(_listed(SLOW_TESTS)) if SLOW_TESTS.exists() else set()
     for item in items:
         for marker in _needs(item):
             item.add_marker(marker)
+        if item.nodeid.partition("[")[0] in slow:
+            item.add_marker("slow")
 
 
 @pytest.hookimpl(trylast=True)
@@ -81,7 +86,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     skipped = [] if reporter is None else [report.nodeid for report in reporter.stats.get("skipped", [])]
-    allowed = tuple(_allowed())
+    allowed = tuple(_listed(ALLOWED_SKIPS))
     surprising = [node for node in skipped if not (allowed and node.startswith(allowed))]
     if reporter is None or not surprising:
         return
