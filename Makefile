@@ -7,6 +7,8 @@ READY := $(VENV)/.ready
 SERVING := $(VENV)/.serving
 LOWEST := .venv-lowest
 PYTEST_ARGS ?=
+# Three tests at a time on two cores: they wait for processes, leases and browsers much of the time.
+export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 / 2 )))
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 # What `make test` leaves out; pyproject.toml explains each marker.
 QUICK := not (browser or postgres or outside or torture or layers or slow)
