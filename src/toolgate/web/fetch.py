@@ -20,7 +20,7 @@ MOST_REDIRECTS = 5
 KEPT_SECONDS = 900.0
 """How long a page is used again in a session."""
 MOST_KEPT = 32
-_AGENT = "toolgate-web-fetch (GET only; +https://pypi.org/project/toolgate)"
+_AGENT = "toolgate-web-fetch (GET only)"
 _TEXT = re.compile(r"text/[\w.+-]+|application/(?:[\w.+-]+\+)?(?:json|xml|yaml|javascript|toml|x-yaml|ndjson)")
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
