@@ -11,6 +11,7 @@ from tests.documents.test_images import opened
 from tests.support.pictures import pdf, png, write
 from toolgate.documents import job
 from toolgate.documents.job import Frames, decode
+from toolgate.process import bare_python
 from toolgate.workspace import Stop, Stopped
 
 TASK = {"task": "image", "pixels": 10**9, "side": 1568, "most": 10**7, "bytes": 1}
@@ -34,7 +35,7 @@ def test_the_worker_reads_the_file_from_its_beginning(tmp_path: Path) -> None:
 
 def test_a_worker_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "DEADLINE", 0.3)
-    monkeypatch.setattr(job, "_BOOT", "import time; time.sleep(60)")
+    monkeypatch.setattr(bare_python, "_BOOT", "import time; time.sleep(60)")
     began = time.monotonic()
     with opened(write(tmp_path / "a.png", png())) as fd:
         assert decode(Stop(), fd, TASK).error == ("limits", "")
@@ -42,7 +43,7 @@ def test_a_worker_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_cancelled_call_ends_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "_BOOT", "import time; time.sleep(60)")
+    monkeypatch.setattr(bare_python, "_BOOT", "import time; time.sleep(60)")
     stop = Stop()
     threading.Timer(0.2, stop.set).start()
     with opened(write(tmp_path / "a.png", png())) as fd, pytest.raises(Stopped):
@@ -52,15 +53,15 @@ def test_a_cancelled_call_ends_the_worker(tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_worker_can_neither_write_files_nor_take_more_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    attack = job._BOOT.replace(
-        "main()",
+    attack = bare_python._BOOT.replace(
+        "importlib.import_module(module).main()",
         "from toolgate.documents import worker; worker._limit()\n"
         "try:\n    bytearray(2 << 30)\nexcept MemoryError:\n    worker.answer({'memory': False})\n"
         f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         f"try:\n    open({str(tmp_path / 'made')!r}, 'wb', buffering=0).write(b'x' * 10)\n"
         "except OSError:\n    worker.answer({'file': False})\n",
     )
-    monkeypatch.setattr(job, "_BOOT", attack)
+    monkeypatch.setattr(bare_python, "_BOOT", attack)
     with opened(write(tmp_path / "a.pdf", pdf("a"))) as fd:
         frames = decode(Stop(), fd, TASK)
     assert [head for head, _ in frames.frames] == [{"memory": False}, {"file": False}]
@@ -74,12 +75,12 @@ def test_the_worker_cannot_read_the_files_of_the_user(tmp_path: Path, monkeypatc
     if landlock.version() == 0:
         pytest.skip("this kernel has no Landlock; run on Linux 5.13 or newer")
     secret = write(tmp_path / "secret", b"canary")
-    attack = job._BOOT.replace(
-        "main()",
+    attack = bare_python._BOOT.replace(
+        "importlib.import_module(module).main()",
         "from toolgate.documents import worker\n"
         f"try:\n    worker.answer({{'read': open({str(secret)!r}).read()}})\n"
         "except OSError:\n    worker.answer({'read': None})\n",
     )
-    monkeypatch.setattr(job, "_BOOT", attack)
+    monkeypatch.setattr(bare_python, "_BOOT", attack)
     with opened(write(tmp_path / "a.pdf", pdf("a"))) as fd:
         assert decode(Stop(), fd, TASK).frames == [({"read": None}, b"")]

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from toolgate.errors import ToolError
+from toolgate.process import bare_python
 from toolgate.web import convert
 from toolgate.web.convert import to_markdown
 
@@ -15,7 +16,7 @@ async def test_a_page_is_converted() -> None:
 
 async def test_w09_a_page_that_keeps_the_parser_busy_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convert, "SECONDS", 0.5)
-    monkeypatch.setattr(convert, "_BOOT", "while True: pass")
+    monkeypatch.setattr(bare_python, "_BOOT", "while True: pass")
     begun = time.monotonic()
     with pytest.raises(ToolError, match="was not converted within"):
         await to_markdown("<p>x</p>", "https://site.test/")
@@ -23,7 +24,7 @@ async def test_w09_a_page_that_keeps_the_parser_busy_is_ended(monkeypatch: pytes
 
 
 async def test_a_process_that_dies_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convert, "_BOOT", "import os; os._exit(3)")
+    monkeypatch.setattr(bare_python, "_BOOT", "import os; os._exit(3)")
     with pytest.raises(ToolError, match="cannot be shown"):
         await to_markdown("<p>x</p>", "https://site.test/")
 

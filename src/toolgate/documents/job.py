@@ -9,12 +9,11 @@ import sys
 import time
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from toolgate.documents.worker import SECONDS
 from toolgate.errors import ToolError
-from toolgate.process.executables import find_interpreter
+from toolgate.process.bare_python import PACKAGE, bare_python
 from toolgate.process.read_only import ReadOnlyCommand, start
 from toolgate.process.streaming import Bounds, follow
 from toolgate.protocol.codes import ErrorCode
@@ -24,17 +23,6 @@ DEADLINE = SECONDS + 10.0
 """Seconds after which the worker is ended, also if it only waits."""
 _MOST_ANSWER = 64 << 20
 _PACKAGES = {"pillow": "PIL", "pypdf": "pypdf", "pypdfium2": "pypdfium2"}
-_OPTIONS = ("-I", "-S", "-X", "utf8")
-_BOOT = """
-import json, sys
-module = type(sys)
-for name, path in (("toolgate", sys.argv[1]), ("toolgate.documents", sys.argv[1] + "/documents")):
-    sys.modules[name] = module(name)
-    sys.modules[name].__path__ = [path]
-sys.path += json.loads(sys.argv[2])["packages"]
-from toolgate.documents.worker import main
-main()
-"""
 
 
 @dataclass(slots=True)
@@ -88,7 +76,7 @@ def decode(stop: Stop, fd: int, task: dict[str, Any]) -> Frames:
     try:
         worker = start(
             ReadOnlyCommand(
-                argv=[find_interpreter(), *_OPTIONS, "-c", _BOOT, _package(), json.dumps(task | _paths())],
+                argv=bare_python("toolgate.documents.worker", json.dumps(task | _paths()), bare="documents"),
                 directory=None,
                 stdin=fd,
                 readable=_readable(),
@@ -105,10 +93,6 @@ def decode(stop: Stop, fd: int, task: dict[str, Any]) -> Frames:
     return frames
 
 
-def _package() -> str:
-    return str(Path(__file__).parent.parent)
-
-
 def _paths() -> dict[str, list[str]]:
     return {"packages": [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]}
 
@@ -116,5 +100,5 @@ def _paths() -> dict[str, list[str]]:
 @cache
 def _readable() -> tuple[str, ...]:
     """The only places that the worker may read: Python's own, the installed packages, and this package."""
-    places = {sys.base_prefix, sys.base_exec_prefix, _package(), *_paths()["packages"]}
+    places = {sys.base_prefix, sys.base_exec_prefix, PACKAGE, *_paths()["packages"]}
     return tuple(sorted(place for place in places if os.path.isdir(place) and place not in ("/", "/usr")))

@@ -57,7 +57,8 @@ def _limit() -> None:
 def main() -> None:
     """Do the task of the command line."""
     _limit()
-    task = json.loads(sys.argv[2])
+    task = json.loads(sys.argv[4])
+    sys.path += task["packages"]
     try:
         importlib.import_module(TASKS[task["task"]]).work(task)
     except Refused as refusal:

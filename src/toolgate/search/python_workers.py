@@ -7,10 +7,9 @@ privileges, the workers are forks.
 
 import marshal
 import os
-from pathlib import Path
 
 from toolgate.errors import ToolError
-from toolgate.process.executables import find_interpreter
+from toolgate.process.bare_python import bare_python
 from toolgate.process.fork import Fork
 from toolgate.process.read_only import ReadOnlyCommand, memory_file, start
 from toolgate.process.streaming import Bounds, OutputProcess, StreamEnd, end, follow
@@ -22,17 +21,6 @@ from toolgate.search.ripgrep import Query
 
 MOST_WORKERS = 4
 """Number of processes that search one tree."""
-
-_BOOT = """
-import sys
-module = type(sys)
-for name, path in (("toolgate", sys.argv[1]), ("toolgate.workspace", sys.argv[1] + "/workspace")):
-    sys.modules[name] = module(name)
-    sys.modules[name].__path__ = [path]
-from toolgate.search.python_scan import main
-main()
-"""
-_OPTIONS = ("-I", "-S", "-X", "utf8")
 
 
 def search(
@@ -78,11 +66,10 @@ def _start(plan: dict[str, object], query: Query) -> OutputProcess:
 
 def _start_bare(plan: dict[str, object], query: Query) -> OutputProcess:
     stdin = memory_file(marshal.dumps(plan))
-    package = str(Path(__file__).parent.parent)
     try:
         return start(
             ReadOnlyCommand(
-                argv=[find_interpreter(), *_OPTIONS, "-c", _BOOT, package],
+                argv=bare_python("toolgate.search.python_scan", bare="workspace"),
                 directory=query.directory,
                 stdin=stdin,
                 pass_fds=() if query.file is None else (query.file,),

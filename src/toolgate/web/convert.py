@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from pathlib import Path
 
 from toolgate.errors import ToolError
-from toolgate.process.executables import find_interpreter
+from toolgate.process.bare_python import bare_python
 from toolgate.process.fork import Fork
 from toolgate.process.read_only import ReadOnlyCommand, memory_file, start
 from toolgate.process.streaming import Bounds, OutputProcess, follow
@@ -17,16 +16,6 @@ from toolgate.web import html_markdown
 from toolgate.workspace.threads import Stop, in_thread
 
 SECONDS = 10.0
-_BOOT = """
-import sys
-module = type(sys)
-for name, path in (("toolgate", sys.argv[1]), ("toolgate.web", sys.argv[1] + "/web")):
-    sys.modules[name] = module(name)
-    sys.modules[name].__path__ = [path]
-from toolgate.web.html_markdown import main
-main()
-"""
-_OPTIONS = ("-I", "-S", "-X", "utf8")
 
 
 class _Collected:
@@ -60,9 +49,8 @@ def _converted(stop: Stop, html: str, url: str) -> tuple[str, str]:
 
 def _start(order: bytes) -> OutputProcess:
     stdin = memory_file(order)
-    package = str(Path(__file__).parent.parent)
     try:
-        argv = [find_interpreter(), *_OPTIONS, "-c", _BOOT, package]
+        argv = bare_python("toolgate.web.html_markdown", bare="web")
         return start(ReadOnlyCommand(argv=argv, directory=None, stdin=stdin))
     except (PermissionError, FileNotFoundError):
         return Fork(None, lambda out: _in_fork(order, out))
