@@ -1,6 +1,7 @@
 """The page of security promises names tests that exist."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -31,3 +32,7 @@ def test_every_test_that_is_named_exists() -> None:
     ]
 
     assert missing == []
+
+
+def test_no_promise_stands_twice() -> None:
+    assert [name for name, count in Counter(NAMED).items() if count > 1] == []
