@@ -16,13 +16,16 @@ from openai.types.chat import (
     ChatCompletionFunctionToolParam,
     ChatCompletionMessage,
     ChatCompletionToolMessageParam,
+    ChatCompletionUserMessageParam,
 )
 from openai.types.responses import FunctionToolParam, Response, ResponseInputItemParam, ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from toolgate import ToolCall, ToolDefinition, ToolMode, ToolResult, builtin_registry
+from tests.support.pictures import png
+from toolgate import ToolCall, ToolDefinition, ToolMode, ToolResponse, ToolResult, builtin_registry
 from toolgate.adapters import anthropic_messages, openai_chat, openai_responses
 from toolgate.adapters.formats import result_of
+from toolgate.protocol.content import ImageContent
 
 FORMATS = [openai_chat, openai_responses, anthropic_messages]
 TOOL_TYPES: dict[ModuleType, Any] = {
@@ -48,6 +51,13 @@ CALLS = [
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=12)
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 each_format = pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.__name__.rpartition(".")[2])
+
+
+def pictured() -> ToolResult:
+    """A result with a picture."""
+    picture = ImageContent(media_type="image/png", width=3, height=2, data=png(), name="a.png")
+    response = ToolResponse.success({}, "a picture", content=(picture,))
+    return ToolResult(tool_call_id="call_1", is_error=False, output="a picture", message="a picture", response=response)
 
 
 def fits(kind: Any, documents: list[dict[str, Any]]) -> None:
@@ -311,3 +321,29 @@ def test_no_sdk_is_imported() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout == "set()\n"
+
+
+def test_a_picture_is_content_of_the_providers_own_type() -> None:
+    result = pictured()
+
+    chat, shown = openai_chat.to_results([result])
+    (item,) = openai_responses.to_results([result])
+    (message,) = anthropic_messages.to_results([result])
+
+    fits(ChatCompletionToolMessageParam, [chat])
+    fits(ChatCompletionUserMessageParam, [shown])
+    fits(ResponseInputItemParam, [item])
+    fits(MessageParam, [message])
+    assert shown["content"][1]["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
+    assert [part["type"] for part in item["output"]] == ["input_text", "input_image"]
+    assert [part["type"] for part in message["content"][0]["content"]] == ["text", "image"]
+    assert [found.output for found in openai_responses.from_results([item])] == ["a picture"]
+
+
+@each_format
+def test_a_model_that_takes_no_pictures_reads_their_names(form: Any) -> None:
+    documents = form.to_results([pictured()], pictures=False)
+
+    (found,) = form.from_results(documents)
+    assert found.output == "a picture\n[Not shown: a.png (3 × 2). Only text reaches this model]"
+    assert "iVBOR" not in json.dumps(documents)

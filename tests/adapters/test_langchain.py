@@ -14,6 +14,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from tests.adapters.kit import Bridged, bridged, denied_by_user
+from tests.support.pictures import png
 from toolgate import ToolMode
 from toolgate.adapters.langchain import langchain_tools
 
@@ -149,3 +150,18 @@ def test_calling_it_synchronously_says_what_to_do(tmp_path: Path) -> None:
 async def test_the_users_policy_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = {made.name: made for made in langchain_tools(denied_by_user(tmp_path, monkeypatch))}
     assert "The policy denies this call: no listing" in await tools["ls"].ainvoke({})
+
+
+async def test_a_picture_reaches_the_model_as_an_image_block(tmp_path: Path) -> None:
+    (tmp_path / "p.png").write_bytes(png(30, 20))
+    with bridged(tmp_path) as live:
+        (message,) = await messages_of(agent_of(live, ("read_file", {"path": "p.png"}))[0])
+        without = {tool.name: tool for tool in langchain_tools(live.toolset(), pictures=False)}
+        told = await without["read_file"].ainvoke({"path": "p.png"})
+
+    text, picture = message.content_blocks
+    assert text["type"] == "text"
+    assert "p.png" in text["text"]
+    assert picture["type"] == "image"
+    assert (picture["mime_type"], picture["base64"][:5]) == ("image/png", "iVBOR")
+    assert "Not shown: p.png (30 × 20)" in told

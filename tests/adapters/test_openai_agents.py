@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Tool, ToolCallOutputItem, Usage
+from agents.models.chatcmpl_converter import Converter
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
 from tests.adapters.kit import bridged, denied_by_user
+from tests.support.pictures import png
 from toolgate import ToolMode
 from toolgate.adapters.openai_agents import function_tools
 
@@ -131,3 +133,25 @@ async def test_the_users_policy_holds(tmp_path: Path, monkeypatch: pytest.Monkey
     outcome = await Runner.run(agent, "go", run_config=RunConfig(tracing_disabled=True))
     outputs = [item.output for item in outcome.new_items if isinstance(item, ToolCallOutputItem)]
     assert "The policy denies this call: no listing" in outputs[0]
+
+
+async def test_a_picture_reaches_the_model_as_an_image(tmp_path: Path) -> None:
+    (tmp_path / "p.png").write_bytes(png(30, 20))
+    outputs: list[Any] = []
+    with bridged(tmp_path) as live:
+        for pictures in (True, False):
+            tools = list(function_tools(live.toolset(), pictures=pictures))
+            model = Scripted(("read_file", '{"path": "p.png"}'))
+            (item,) = await outputs_of(Agent(name="a", model=model, tools=[*tools]))
+            assert item.custom_data is not None
+            assert item.custom_data["toolgate"]["status"] == "success"
+            outputs.append(item.raw_item)
+
+    text, picture = outputs[0]["output"]
+    assert (text["type"], "p.png" in text["text"], picture["type"]) == ("input_text", True, "input_image")
+    assert picture["image_url"].startswith("data:image/png;base64,iVBOR")
+    assert "Not shown: p.png (30 × 20)" in outputs[1]["output"]
+    (_, answer) = Converter.items_to_messages(
+        [{"type": "function_call", "call_id": "id-0", "name": "read_file", "arguments": "{}"}, outputs[0]]
+    )
+    assert "p.png" in str(answer["content"]), "the Chat Completions API of the SDK keeps the text"

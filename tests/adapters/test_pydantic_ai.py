@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai import Agent, BinaryContent, ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
 from tests.adapters.kit import bridged, denied_by_user
+from tests.support.pictures import png
 from toolgate import ToolMode
 from toolgate.adapters.pydantic_ai import ToolgateToolset
 
@@ -122,3 +123,23 @@ async def test_the_users_policy_holds(tmp_path: Path, monkeypatch: pytest.Monkey
     toolset = ToolgateToolset(denied_by_user(tmp_path, monkeypatch))
     (returned,) = await returns_of(Agent(scripted(("ls", {})), toolsets=[toolset]))
     assert "The policy denies this call: no listing" in str(returned.content)
+
+
+async def test_a_picture_reaches_the_model_as_binary_content(tmp_path: Path) -> None:
+    (tmp_path / "p.png").write_bytes(png(30, 20))
+    with bridged(tmp_path) as live:
+        seen, named = (
+            Agent(
+                scripted(("read_file", '{"path": "p.png"}')),
+                toolsets=[ToolgateToolset(live.toolset(), pictures=pictures)],
+            )
+            for pictures in (True, False)
+        )
+        ((part,), (told,)) = await returns_of(seen), await returns_of(named)
+
+    assert isinstance(part.content, list)
+    text, picture = part.content
+    assert "p.png" in str(text)
+    assert isinstance(picture, BinaryContent)
+    assert (picture.media_type, picture.is_image, picture.data[:4]) == ("image/png", True, b"\x89PNG")
+    assert "Not shown: p.png (30 × 20)" in str(told.content)

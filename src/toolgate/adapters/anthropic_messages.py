@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolgate.adapters.formats import Document, plain, result_of, text_of
+from toolgate.adapters.pictures import text_with_note
 from toolgate.models.anthropic_format import parse_arguments, result_content, valid_id
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.jsontext import encode
@@ -63,17 +64,21 @@ def from_calls(message: Any) -> list[ToolCall]:
     ]
 
 
-def to_results(results: Iterable[ToolResult]) -> list[Document]:
-    """Return the one message that answers the calls: the format wants all results of a turn together."""
-    blocks = [_block(result) for result in results]
+def to_results(results: Iterable[ToolResult], *, pictures: bool = True) -> list[Document]:
+    """Return the one message that answers the calls: the format wants all results of a turn together.
+
+    Pictures are blocks of their result. For a model that takes none, `pictures=False` names them in the text.
+    """
+    blocks = [_block(result, pictures) for result in results]
     return [{"role": "user", "content": blocks}] if blocks else []
 
 
-def _block(result: ToolResult) -> Document:
+def _block(result: ToolResult, pictures: bool) -> Document:
+    text, images = (result.output, result.content) if pictures else (text_with_note(result), ())
     block: Document = {
         "type": "tool_result",
         "tool_use_id": valid_id(result.tool_call_id),
-        "content": result_content(result.output, result.content),
+        "content": result_content(text, images),
     }
     return {**block, "is_error": True} if result.is_error else block
 

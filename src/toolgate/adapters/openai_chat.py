@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolgate.adapters.formats import Document, plain, result_of, text_of
+from toolgate.adapters.pictures import text_with_note
 from toolgate.models.openai_format import pictures_message
 from toolgate.models.tool_calls import ToolCallAssembler
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
@@ -56,13 +57,21 @@ def _call(call: Any) -> ToolCall:
     return ToolCall(id=call["id"], name=function["name"], arguments=function["arguments"])
 
 
-def to_results(results: Iterable[ToolResult]) -> list[Document]:
-    """Return the messages that answer the calls, one per call; pictures follow in a message of the user."""
+def to_results(results: Iterable[ToolResult], *, pictures: bool = True) -> list[Document]:
+    """Return the messages that answer the calls, one per call; pictures follow in a message of the user.
+
+    For a model that takes no pictures, `pictures=False` names them in the text.
+    """
     answers = list(results)
     made: list[Document] = [
-        {"role": "tool", "tool_call_id": result.tool_call_id, "content": result.output} for result in answers
+        {
+            "role": "tool",
+            "tool_call_id": result.tool_call_id,
+            "content": result.output if pictures else text_with_note(result),
+        }
+        for result in answers
     ]
-    images = [image for result in answers for image in result.content]
+    images = [image for result in answers for image in result.content] if pictures else []
     return [*made, pictures_message(images)] if images else made
 
 

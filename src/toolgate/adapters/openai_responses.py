@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolgate.adapters.formats import Document, plain, result_of, text_of
+from toolgate.adapters.pictures import data_url, text_with_note
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.jsontext import encode
 
@@ -53,11 +54,26 @@ def _call(item: Any) -> ToolCall | None:
     return None
 
 
-def to_results(results: Iterable[ToolResult]) -> list[Document]:
-    """Return the items that answer the calls, one per call."""
+def to_results(results: Iterable[ToolResult], *, pictures: bool = True) -> list[Document]:
+    """Return the items that answer the calls, one per call.
+
+    Pictures are parts of their output. For a model that takes none, `pictures=False` names them in the text.
+    """
     return [
-        {"type": "function_call_output", "call_id": result.tool_call_id, "output": result.output} for result in results
+        {
+            "type": "function_call_output",
+            "call_id": result.tool_call_id,
+            "output": _output(result) if pictures else text_with_note(result),
+        }
+        for result in results
     ]
+
+
+def _output(result: ToolResult) -> str | list[Document]:
+    if not result.content:
+        return result.output
+    said: list[Document] = [{"type": "input_text", "text": result.output}]
+    return said + [{"type": "input_image", "image_url": data_url(image)} for image in result.content]
 
 
 def from_results(items: Iterable[Any]) -> list[ToolResult]:

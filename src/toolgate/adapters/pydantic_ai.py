@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from toolgate.adapters.pictures import text_with_note
 from toolgate.adapters.users_policy import under_users_policy
 from toolgate.extras import optional_imports
-from toolgate.protocol.calls import ToolCall
+from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import encode
 from toolgate.runtime.arguments import ArgumentsError, parse_arguments
 
 with optional_imports():
-    from pydantic_ai import RunContext, ToolDefinition, ToolFailed, ToolReturn
+    from pydantic_ai import BinaryContent, RunContext, ToolDefinition, ToolFailed, ToolReturn
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
 if TYPE_CHECKING:
@@ -28,10 +29,12 @@ class ToolgateToolset(AbstractToolset[Any]):
 
     The visible tools are listed again before every step. Every call passes the gates and asks the context's approver.
     A failed call becomes a failed tool return that the model reads; it never raises an exception that ends the run. The
-    envelope of a successful call is its `metadata`.
+    envelope of a successful call is its `metadata`. A picture of a result is a `BinaryContent` of the tool return; for
+    a model that takes none, `pictures=False` names it in the text.
     """
 
-    def __init__(self, toolset: CallableToolset, *, id: str | None = "toolgate") -> None:  # noqa: A002 - their name
+    def __init__(self, toolset: CallableToolset, *, id: str | None = "toolgate", pictures: bool = True) -> None:  # noqa: A002 - their name
+        self._pictures = pictures
         self._toolset = under_users_policy(toolset)
         self._id = id
 
@@ -56,7 +59,7 @@ class ToolgateToolset(AbstractToolset[Any]):
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
-    ) -> ToolReturn[str]:
+    ) -> ToolReturn[Any]:
         """Handle one call."""
         raw = tool_args.get(_RAW_ARGUMENTS)
         arguments = raw if isinstance(raw, str) else encode(tool_args)
@@ -64,7 +67,13 @@ class ToolgateToolset(AbstractToolset[Any]):
         result = await self._toolset.handle(call)
         if result.is_error:
             raise ToolFailed(result.output)
-        return ToolReturn(return_value=result.output, metadata=result.response.to_dict())
+        return ToolReturn(return_value=self._content(result), metadata=result.response.to_dict())
+
+    def _content(self, result: ToolResult) -> Any:
+        """Return what the model reads and sees."""
+        if not self._pictures or not result.content:
+            return text_with_note(result)
+        return [result.output, *(BinaryContent(image.data, media_type=image.media_type) for image in result.content)]
 
 
 class _AcceptAnything:
