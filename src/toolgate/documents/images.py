@@ -53,6 +53,25 @@ def image_of(stop: Stop, data: bytes, name: str) -> ImageContent:
         os.close(fd)
 
 
+def small_png(stop: Stop, image: ImageContent, side: int, most: int) -> ImageContent:
+    """Return a picture as a PNG of at most `side` pixels a side and `most` bytes. Raises `ToolError`."""
+    if not is_installed("pillow"):
+        raise unusable(image.name, "cannot be scaled without Pillow")
+    fd = memory_file(image.data)
+    try:
+        size = len(image.data)
+        task = {"task": "image", "pixels": MOST_PIXELS, "side": side, "most": most, "bytes": size, "only": "PNG"}
+        frames = decode(stop, fd, task)
+    finally:
+        os.close(fd)
+    if frames.error is not None:
+        raise unusable(image.name, "cannot be decoded")
+    head, data = frames.frames[0]
+    if head.get("same"):
+        return image
+    return _content(data, head["media_type"], head["width"], head["height"], image.name)
+
+
 def unusable(name: str, why: str) -> ToolError:
     """Return the error for a picture that cannot be shown."""
     return ToolError(

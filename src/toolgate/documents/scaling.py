@@ -20,6 +20,7 @@ _SMALLEST = 64
 
 def work(task: dict[str, Any]) -> None:
     """Answer with the picture, or only with `same` if the file can be sent as it is."""
+    only: str | None = task.get("only")
     Image.MAX_IMAGE_PIXELS = None  # the limit of the task counts
     with os.fdopen(os.dup(0), "rb") as file, Image.open(file, formats=_FORMATS) as image:
         width, height = image.size
@@ -29,31 +30,32 @@ def work(task: dict[str, Any]) -> None:
         image.load()
         fits = max(width, height) <= task["side"] and task["bytes"] <= task["most"]
         turned = image.getexif().get(0x0112, 1) != 1
-        if fits and not turned and image.format in _FORMATS and getattr(image, "n_frames", 1) == 1:
+        taken = (only,) if only else _FORMATS
+        if fits and not turned and image.format in taken and getattr(image, "n_frames", 1) == 1:
             answer({"same": True, "width": width, "height": height})
             return
-        send(ImageOps.exif_transpose(image), task["side"], task["most"], frames=getattr(image, "n_frames", 1))
+        send(ImageOps.exif_transpose(image), task["side"], task["most"], only, frames=getattr(image, "n_frames", 1))
 
 
-def send(image: Image.Image, side: int, most: int, **more: Any) -> None:
-    """Answer with a picture of at most `side` pixels a side and `most` bytes."""
+def send(image: Image.Image, side: int, most: int, only: str | None = None, **more: Any) -> None:
+    """Answer with a picture of at most `side` pixels a side and `most` bytes, in the format `only` if it is given."""
     sharp = image.mode in ("1", "L", "LA", "P", "PA", "RGBA", "I", "I;16")
     whole = image.convert("RGBA" if "A" in image.mode or "transparency" in image.info else "RGB")
     while True:
         whole.thumbnail((side, side))
-        data, kind = _encoded(whole, most, sharp)
+        data, kind = _encoded(whole, most, sharp, only)
         if len(data) <= most or side <= _SMALLEST:
             answer({"media_type": kind, "width": whole.width, "height": whole.height, **more}, data)
             return
         side = side * 3 // 4
 
 
-def _encoded(image: Image.Image, most: int, sharp: bool) -> tuple[bytes, str]:
+def _encoded(image: Image.Image, most: int, sharp: bool, only: str | None) -> tuple[bytes, str]:
     """PNG where it is small enough or was likely drawn, else JPEG."""
-    if sharp or image.mode == "RGBA":
+    if sharp or image.mode == "RGBA" or only == "PNG":
         out = io.BytesIO()
         image.save(out, "PNG", optimize=False)
-        if out.tell() <= most:
+        if out.tell() <= most or only == "PNG":
             return out.getvalue(), "image/png"
     flat = image
     if image.mode == "RGBA":

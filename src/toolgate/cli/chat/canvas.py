@@ -16,6 +16,8 @@ from rich.text import Text
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from toolgate.cli.chat.graphics import Graphics
+
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _NARROWEST, _LOWEST = 20, 5
 _MAX_COLUMNS = 120
@@ -29,7 +31,9 @@ Piece = tuple[str, str] | str
 class Canvas:
     """Draws for one terminal, at its current width."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, graphics: Graphics | None = None) -> None:
+        self.graphics = graphics
+        """How the terminal takes pictures; None if it does not."""
         probe = Console(file=out)
         self._console = Console(
             file=io.StringIO(),

@@ -80,6 +80,10 @@ class Keyboard:
         if not data:
             asyncio.get_running_loop().remove_reader(self._fd)
             return
+        self.feed(data)
+
+    def feed(self, data: bytes) -> None:
+        """Handle what was typed."""
         for key in self._keys(self._unread + self._decoder.decode(data)):
             if key == _SHIFT_TAB:
                 self.on_shift_tab()

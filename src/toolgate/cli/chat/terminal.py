@@ -16,6 +16,7 @@ from toolgate.cli.chat.canvas import Canvas
 from toolgate.cli.chat.command import LATEST, settings_for
 from toolgate.cli.chat.conversation import Conversation, conversation_for, place_of, status_parts
 from toolgate.cli.chat.editor import Editor, Interrupted
+from toolgate.cli.chat.graphics import Answer, ask_terminal
 from toolgate.cli.chat.keyboard import Keyboard
 from toolgate.cli.chat.live_region import LiveRegion
 from toolgate.cli.chat.slash_commands import SlashCommands
@@ -40,16 +41,17 @@ if TYPE_CHECKING:
 
 def converse(args: argparse.Namespace) -> int:
     """Chat until the person leaves."""
-    return run_until_signalled(_converse(args))
+    answer = ask_terminal(sys.stdin.fileno(), sys.stdout.fileno())
+    return run_until_signalled(_converse(args, answer))
 
 
-async def _converse(args: argparse.Namespace) -> int:
+async def _converse(args: argparse.Namespace, answer: Answer) -> int:
     from toolgate.compose import assemble
     from toolgate.models import model_from_settings
     from toolgate.models.sdk import SdkModel
 
     settings = settings_for(args)
-    canvas = Canvas(sys.stdout)
+    canvas = Canvas(sys.stdout, answer.graphics)
     approval_prompt = ApprovalPrompt(canvas)
     model = model_from_settings(settings.model)
     if isinstance(model, SdkModel):
@@ -65,6 +67,7 @@ async def _converse(args: argparse.Namespace) -> int:
     ) as stack:
         conversation = await conversation_for(stack, args)
         chat = Chat(conversation, canvas, approval_prompt)
+        chat.typed(answer.typed)
         with _warnings_shown(chat):
             await chat.greet(choose=args.resume == LATEST)
             await chat.talk()
@@ -88,6 +91,10 @@ class Chat:
         self._place = place_of(conversation.stack)
         self._keyboard.on_shift_tab = self._switch_soon
         self._switching: set[asyncio.Task[None]] = set()
+
+    def typed(self, keys: bytes) -> None:
+        """Handle what was typed before there was a prompt."""
+        self._keyboard.feed(keys)
 
     async def greet(self, *, choose: bool) -> None:
         """Print the welcome text, or the end of the continued session."""
@@ -178,6 +185,7 @@ class Chat:
             animation = asyncio.get_running_loop().create_task(self._view.animate())
             try:
                 async for event in stream:
+                    await self._view.prepare(event)
                     self._view.show(event)
                     ended_well = isinstance(event, TurnDone)
             except ToolgateError as error:

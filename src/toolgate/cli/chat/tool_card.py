@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.pictures import described
+from toolgate.cli.chat.pictures import draw_picture
 from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import prose, visible, without_escapes
 from toolgate.language.translate import translate
@@ -14,6 +15,7 @@ from toolgate.protocol.jsontext import encode
 if TYPE_CHECKING:
     from toolgate.cli.chat.canvas import Canvas, Piece
     from toolgate.protocol.calls import ToolDenied, ToolResult
+    from toolgate.protocol.content import ImageContent
 
 _MAIN_ARGUMENTS = ("command", "pattern", "path", "query", "prompt", "content", "timezone")
 """Arguments that describe a call best, in order of preference."""
@@ -99,6 +101,8 @@ class ToolCard:
     """Seconds that the person took to answer."""
     advice: str = ""
     """What the person can do about a denial; empty if only the model is told."""
+    pictures: list[ImageContent] = field(default_factory=list)
+    """Pictures of the result as the terminal takes them; empty if it takes none."""
     body: int = field(default=_BODY_LINES)
     """Lines of output that are shown."""
 
@@ -171,8 +175,15 @@ class ToolCard:
             return self._cut(canvas, visible(diff).rstrip("\n").split("\n"), _DIFF_LINES, diff=True)
         return [
             *self._cut(canvas, self._output(), self.body, last="exit_code" in self.result.response.data),
-            *canvas.cut([f"▣ {visible(described([image]), keep='')}" for image in self.result.content], "dim", "  │ "),
+            *self._shown(canvas),
         ]
+
+    def _shown(self, canvas: Canvas) -> list[str]:
+        """Draw the pictures of the result: their names, and themselves where the terminal can."""
+        assert self.result is not None
+        names = [f"▣ {visible(described([image]), keep='')}" for image in self.result.content]
+        shown = [line for image in self.pictures for line in draw_picture(canvas, image)]
+        return [*canvas.cut(names, "dim", "  │ "), *shown]
 
     def _output(self) -> list[str]:
         """Return everything that the model reads, made safe to show."""
@@ -222,7 +233,12 @@ class ToolCard:
             return [*lines, canvas.line((translate("  it has not finished"), "dim"))]
         mark, colour, how = self._summary()
         output = "\n".join(self._output()) or translate("(no output)")
-        return [*lines, canvas.line((mark, colour), " ", (how, "dim")), *canvas.lines(_indented(output, ""), wide=True)]
+        return [
+            *lines,
+            canvas.line((mark, colour), " ", (how, "dim")),
+            *canvas.lines(_indented(output, ""), wide=True),
+            *self._shown(canvas),
+        ]
 
 
 def apply_overwrites(text: str) -> str:

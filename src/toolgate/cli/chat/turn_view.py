@@ -22,6 +22,7 @@ from toolgate.agent.events import (
 )
 from toolgate.cli.chat.approval_words import APPROVAL_WORDS
 from toolgate.cli.chat.markdown import MarkdownStream
+from toolgate.cli.chat.pictures import prepared
 from toolgate.cli.chat.tool_card import ToolCard, duration
 from toolgate.cli.chat.typed_ahead import TypedAhead
 from toolgate.cli.visible import prose
@@ -99,6 +100,11 @@ class TurnView:
             except TimeoutError:
                 pass  # time for the next spinner frame
             self._changed.clear()
+
+    async def prepare(self, event: AgentEvent) -> None:
+        """Make the pictures of a result ready for this terminal, before it is shown."""
+        if isinstance(event, ToolResultInfo) and event.result.content and (card := self._open.get(event.call_id)):
+            card.pictures = await prepared(event.result.content, self._canvas.graphics)
 
     def show(self, event: AgentEvent) -> None:
         """Handle one event."""
