@@ -124,8 +124,8 @@ def test_a_name_that_controls_the_terminal_stays_text(project: Path, model: Mode
 
 
 class Small(Canvas):
-    columns = 40  # type: ignore[assignment]
-    rows = 12  # type: ignore[assignment]
+    columns = 40
+    rows = 12
 
 
 @pytest.mark.parametrize(
