@@ -1,6 +1,7 @@
 """Workers that share no directory: the files of a session move with it, and nobody sees those of another session."""
 
 import os
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -244,3 +245,31 @@ async def test_a_root_that_is_no_repository_is_refused_when_the_worker_starts(ap
 
     assert worker.popen.returncode == 2
     assert "is not the top of a git repository" in worker.output
+
+
+@pytest.mark.parametrize("kind", ["snapshot", "git"])
+async def test_whole_outputs_and_what_was_read_move_along(apart: Cluster, kind: str) -> None:
+    first = _worker(apart, "first", kind)
+    await apart.ready(first)
+    session = await _session(apart)
+    looks = [["read_file", {"path": "given.txt"}], ["Bash", {"command": "seq 100000"}]]
+    before = await apart.ended((await apart.begin(session, looks, "Read.")).id)
+    [output] = set(re.findall(r"tool-output/[\w-]+\.log", (await _answers(apart, session))[1]))
+    first.kill()
+    await apart.ready(_worker(apart, "second", kind))
+    steps = [
+        [["read_file", {"path": output, "start_line": 99_999}]],
+        [["look", {"key": "looking", "seconds": 3}]],
+        [_write("given.txt", "from the model\n")],
+    ]
+    turn = await apart.begin(session, *steps, "Moved.")
+    await until(lambda: apart.effects("looks"), what="the look", logs=apart.logs)
+    given = _place(apart, "second", session) / "given.txt"
+    given.write_text("from a person\n")
+    after = await apart.ended(turn.id)
+    answers = await _answers(apart, session)
+
+    assert (before.status, after.status) == ("done", "done"), answers
+    assert answers[2].splitlines()[-1].split() == ["100000", "100000"], answers[2]
+    assert "changed since it was read" in answers[4], answers[4]
+    assert given.read_text() == "from a person\n"
