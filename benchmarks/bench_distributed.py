@@ -210,7 +210,7 @@ TURN = Bench(
     contenders={"in process": in_process, "toolgate": on_a_worker},
     setup=_made,
     measure=_play,
-    targets=[Target(contender="toolgate", case=case, at_most=3.0) for case in _BOTH],
+    targets=[Target(contender="toolgate", case=case, at_most=2.5) for case in _BOTH],
     rounds=3,
 )
 
@@ -223,7 +223,7 @@ WORKERS = Bench(
     setup=_made,
     measure=_play,
     targets=[
-        Target(contender="toolgate", case="2 workers", at_most=1 / 1.7, against="toolgate", against_case="1 worker")
+        Target(contender="toolgate", case="2 workers", at_most=1 / 1.8, against="toolgate", against_case="1 worker")
     ],
     rounds=2,
 )
