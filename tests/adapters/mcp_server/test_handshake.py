@@ -17,7 +17,7 @@ from tests.adapters.mcp_server.kit import environment, lines
 from toolgate.adapters.mcp_server import Clients, build_server
 from toolgate.adapters.mcp_server.clients import HANDSHAKE_VERSIONS
 from toolgate.adapters.mcp_server.descriptors import LineReader, LineWriter
-from toolgate.adapters.mcp_server.handshake import Handshake, shake_hands
+from toolgate.adapters.mcp_server.handshake import ACKNOWLEDGED, Handshake, shake_hands
 from toolgate.adapters.mcp_server.transport import Incoming, Outgoing
 from toolgate.protocol.modes import ToolMode
 from toolgate.runtime.builtin import builtin_registry
@@ -30,6 +30,16 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 def _initialize(version: str = "2025-11-25", **changed: Any) -> dict[str, Any]:
     params = {"protocolVersion": version, "capabilities": {}, "clientInfo": INFO, **changed}
     return {"jsonrpc": "2.0", "id": "first", "method": "initialize", "params": params}
+
+
+def _modern(method: str, request_id: str | int, **params: Any) -> dict[str, Any]:
+    """A request of 2026-07-28, as Claude Code sends it."""
+    key = "io.modelcontextprotocol/"
+    meta = {f"{key}protocolVersion": "2026-07-28", f"{key}clientInfo": INFO, f"{key}clientCapabilities": {"roots": {}}}
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": {"_meta": meta, **params}}
+
+
+LISTEN = _modern("subscriptions/listen", "listen:0", notifications={"toolsListChanged": True})
 
 
 def _list(**params: Any) -> dict[str, Any]:
@@ -89,6 +99,49 @@ async def test_the_early_answers_are_those_of_the_sdk(clients: Clients, version:
     assert len(early) == 3
 
 
+async def test_the_early_answers_to_a_newer_client_are_those_of_the_sdk(clients: Clients) -> None:
+    messages = [
+        _modern("server/discover", "probe"),
+        LISTEN,
+        _modern("server/discover", 1),
+        _modern("tools/list", 2),
+    ]
+    done, early = await _early(clients, *messages)
+    assert (done.answered, done.acknowledged) == (["probe", 1, 2], ["listen:0"])
+    assert [json.loads(line) for line in done.lines] == messages
+    ended = {"jsonrpc": "2.0", "id": "listen:0", "error": {"code": -32000, "message": "Connection closed"}}
+    sdk = await _sdk(clients, *messages)
+    assert [message for message in sdk if message != ended] == early
+    assert len(early) == 4
+
+
+async def test_a_newer_client_gets_no_answer_and_no_acknowledgement_twice(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    async with lines(tmp_path / "project") as server:
+        for message in (_modern("server/discover", "probe"), LISTEN, _modern("tools/list", 2)):
+            await server.send(message)
+        assert (await server.answer(2))["result"]["tools"]
+        await server.send(_modern("tools/call", 3, name="current_time", arguments={}))
+        assert (await server.answer(3))["result"]["isError"] is False
+        assert [message.get("id", message.get("method")) for message in server.others] == ["probe", ACKNOWLEDGED]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        _modern("subscriptions/listen", 2, notifications={"toolsListChanged": True, "promptsListChanged": True}),
+        _modern("subscriptions/listen", 2, notifications=None),
+        _modern("tools/list", 2, _meta={}),
+        _list(),
+        _initialize(),
+    ],
+    ids=str,
+)
+async def test_what_is_unusual_after_discovering_is_left_to_the_sdk(clients: Clients, later: dict[str, Any]) -> None:
+    done, early = await _early(clients, _modern("server/discover", 1), later)
+    assert (done.answered, done.acknowledged, len(early)) == ([1], [], 1)
+
+
 @pytest.mark.parametrize(
     "first",
     [
@@ -105,6 +158,9 @@ async def test_the_early_answers_are_those_of_the_sdk(clients: Clients, version:
         _initialize(capabilities=[]),
         _initialize(capabilities={"roots": 3}),
         _initialize(protocolVersion=20251125),
+        _modern("server/discover", 1, _meta=None),
+        _modern("server/discover", 1, _meta={"io.modelcontextprotocol/protocolVersion": "2026-07-28"}),
+        _modern("tools/list", 1),
         b'{"jsonrpc": "2.0", "id": 1, "id": 2, "method": "initialize", "params": {}}\n',
         b"{\n",
         b"[]\n",

@@ -72,7 +72,7 @@ class Calls:
             running = self._start(ctx, params.name, arguments)
         await self._wait(running, ctx)
         if running.task.done():
-            return call_result(running.task.result(), structured=is_modern(ctx))
+            return call_result(running.task.result())
         return self._pending.suspend(running)
 
     async def close(self) -> None:

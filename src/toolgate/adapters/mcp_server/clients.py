@@ -96,9 +96,9 @@ class Clients:
         """List the tools that clients see, which are exactly those that they may call."""
         return self.registry.list_declarations(self.mode)
 
-    def tool_entries(self, *, structured: bool) -> list[dict[str, Any]]:
+    def tool_entries(self) -> list[dict[str, Any]]:
         """List the tools as `tools/list` shows them."""
-        return [tool_entry(tool, structured=structured) for tool in self.tools()]
+        return [tool_entry(tool) for tool in self.tools()]
 
     def client(self, ctx: ServerRequestContext[Any, Any]) -> ClientState:
         """Return the state of the client that sent this request."""

@@ -1,7 +1,8 @@
 """Answers the first requests of a client before the SDK is loaded: some clients do not wait as long as that takes.
 
-Only the usual beginning is answered here: `initialize`, pings, and the first `tools/list`. The SDK gets the same lines
-afterwards, and its answers to them are dropped, so that it is in the same state as if it had answered itself.
+Only the usual beginning is answered here: `initialize` and pings, or `server/discover` and `subscriptions/listen`, and
+the first `tools/list`. The SDK gets the same lines afterwards, and its answers to them are dropped, so that it is in
+the same state as if it had answered itself.
 `tests/adapters/mcp_server/test_handshake.py` compares both answers for every version of the protocol.
 """
 
@@ -19,8 +20,14 @@ from toolgate.adapters.mcp_server.server_info import INSTRUCTIONS, NAME, TITLE, 
 from toolgate.protocol.jsontext import encode
 
 CAPABILITIES = {"logging": {}, "tools": {"listChanged": True}}
+MODERN_VERSION = "2026-07-28"
+"""The version of the protocol that begins with `server/discover`."""
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+"""The method of the message that `subscriptions/listen` is answered with at first."""
+_META = "io.modelcontextprotocol/"
 
 _Answer = Callable[[dict[str, Any]], dict[str, Any] | None]
+"""Makes a whole message from a request; None if the SDK has to answer it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,6 +38,8 @@ class Handshake:
     """The lines that the SDK still has to get."""
     answered: list[str | int] = field(default_factory=list)
     """The ids of the requests among them that were answered."""
+    acknowledged: list[str | int] = field(default_factory=list)
+    """The ids of the subscriptions among them that were acknowledged."""
     has_ended: bool = False
     """Whether the client has disconnected."""
 
@@ -38,7 +47,7 @@ class Handshake:
 async def shake_hands(reader: LineReader, writer: LineWriter, clients: Clients) -> Handshake:
     """Answer requests until the tools were listed, or until a message comes that is not part of the usual beginning."""
     done = Handshake()
-    answers: dict[str, _Answer] = {"initialize": _initialize}
+    answers: dict[str, _Answer] = {"initialize": _initialize, "server/discover": _discover}
     while True:
         line = await reader.next()
         if line is None:
@@ -52,16 +61,17 @@ async def shake_hands(reader: LineReader, writer: LineWriter, clients: Clients) 
             done.lines.append(line)
             continue
         answer = answers.get(request["method"])
-        result = None if answer is None or "id" not in request else answer(request.get("params") or {})
-        if result is None:
+        message = None if answer is None or "id" not in request else answer(request)
+        if message is None:
             reader.put_back(line)
             return done
-        writer.put(encode({"jsonrpc": "2.0", "id": request["id"], "result": result}))
+        writer.put(encode(message))
         done.lines.append(line)
-        done.answered.append(request["id"])
+        (done.answered if "id" in message else done.acknowledged).append(request["id"])
         if request["method"] == "tools/list":
             return done
-        answers = {"ping": lambda _: {}, "tools/list": lambda _: {"tools": clients.tool_entries(structured=False)}}
+        if request["method"] in _FIRST:
+            answers = _FIRST[request["method"]](clients)
 
 
 def _request(line: bytes) -> dict[str, Any] | None:
@@ -83,19 +93,79 @@ def _request(line: bytes) -> dict[str, Any] | None:
 _KEYS = {"jsonrpc", "id", "method", "params"}
 
 
-def _initialize(params: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the result of `initialize`; None if the parameters are not valid."""
-    client, capabilities = params.get("clientInfo"), params.get("capabilities")
-    if not isinstance(client, dict) or not isinstance(capabilities, dict):
-        return None
-    if not all(isinstance(capability, dict) for capability in capabilities.values()):
-        return None
+def _result(request: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": request["id"], "result": result}
+
+
+def _server() -> dict[str, str]:
+    return {"name": NAME, "title": TITLE, "version": version()}
+
+
+def _is_client(info: Any, capabilities: Any) -> bool:
+    """Whether a client describes itself as it has to."""
+    if not isinstance(info, dict) or not isinstance(capabilities, dict):
+        return False
+    named = all(isinstance(info.get(key), str) for key in ("name", "version"))
+    return named and all(isinstance(capability, dict) for capability in capabilities.values())
+
+
+def _initialize(request: dict[str, Any]) -> dict[str, Any] | None:
+    """Answer `initialize`; None if the parameters are not valid."""
+    params = request.get("params", {})
     requested = params.get("protocolVersion")
-    if not all(isinstance(value, str) for value in (requested, client.get("name"), client.get("version"))):
+    if not isinstance(requested, str) or not _is_client(params.get("clientInfo"), params.get("capabilities")):
         return None
-    return {
+    result = {
         "protocolVersion": requested if requested in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
         "capabilities": CAPABILITIES,
-        "serverInfo": {"name": NAME, "title": TITLE, "version": version()},
+        "serverInfo": _server(),
         "instructions": INSTRUCTIONS,
     }
+    return _result(request, result)
+
+
+def _after_initialize(clients: Clients) -> dict[str, _Answer]:
+    return {
+        "ping": lambda request: _result(request, {}),
+        "tools/list": lambda request: _result(request, {"tools": clients.tool_entries()}),
+    }
+
+
+def _modern(request: dict[str, Any], result: dict[str, Any]) -> dict[str, Any] | None:
+    """Answer a request of 2026-07-28, in which every request describes its client; None if this one does not."""
+    meta = request.get("params", {}).get("_meta")
+    if not isinstance(meta, dict) or meta.get(f"{_META}protocolVersion") != MODERN_VERSION:
+        return None
+    if not _is_client(meta.get(f"{_META}clientInfo"), meta.get(f"{_META}clientCapabilities")):
+        return None
+    common = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "_meta": {f"{_META}serverInfo": _server()}}
+    return _result(request, {**result, **common})
+
+
+def _discover(request: dict[str, Any]) -> dict[str, Any] | None:
+    found = {"supportedVersions": [MODERN_VERSION], "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
+    return _modern(request, found)
+
+
+def _listen(request: dict[str, Any]) -> dict[str, Any] | None:
+    """Acknowledge a subscription to changes of the list of tools. Its answer comes at the end of the connection."""
+    wanted = {"toolsListChanged": True}
+    if _modern(request, {}) is None or request["params"].get("notifications") != wanted:
+        return None
+    params = {"_meta": {f"{_META}subscriptionId": request["id"]}, "notifications": wanted}
+    return {"jsonrpc": "2.0", "method": ACKNOWLEDGED, "params": params}
+
+
+def _after_discover(clients: Clients) -> dict[str, _Answer]:
+    return {
+        "server/discover": _discover,
+        "subscriptions/listen": _listen,
+        "tools/list": lambda request: _modern(request, {"tools": clients.tool_entries()}),
+    }
+
+
+_FIRST: dict[str, Callable[[Clients], dict[str, _Answer]]] = {
+    "initialize": _after_initialize,
+    "server/discover": _after_discover,
+}
+"""The first request of a client → what is answered after it."""

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolgate.adapters.mcp_server.results import OUTCOME_SCHEMA
 from toolgate.protocol.modes import ToolGroup
 from toolgate.tools.declaration import Declaration
 
 
-def tool_entry(tool: Declaration, *, structured: bool) -> dict[str, Any]:
-    """Return a tool's entry in `tools/list`; with `structured`, it promises structured content."""
+def tool_entry(tool: Declaration) -> dict[str, Any]:
+    """Return a tool's entry in `tools/list`."""
     definition = tool.definition
-    entry = {
+    return {
         "name": definition.name,
         "description": definition.description,
         "inputSchema": definition.parameters,
         "annotations": tool_annotations(tool),
     }
-    return {**entry, "outputSchema": OUTCOME_SCHEMA} if structured else entry
 
 
 def tool_annotations(tool: Declaration) -> dict[str, bool]:

@@ -1,7 +1,7 @@
 """Converts a result into the response of `tools/call`.
 
-Several agents give a model the structured content *instead of* the text. So the text has everything, and structured
-content repeats none of it: clients that begin with `initialize` get none, newer ones get only the outcome.
+Several agents give a model the structured content *instead of* the text, whatever version of the protocol they use. So
+the text has everything, there is no structured content, and programs find the outcome in `_meta`.
 """
 
 from __future__ import annotations
@@ -20,37 +20,15 @@ OUTCOME = "toolgate/outcome"
 _FROM_DATA = ("exit_code", "timed_out", "truncated", "applied", "replacements", "job_id")
 """Short values of `data` that programs want to know and that are not content."""
 
-OUTCOME_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "status": {"enum": ["success", "partial", "error"]},
-        "error_code": {"type": "string", "description": "Present if the status is error."},
-        "path": {"type": "string", "description": "The file or directory, relative to the project root."},
-        "exit_code": {"type": ["integer", "null"], "description": "Of a command; null if it did not end."},
-        "timed_out": {"type": "boolean"},
-        "truncated": {"type": "boolean", "description": "Whether there is more than the text shows."},
-        "full_output_path": {"type": "string", "description": "The file with the whole output, if it was cut."},
-        "applied": {"type": "boolean", "description": "Whether a change was written."},
-        "replacements": {"type": "integer"},
-        "job_id": {"type": ["integer", "string"], "description": "Of a command in the background."},
-    },
-    "required": ["status"],
-    "additionalProperties": False,
-}
-"""The schema of the outcome."""
 
-
-def call_result(result: ToolResult, *, structured: bool) -> dict[str, Any]:
-    """Return the rendered text; with `structured`, the outcome as structured content."""
-    outcome = outcome_of(result.response)
-    meta: dict[str, Any] = {CALL_ID: result.tool_call_id, OUTCOME: outcome}
+def call_result(result: ToolResult) -> dict[str, Any]:
+    """Return the rendered text and pictures for the model, and the outcome for programs."""
+    meta: dict[str, Any] = {CALL_ID: result.tool_call_id, OUTCOME: outcome_of(result.response)}
     if category := result.extras.get("failureCategory"):
         meta[CATEGORY] = category
     images = [{"type": "image", "data": image.base64, "mimeType": image.media_type} for image in result.content]
-    answer: dict[str, Any] = {"content": [{"type": "text", "text": result.output}, *images]}
-    if structured:
-        answer["structuredContent"] = outcome
-    return {**answer, "isError": result.is_error, "resultType": "complete", "_meta": meta}
+    content = [{"type": "text", "text": result.output}, *images]
+    return {"content": content, "isError": result.is_error, "resultType": "complete", "_meta": meta}
 
 
 def outcome_of(response: ToolResponse) -> dict[str, Any]:

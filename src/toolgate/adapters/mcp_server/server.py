@@ -12,7 +12,7 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 from toolgate.adapters.mcp_server.calls import Calls
-from toolgate.adapters.mcp_server.clients import Clients, is_modern
+from toolgate.adapters.mcp_server.clients import Clients
 from toolgate.adapters.mcp_server.server_info import INSTRUCTIONS, NAME, TITLE, version
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ class _Handlers:
 
     async def list_tools(self, ctx: ServerRequestContext[Any, Any], params: Any) -> dict[str, Any]:
         self.clients.client(ctx)
-        tools = self._listing(structured=is_modern(ctx))
-        return {"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        return {"tools": self._listing(), "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
     async def set_level(self, ctx: ServerRequestContext[Any, Any], params: types.SetLevelRequestParams) -> None:
         self.clients.client(ctx).level = params.level
@@ -59,8 +58,8 @@ class _Handlers:
             await client.send_tool_list_changed()
         await self._bus.publish(ToolsListChanged())
 
-    def _listing(self, *, structured: bool = False) -> list[dict[str, Any]]:
-        return self.clients.tool_entries(structured=structured)
+    def _listing(self) -> list[dict[str, Any]]:
+        return self.clients.tool_entries()
 
 
 class _Server(Server[Any]):

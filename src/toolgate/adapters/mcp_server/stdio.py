@@ -30,6 +30,6 @@ async def _serve(clients: Clients, reader: LineReader, writer: LineWriter, begun
     from toolgate.adapters.mcp_server.transport import Incoming, Outgoing
 
     server = build_server(clients)
-    outgoing = Outgoing(writer, begun.answered)
+    outgoing = Outgoing(writer, begun.answered, begun.acknowledged)
     incoming = Incoming(reader, outgoing, begun.lines)
     await server.run(incoming, outgoing, server.create_initialization_options())

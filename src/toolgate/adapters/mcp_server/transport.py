@@ -11,18 +11,23 @@ from typing import Any, Self
 import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from toolgate.adapters.mcp_server.descriptors import GRACE, LineReader, LineWriter
+from toolgate.adapters.mcp_server.handshake import ACKNOWLEDGED
 from toolgate.adapters.mcp_server.line_buffer import LineTooLong
 from toolgate.adapters.mcp_server.lines import error_response, parse_message
 
 
 class Outgoing:
-    """Messages to the client. Requests whose ids are in `answered` were answered before, and get no second answer."""
+    """Messages to the client. What was answered or acknowledged before is not sent a second time."""
 
-    def __init__(self, writer: LineWriter, answered: Iterable[str | int] = ()) -> None:
+    def __init__(
+        self, writer: LineWriter, answered: Iterable[str | int] = (), acknowledged: Iterable[str | int] = ()
+    ) -> None:
         self._writer = writer
         self._answered = set(answered)
+        self._acknowledged = set(acknowledged)
         self.open: set[Any] = set()
         """Ids of requests without a response so far."""
         self._settled = asyncio.Event()
@@ -48,13 +53,24 @@ class Outgoing:
         answer_to = message.id if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) else None
         if answer_to is not None and answer_to in self._answered:
             self._answered.discard(answer_to)
-        else:
+        elif not self._was_acknowledged(message):
             self._writer.put(message.model_dump_json(by_alias=True, exclude_unset=True))
         if answer_to is not None:
             self.settle(answer_to)
         await self._writer.drained()
         if self.is_broken:
             raise anyio.BrokenResourceError
+
+    def _was_acknowledged(self, message: types.JSONRPCMessage) -> bool:
+        """Whether this acknowledges a subscription that was acknowledged before."""
+        if not self._acknowledged or not isinstance(message, types.JSONRPCNotification):
+            return False
+        meta = (message.params or {}).get("_meta", {})
+        subscription = meta.get(SUBSCRIPTION_ID_META_KEY) if message.method == ACKNOWLEDGED else None
+        if subscription not in self._acknowledged:
+            return False
+        self._acknowledged.discard(subscription)
+        return True
 
     def settle(self, request_id: Any) -> None:
         """Record that a request was answered."""
