@@ -1,4 +1,4 @@
-"""`AnthropicModel`: Anthropic's messages API, through the official SDK."""
+"""`AnthropicModel`: Anthropic's messages API."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from toolgate.models import errors
 from toolgate.models.anthropic_format import conversation, tool_definition
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop, ModelUsage, StopReason
 from toolgate.models.catalog import Listing
-from toolgate.models.lazy_import import load
 from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of, object_of, parse_object, text_of
 from toolgate.models.tool_calls import ToolCallAssembler
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
+_VERSION = "2023-06-01"
 _REASONS: dict[str, StopReason] = {"max_tokens": "length", "refusal": "refusal", "tool_use": "tool_calls"}
 _STATUSES = {
     "invalid_request_error": 400,
@@ -32,16 +32,21 @@ _STATUSES = {
 
 def listing(address: str, key: str | None) -> Listing:
     """Where a server with this protocol lists its models."""
-    headers = {"anthropic-version": "2023-06-01"} | ({} if key is None else {"x-api-key": key})
+    headers = {"anthropic-version": _VERSION} | ({} if key is None else {"x-api-key": key})
     return Listing(url=f"{address.rstrip('/')}/v1/models?limit=1000", headers=headers)
 
 
 class AnthropicModel(SdkModel):
-    """Streams from Anthropic or a compatible server (`base_url`). The SDK never retries."""
+    """Streams from Anthropic or a compatible server (`base_url`). It never retries."""
 
     package = "anthropic"
     client = "AsyncAnthropic"
+    sdk_error = "AnthropicError"
+    sdk_variables = ("ANTHROPIC_CUSTOM_HEADERS",)
     key_name = "ANTHROPIC_API_KEY"
+    address_name = "ANTHROPIC_BASE_URL"
+    server = "https://api.anthropic.com"
+    path = "/v1/messages"
 
     def __init__(
         self,
@@ -88,17 +93,6 @@ class AnthropicModel(SdkModel):
         yield ModelUsage(**spent)
         yield ModelStop(reason=_REASONS.get(reason, "stop"))
 
-    async def _send(self, connection: Any, arguments: dict[str, Any]) -> Any:
-        sdk = load(self.package)
-        try:
-            return await connection.post(
-                "/v1/messages", cast_to=object, body=arguments, stream=True, stream_cls=sdk.AsyncStream[object]
-            )
-        except (TypeError, self._sdk_error(sdk)) as error:  # the SDK notices a missing key only when it sends
-            if hasattr(error, "request") or "auth" not in str(error).lower():
-                raise
-            raise errors.from_status(401, str(error), {}, key_name=self.key_name) from error
-
     def _parse_event(self, name: str, data: str) -> dict[str, Any] | None:
         if name != "error":
             return parse_object(data) if name not in ("", "ping") and data else None
@@ -112,8 +106,8 @@ class AnthropicModel(SdkModel):
     def _is_end(self, name: str, data: str) -> bool:
         return name == "message_stop"
 
-    def _sdk_error(self, sdk: Any) -> type[Exception]:
-        return sdk.AnthropicError  # type: ignore[no-any-return]  # the SDK is imported by name
+    def _headers(self, key: str) -> dict[str, str]:
+        return {"x-api-key": key, "anthropic-version": _VERSION}
 
     def _arguments(self, request: ModelRequest) -> dict[str, Any]:
         system, messages = conversation(request.messages)

@@ -1,4 +1,4 @@
-"""Limits how much of an error response the SDKs' HTTP client reads."""
+"""Limits how much of an error response the SDKs' HTTP client reads: they read the whole body before they look at it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from typing import Any, Final
 
 import httpx2
 
-MAX_ERROR_BYTES: Final = 64 * 1024
-"""Maximum bytes read of an error response; the SDKs read the whole body before they look at it."""
-MAX_ENCODED_ERROR_BYTES: Final = 4 * 1024
-"""The same limit for a compressed body, which can expand a thousandfold."""
+from toolgate.models.connection import MAX_ENCODED_ERROR_BYTES, MAX_ERROR_BYTES
 
 OPTIONS: Final[dict[str, Any]] = {"headers": {"accept-encoding": "identity"}}
 """Asks for uncompressed responses: a compressed one could expand past every limit."""

@@ -1,4 +1,4 @@
-"""`OpenAIModel`: any server with OpenAI's chat API, through the official SDK."""
+"""`OpenAIModel`: any server with OpenAI's chat API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from toolgate.models import errors
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop, ModelUsage, StopReason
 from toolgate.models.catalog import Listing
-from toolgate.models.lazy_import import load
 from toolgate.models.openai_format import messages_of
 from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of, object_of, parse_object, text_of
 from toolgate.models.tool_calls import ToolCallAssembler
@@ -34,11 +33,16 @@ def listing(address: str, key: str | None) -> Listing:
 
 
 class OpenAIModel(SdkModel):
-    """Streams from OpenAI or a compatible server (`base_url`). The SDK never retries."""
+    """Streams from OpenAI or a compatible server (`base_url`). It never retries."""
 
     package = "openai"
     client = "AsyncOpenAI"
+    sdk_error = "OpenAIError"
+    sdk_variables = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
     key_name = "OPENAI_API_KEY"
+    address_name = "OPENAI_BASE_URL"
+    server = "https://api.openai.com/v1"
+    path = "/chat/completions"
 
     def __init__(
         self,
@@ -90,13 +94,6 @@ class OpenAIModel(SdkModel):
             )
         yield ModelStop(reason="refusal" if refused else _REASONS.get(reason, "stop"))
 
-    async def _send(self, connection: Any, arguments: dict[str, Any]) -> Any:
-        """Send with the client's `post`: its typed methods inspect every key of every message twice per request."""
-        sdk = load(self.package)
-        return await connection.post(
-            "/chat/completions", cast_to=object, body=arguments, stream=True, stream_cls=sdk.AsyncStream[object]
-        )
-
     def _parse_event(self, name: str, data: str) -> dict[str, Any] | None:
         if not data:
             return None
@@ -109,8 +106,8 @@ class OpenAIModel(SdkModel):
     def _is_end(self, name: str, data: str) -> bool:
         return data.startswith("[DONE]")
 
-    def _sdk_error(self, sdk: Any) -> type[Exception]:
-        return sdk.OpenAIError  # type: ignore[no-any-return]  # the SDK is imported by name
+    def _headers(self, key: str) -> dict[str, str]:
+        return {"authorization": f"Bearer {key}"}
 
     def _arguments(self, request: ModelRequest) -> dict[str, Any]:
         arguments = {

@@ -5,21 +5,18 @@ from __future__ import annotations
 import asyncio
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from toolgate.web.http1 import BadAnswerError, read_head, read_pieces
 from toolgate.web.urls import WebAddress
 
-MOST_HEADERS = 1 << 16
+__all__ = ["Answer", "BadAnswerError", "get"]
+
 _LINE = 1 << 14
-_CHUNK = 1 << 16
 _CONNECT = 10.0
 """Seconds that one connection may take."""
-
-
-class BadAnswerError(Exception):
-    """The server does not answer as HTTP says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +53,7 @@ async def get(
     try:
         writer.write(_request(address, headers, body))
         await writer.drain()
-        status, found = await _head(reader)
+        status, found = await read_head(reader)
         content, cut = await _body(reader, status, found, most)
         return Answer(status=status, headers=found, body=content, cut=cut)
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, zlib.error) as error:
@@ -78,29 +75,6 @@ def _request(address: WebAddress, headers: Mapping[str, str], body: bytes | None
     return "\r\n".join((*lines, "", "")).encode("latin-1") + (body or b"")
 
 
-async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
-    while True:
-        version, _, rest = (await _line(reader)).partition(" ")
-        code = rest[:3]
-        if not version.startswith("HTTP/1.") or not code.isdigit():
-            raise BadAnswerError("the first line is no status line of HTTP/1.1")
-        headers: dict[str, str] = {}
-        size = 0
-        while line := await _line(reader):
-            size += len(line)
-            if size > MOST_HEADERS:
-                raise BadAnswerError("the headers are too long")
-            name, colon, value = line.partition(":")
-            if colon:
-                headers[name.strip().lower()] = value.strip()
-        if not 100 <= int(code) < 200:
-            return int(code), headers
-
-
-async def _line(reader: asyncio.StreamReader) -> str:
-    return (await reader.readuntil(b"\n")).decode("latin-1").rstrip("\r\n")
-
-
 async def _body(reader: asyncio.StreamReader, status: int, headers: Mapping[str, str], most: int) -> tuple[bytes, bool]:
     if status in (204, 304) or 300 <= status < 400:
         return b"", False
@@ -110,34 +84,10 @@ async def _body(reader: asyncio.StreamReader, status: int, headers: Mapping[str,
     unpack = None if coding in ("identity", "") else zlib.decompressobj(47 if "gzip" in coding else 15)
     found = bytearray()
     packed = 0
-    async for piece in _pieces(reader, headers):
+    async for piece in read_pieces(reader, headers):
         packed += len(piece)
         room = most + 1 - len(found)
         found += piece[:room] if unpack is None else unpack.decompress(piece, room)
         if len(found) > most or packed > most:
             return bytes(found[:most]), True
     return bytes(found), unpack is not None and not unpack.eof
-
-
-async def _pieces(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
-    if "chunked" in headers.get("transfer-encoding", "").lower():
-        while size := int((await _line(reader)).partition(";")[0].strip(), 16):
-            if size < 0:
-                raise BadAnswerError("a chunk has a negative size")
-            while size:
-                piece = await reader.read(min(size, _CHUNK))
-                if not piece:
-                    raise BadAnswerError("the answer ended in the middle of a chunk")
-                size -= len(piece)
-                yield piece
-            await _line(reader)
-        return
-    left = int(headers["content-length"]) if "content-length" in headers else None
-    while left is None or left > 0:
-        piece = await reader.read(_CHUNK if left is None else min(left, _CHUNK))
-        if not piece:
-            if left:
-                raise BadAnswerError("the answer ended early")
-            return
-        left = None if left is None else left - len(piece)
-        yield piece

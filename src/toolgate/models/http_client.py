@@ -1,0 +1,216 @@
+"""`HttpClient`: posts requests to one model server over HTTP/1.1, and keeps connections for the next request.
+
+It covers a plain `http://` or `https://` address that is reached directly. Proxies, other credentials than a key and
+everything else are left to the provider's SDK (`SdkConnection`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import urljoin, urlsplit
+
+from toolgate.models.connection import (
+    MAX_ENCODED_ERROR_BYTES,
+    MAX_ERROR_BYTES,
+    Answer,
+    ConnectionFailed,
+    ServerRefused,
+    said_in,
+)
+from toolgate.protocol.jsontext import dump
+from toolgate.web.http1 import BadAnswerError, read_head, read_pieces
+
+_MAX_REDIRECTS: Final = 5
+_MAX_IDLE: Final = 100
+_IDLE_SECONDS: Final = 5.0
+"""Seconds that an unused connection is kept. Many servers close theirs after five."""
+_BUFFER: Final = 1 << 16
+_PORTS: Final = {"http": 80, "https": 443}
+_BROKEN: Final = (OSError, EOFError, BadAnswerError, asyncio.LimitOverrunError, ValueError)
+"""What reading and writing raise if the connection breaks or the server does not speak HTTP."""
+
+
+def is_plain(address: str) -> bool:
+    """Whether this client can reach the address: no user name, no query, and nothing but ASCII."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return False
+    usual = address.isascii() and address.isprintable() and " " not in address
+    return bool(usual and parts.scheme in _PORTS and parts.hostname and port != 0 and not set(address) & set("@?#\\%["))
+
+
+class _Line:
+    """One connection to a server."""
+
+    def __init__(self, origin: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.origin = origin
+        self.reader = reader
+        self.writer = writer
+        self.loop = asyncio.get_running_loop()
+        self.since = 0.0
+        """When it became idle."""
+
+    def usable(self, origin: str) -> bool:
+        """Whether a request to this origin can be sent on it."""
+        fresh = self.loop.time() - self.since < _IDLE_SECONDS
+        return self.origin == origin and fresh and not self.reader.at_eof() and not self.writer.is_closing()
+
+    def close(self) -> None:
+        """Hang up without waiting for the server."""
+        if not self.loop.is_closed():
+            self.writer.transport.abort()
+
+
+class HttpClient:
+    """Posts to the paths below one address, with the same headers every time."""
+
+    def __init__(self, address: str, headers: Mapping[str, str], *, timeout: float) -> None:
+        """`timeout` is the longest time without a byte, in seconds. `headers` hold the key."""
+        self.address = address.rstrip("/")
+        self._headers = headers
+        self._timeout = timeout
+        self._idle: list[_Line] = []
+        self._context: ssl.SSLContext | None = None
+        self._making = threading.Lock()
+
+    def warm(self) -> None:
+        """Load the certificates if they will be needed."""
+        if self.address.startswith("https:"):
+            self._tls()
+
+    async def close(self) -> None:
+        """Close the connections that wait for a request."""
+        while self._idle:
+            self._idle.pop().close()
+        await asyncio.sleep(0)  # a transport that was aborted ends in the next iteration of the event loop
+
+    @contextlib.asynccontextmanager
+    async def post(self, path: str, body: dict[str, Any]) -> AsyncIterator[Answer]:
+        """Send a request; yield the headers of the answer and its body in pieces."""
+        url, headers = self.address + path, dict(self._headers)
+        data = dump(body).encode()
+        for _ in range(_MAX_REDIRECTS):
+            line, status, found = await self._exchange(url, headers, data)
+            whole = False
+            try:
+                if status in (307, 308) and "location" in found:
+                    url, headers = _redirected(url, found["location"], headers)
+                    continue
+                if status >= 300:
+                    raise await self._refusal(line, status, found)
+                async with contextlib.aclosing(self._pieces(line, found)) as pieces:
+                    yield found, pieces
+                whole = line.since > 0
+                return
+            finally:
+                if whole and len(self._idle) < _MAX_IDLE:
+                    self._idle.append(line)
+                else:
+                    line.close()
+        raise ServerRefused(status, f"more than {_MAX_REDIRECTS} redirects", {}, "")
+
+    async def _exchange(
+        self, url: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[_Line, int, Mapping[str, str]]:
+        """Send one request; return its connection with the status and the headers of the answer."""
+        parts = urlsplit(url)
+        sent = {"host": parts.netloc, "content-length": str(len(body)), **headers}
+        lines = [f"POST {parts.path or '/'} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items()), "", ""]
+        with _failures():
+            async with asyncio.timeout(self._timeout):
+                line = self._kept(f"{parts.scheme}://{parts.netloc}") or await self._connect(parts)
+            try:
+                async with asyncio.timeout(self._timeout):
+                    line.writer.write("\r\n".join(lines).encode("latin-1") + body)
+                    await line.writer.drain()
+                async with asyncio.timeout(self._timeout):
+                    return line, *await read_head(line.reader)
+            except BaseException:
+                line.close()
+                raise
+
+    def _kept(self, origin: str) -> _Line | None:
+        """A connection of this event loop that is still open; the others are closed."""
+        while self._idle:
+            line = self._idle.pop()
+            if line.loop is asyncio.get_running_loop() and line.usable(origin):
+                return line
+            line.close()
+        return None
+
+    async def _connect(self, parts: Any) -> _Line:
+        encrypted = parts.scheme == "https"
+        context = await asyncio.to_thread(self._tls) if encrypted else None
+        reader, writer = await asyncio.open_connection(
+            parts.hostname, parts.port or _PORTS[parts.scheme], ssl=context, limit=_BUFFER, happy_eyeballs_delay=0.25
+        )
+        return _Line(f"{parts.scheme}://{parts.netloc}", reader, writer)
+
+    def _tls(self) -> ssl.SSLContext:
+        with self._making:
+            if self._context is None:
+                self._context = ssl.create_default_context()
+            return self._context
+
+    async def _pieces(self, line: _Line, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
+        """Yield the body. Afterwards `since` says that the connection can be used again."""
+        chunked = "chunked" in headers.get("transfer-encoding", "").lower()
+        with _failures():
+            async with contextlib.aclosing(read_pieces(line.reader, headers)) as pieces:
+                while True:
+                    async with asyncio.timeout(self._timeout):
+                        piece = await anext(pieces, None)
+                    if piece is None:
+                        break
+                    yield piece
+            if chunked:
+                async with asyncio.timeout(self._timeout):
+                    while (await line.reader.readuntil(b"\n")).strip():
+                        pass  # trailers
+        ends = chunked or "content-length" in headers
+        if ends and "close" not in headers.get("connection", "").lower():
+            line.since = line.loop.time()
+
+    async def _refusal(self, line: _Line, status: int, headers: Mapping[str, str]) -> ServerRefused:
+        """The error with what the server says about it."""
+        encoded = headers.get("content-encoding", "identity") != "identity"
+        limit = MAX_ENCODED_ERROR_BYTES if encoded else MAX_ERROR_BYTES
+        body = bytearray()
+        with contextlib.suppress(ConnectionFailed):
+            async with contextlib.aclosing(self._pieces(line, headers)) as pieces:
+                async for piece in pieces:
+                    body += piece[: limit - len(body)]
+                    if len(body) >= limit:
+                        break
+        text = "" if encoded else body.decode("utf-8", "replace")
+        return ServerRefused(status, said_in(text, status), headers, text)
+
+
+def _redirected(url: str, location: str, headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Where a redirect leads, and the headers for it: the key is for the server that was chosen, and no other."""
+    target = urljoin(url, location.strip())
+    if not is_plain(target):
+        raise ConnectionFailed
+    if urlsplit(target).hostname == urlsplit(url).hostname and not (
+        url.startswith("https:") and target.startswith("http:")
+    ):
+        return target, dict(headers)
+    return target, {name: value for name, value in headers.items() if name not in ("authorization", "x-api-key")}
+
+
+@contextlib.contextmanager
+def _failures() -> Iterator[None]:
+    """What breaks a connection becomes `ConnectionFailed`."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise ConnectionFailed(timed_out=True) from error
+    except _BROKEN as error:
+        raise ConnectionFailed from error
