@@ -56,6 +56,10 @@ class Anthropic:
 
 
 DIALECTS = {"openai": OpenAI(), "anthropic": Anthropic()}
+WAYS = ["openai", "anthropic", "openai, SDK", "anthropic, SDK"]
+"""Both providers, over both kinds of connection."""
+SDK_VARIABLES = {"openai": "OPENAI_ORG_ID", "anthropic": "ANTHROPIC_CUSTOM_HEADERS"}
+"""With these set, the SDK makes the connection."""
 
 
 class Setting:

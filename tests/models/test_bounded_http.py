@@ -6,12 +6,17 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from tests.models.conftest import Provider
-from tests.models.kit import HEAD, Setting
+from tests.models.kit import HEAD, SDK_VARIABLES, WAYS, Setting
 
 
-@pytest.fixture(params=["openai", "anthropic"])
-async def setting(request: pytest.FixtureRequest, provider: Provider) -> AsyncIterator[Setting]:
-    made = Setting(request.param, provider)
+@pytest.fixture(params=WAYS)
+async def setting(
+    request: pytest.FixtureRequest, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Setting]:
+    name, _, way = request.param.partition(", ")
+    if way:
+        monkeypatch.setenv(SDK_VARIABLES[name], "x-test: 1")
+    made = Setting(name, provider)
     yield made
     await made.model.aclose()
 

@@ -17,6 +17,12 @@ LOCALHOST = Path(__file__).parent.parent / "data" / "localhost.pem"
 """A certificate for localhost that it has signed itself, with its key."""
 
 
+@pytest.fixture(params=["", "org"], ids=["direct", "SDK"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who makes the connection: with an organisation it is the SDK."""
+    monkeypatch.setenv("OPENAI_ORG_ID", request.param)
+
+
 @pytest.fixture
 async def encrypted(provider: Provider) -> AsyncIterator[str]:
     """An encrypted server that answers as the provider is told."""

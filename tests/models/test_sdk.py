@@ -10,7 +10,7 @@ from typing import Protocol
 import pytest
 
 from tests.models.conftest import Provider
-from tests.models.kit import Setting
+from tests.models.kit import SDK_VARIABLES, WAYS, Setting
 
 MIB = 1024 * 1024
 
@@ -25,9 +25,14 @@ class Dialect(Protocol):
     def end(self) -> bytes: ...
 
 
-@pytest.fixture(params=["openai", "anthropic"])
-async def setting(request: pytest.FixtureRequest, provider: Provider) -> AsyncIterator[Setting]:
-    made = Setting(request.param, provider)
+@pytest.fixture(params=WAYS)
+async def setting(
+    request: pytest.FixtureRequest, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Setting]:
+    name, _, way = request.param.partition(", ")
+    if way:
+        monkeypatch.setenv(SDK_VARIABLES[name], "x-test: 1")
+    made = Setting(name, provider)
     yield made
     await made.model.aclose()
 

@@ -227,7 +227,7 @@ _EXTRAS = {
     "langchain": translatable("tools in LangChain"),
     "openai-agents": translatable("tools in the OpenAI Agents SDK"),
     "pydantic-ai": translatable("tools in pydantic-ai"),
-    **{name: f"{provider.title} models" for name, provider in PROVIDERS.items()},
+    **{name: f"{provider.title} models behind a proxy or without a key" for name, provider in PROVIDERS.items()},
 }
 """Extra → what it is for."""
 

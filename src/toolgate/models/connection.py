@@ -16,7 +16,7 @@ Answer = tuple[Mapping[str, str], AsyncGenerator[bytes, None]]
 """The headers of an answer, by names in lower case, and its body in pieces."""
 
 
-class ConnectionFailed(Exception):  # noqa: N818 - it is a state of the connection, not a mistake
+class ConnectionFailed(Exception):
     """The server cannot be reached, the connection broke, or what arrives is not HTTP."""
 
     def __init__(self, *, timed_out: bool = False) -> None:
@@ -24,7 +24,7 @@ class ConnectionFailed(Exception):  # noqa: N818 - it is a state of the connecti
         self.timed_out = timed_out
 
 
-class ServerRefused(Exception):  # noqa: N818 - as above
+class ServerRefused(Exception):
     """The server answered with the status of an error."""
 
     def __init__(self, status: int, said: str, headers: Mapping[str, str], body: str) -> None:

@@ -11,7 +11,6 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, ClassVar, Final
 
-from toolgate import __version__
 from toolgate.errors import ModelError
 from toolgate.models import errors
 from toolgate.models.connection import Connection, ConnectionFailed, ServerRefused
@@ -32,7 +31,7 @@ _MAX_COUNT: Final = 2**40
 END: Final[dict[str, Any]] = {"type": "end"}
 """Yielded in place of the event that ends a response."""
 _HEADERS: Final = {
-    "user-agent": f"toolgate/{__version__}",
+    "user-agent": "toolgate",
     "accept": "text/event-stream, application/json",
     "accept-encoding": "identity",
     "content-type": "application/json",
@@ -188,11 +187,10 @@ class SdkModel:
 
     def _direct(self) -> dict[str, str] | None:
         """Return the headers of a request that needs no SDK; None if one is needed."""
-        key = self._options.get("api_key") or os.environ.get(self.key_name)
+        key = str(self._options.get("api_key") or os.environ.get(self.key_name) or "")
         needed = any(os.environ.get(name) for name in (*self.sdk_variables, *_PROXIES))
-        if not key or needed or sys.platform in _OWN_STORES or not is_plain(self._server()):
-            return None
-        if not (key.isascii() and key.isprintable()):
+        plain = key.isascii() and key.isprintable() and is_plain(self._server())
+        if not key or needed or not plain or sys.platform in _OWN_STORES:
             return None
         return {**_HEADERS, **self._headers(key)}
 
