@@ -7,11 +7,12 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAIRS = [(ROOT / "README.md", ROOT / "README.zh-CN.md")] + [
-    (ROOT / "docs" / page.name, page) for page in sorted((ROOT / "docs/zh").glob("*.md"))
+    (ROOT / "docs" / page.relative_to(ROOT / "docs/zh"), page) for page in sorted((ROOT / "docs/zh").rglob("*.md"))
 ]
 TRANSLATED = {
     *("tutorial.md", "approvers.md", "ci-policy.md", "hardening.md", "security.md"),
-    *("embedding.md", "evaluation.md", "plugins.md"),
+    *("embedding.md", "evaluation.md", "plugins.md", "mcp-client.md", "mcp.md", "scale.md"),
+    *(f"clients/{page.name}" for page in (ROOT / "docs/clients").glob("*.md")),
 }
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
@@ -48,7 +49,7 @@ def test_a_translation_has_tables_of_the_same_size(english: Path, chinese: Path)
 
 
 def test_the_tutorial_the_guides_and_the_security_page_are_translated() -> None:
-    assert {chinese.name for _, chinese in PAIRS[1:]} == TRANSLATED
+    assert {chinese.relative_to(ROOT / "docs/zh").as_posix() for _, chinese in PAIRS[1:]} == TRANSLATED
 
 
 def test_the_links_of_the_chinese_readme_lead_somewhere() -> None:
