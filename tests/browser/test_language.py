@@ -67,6 +67,20 @@ async def test_a_whole_turn_with_a_question_is_chinese(chinese: BrowserContext, 
     assert person.problems == []
 
 
+async def test_why_a_command_asks_is_chinese(chinese: BrowserContext, gateway: Gateway) -> None:
+    person = await arrive(chinese, gateway, connected="已连接")
+    page = person.page
+    await page.locator(".mode-choice [value=coding] + span").click()
+    field = page.get_by_role("textbox", name="消息")
+    await field.fill("Bash rm -r build; git push because: it publishes")
+    await field.press("Enter")
+    question = await person.asked()
+    await expect(question.locator(".labels")).to_contain_text("'rm'：它删除文件")
+    await expect(question).to_contain_text("原因：它发布提交")
+    await expect(question).to_contain_text("git push because: it publishes")
+    assert person.problems == []
+
+
 async def test_no_table_is_loaded_for_an_english_page(context: BrowserContext, gateway: Gateway) -> None:
     person = await arrive(context, gateway)
     await expect(person.page.get_by_role("button", name="New session")).to_be_enabled(timeout=PATIENCE)

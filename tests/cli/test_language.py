@@ -81,3 +81,43 @@ def test_the_chat_speaks_chinese_and_the_model_english(tmp_path: Path) -> None:
 def test_a_usage_error_is_chinese(tmp_path: Path) -> None:
     done = toolgate(tmp_path, "chat", "--json", LANG="zh_CN.UTF-8")
     assert (done.returncode, done.stderr) == (2, "toolgate chat: --json 要与 --print MESSAGE 一起使用\n")
+
+
+def test_the_agents_shell_speaks_chinese_and_its_answers_english(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "a.txt").write_text("one\n")
+    typed = ":nothing\n:env\n:access\n:explain rm a.txt\nrm a.txt\n"
+    done = toolgate(tmp_path, "sh", "--root", "project", typed=typed, LANG="zh_CN.UTF-8")
+
+    assert "没有 :nothing。\n像模型那样输入命令：" in done.stderr
+    assert "还没有运行过命令。" in done.stderr
+    assert "命令的访问权限是 write。" in done.stderr
+    assert "原因  'rm'：它删除文件" in done.stdout
+    assert "nobody can be asked here" in done.stderr  # what a model reads of the denial
+
+
+def test_the_reasons_of_the_policy_are_chinese_for_people_and_english_for_programs(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    words = ("policy", "explain", "Bash", "git push; rm -r build", "--root", "project")
+    shown = toolgate(tmp_path, *words, LANG="zh_CN.UTF-8").stdout
+    for_programs = json.loads(toolgate(tmp_path, *words, "--json", LANG="zh_CN.UTF-8").stdout)
+
+    assert shown.splitlines()[0] == "ask"
+    assert "原因  它发布提交；'rm'：它删除文件" in shown
+    assert for_programs["reason"].isascii()
+
+
+def test_sessions_are_listed_and_shown_in_chinese(tmp_path: Path) -> None:
+    assert toolgate(tmp_path, "sessions", "list", LANG="zh_CN.UTF-8").stdout.startswith("还没有会话。")
+    toolgate(tmp_path, "chat", "--print", "current_time")
+    listed = toolgate(tmp_path, "sessions", "list", LANG="zh_CN.UTF-8").stdout.splitlines()
+    shown = toolgate(tmp_path, "sessions", "show", listed[1].split()[0], LANG="zh_CN.UTF-8").stdout
+    pruned = toolgate(tmp_path, "sessions", "prune", "--older-than", "1d", LANG="zh_CN.UTF-8").stdout
+
+    assert listed[0].split() == ["ID", "时间", "模式", "回合", "TOKEN", "项目", "标题"]
+    assert "── 回合 1 · " in shown
+    assert "完成" in shown
+    assert "\n您\n" in shown
+    assert pruned == "没有这么久的会话。\n"

@@ -11,6 +11,9 @@ CONVERTED = [
     *("cli/chat/approval_prompt.py", "cli/chat/slash_commands.py", "cli/chat/session_commands.py"),
     *("cli/chat/model_command.py", "cli/chat/permissions.py", "cli/chat/welcome.py", "cli/chat/terminal.py"),
     *("cli/chat/turn_view.py", "cli/chat/typed_ahead.py", "cli/chat/approval_words.py", "cli/chat/command.py"),
+    *(f"cli/sh/{name}.py" for name in ("calls", "colon_commands", "command", "line_source", "screen")),
+    *(f"cli/sessions/{name}.py" for name in ("command", "find", "listing", "prune", "rename", "show")),
+    "cli/policy.py",
 ]
 """Modules whose whole text for people is translated."""
 _SENTENCE = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}")
@@ -25,7 +28,7 @@ FOR_MODELS = {
 }
 """What a model reads about an answer."""
 _NOT_FOR_PEOPLE = re.compile(
-    r"^(bold|dim)\b|^(read_file|current_time|memory_append|Bash|class:)| needs permission$|[<{]"
+    r"^(bold|dim|ansi\w+)\b|^(read_file|current_time|memory_append|Bash|class:)| needs permission$|[<{]"
 )
 """Styles, calls, what is compared, and HTML."""
 

@@ -13,7 +13,7 @@ from toolgate.cli.call import arguments_of
 from toolgate.cli.parser import add_json, add_mode, add_root
 from toolgate.cli.style import Style, columns
 from toolgate.cli.visible import visible
-from toolgate.language.translate import translate
+from toolgate.language.translate import reason, translate
 
 if TYPE_CHECKING:
     from toolgate.protocol.record import Decision
@@ -64,7 +64,13 @@ def run(args: argparse.Namespace) -> int:
 def show(decision: "Decision") -> None:
     """Print the decision for a person."""
     paint = Style(sys.stdout)
-    rows = columns([["gate", decision.gate], ["rule", decision.rule or "none"], ["reason", decision.reason]])
+    rows = columns(
+        [
+            [translate("gate"), decision.gate],
+            [translate("rule"), decision.rule or translate("none")],
+            [translate("reason"), reason(decision.reason)],
+        ]
+    )
     sys.stdout.write(paint(decision.decision, "bold", _COLOURS[decision.decision]) + "\n")
     for label, value in rows:
         sys.stdout.write(f"  {paint(label, 'dim')}  {visible(value)}\n")

@@ -6,7 +6,7 @@ from typing import TextIO
 
 from toolgate.cli.style import Style, diff_colour
 from toolgate.cli.visible import collapse_runs, excerpt, visible
-from toolgate.language.translate import phrase, translatable, translate
+from toolgate.language.translate import explained, phrase, translatable, translate
 from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest, Question, Scope
 from toolgate.protocol.ports import Approver
 from toolgate.system import termios
@@ -105,7 +105,7 @@ class TerminalApprover:
         ).rstrip()
         self._write(f"\n{self._style(head, 'bold', 'yellow')}\n")
         if detail:
-            self._write(self._indented(detail))
+            self._write(self._indented(detail if request.question else explained(detail)))
 
     def _indented(self, detail: str) -> str:
         """Indent by two columns, so that no line looks like one of Toolgate's own."""

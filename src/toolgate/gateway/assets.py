@@ -126,7 +126,7 @@ def _replaced(text: str, texts: Mapping[str, str]) -> str:
 def _script(language: str) -> _Asset:
     """Return the table of a language as a module of the page."""
     texts, phrases = (
-        json.dumps(dict(table(language, surface)), ensure_ascii=False, separators=(",", ":"))
-        for surface in ("page", "approval")
+        json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+        for shown in (dict(table(language, "page")), {**table(language, "approval"), **table(language, "reason")})
     )
     return _packed(f"export default {texts};\nexport const phrases = {phrases};\n".encode(), ".js")

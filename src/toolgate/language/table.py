@@ -10,8 +10,8 @@ from typing import Literal
 
 from toolgate.language.choice import ENGLISH, LANGUAGES
 
-Surface = Literal["page", "terminal", "approval"]
-"""Where a text is shown: on the web page, by the chat and the commands, or by both in an approval request."""
+Surface = Literal["page", "terminal", "approval", "reason"]
+"""Where a text is shown: on the web page, by the chat and the commands, or by both: approval requests, reasons."""
 
 
 def table(language: str, surface: Surface) -> Mapping[str, str]:

@@ -8,10 +8,15 @@ import re
 from contextvars import ContextVar
 
 from toolgate.language.choice import of_environment
-from toolgate.language.table import table
+from toolgate.language.table import Surface, table
 
 _chosen: ContextVar[str | None] = ContextVar("language", default=None)
 """The language of this program, or of the request that is answered; None: that of the environment."""
+
+_OWN_LINE = re.compile(r"because: |asked every time: |in: ")
+"""Lines that an approval request adds to a command."""
+_LONGEST = 4000
+"""Characters of a text that is compared with the patterns; the time that this takes may grow with their square."""
 
 
 def use(language: str | None) -> None:
@@ -44,12 +49,47 @@ def phrase(text: str) -> str:
 
     A sentence that no pattern of the table knows is returned as it is.
     """
-    for english, shown in table(current(), "approval").items():
-        if found := _pattern(english).fullmatch(text):
-            return shown.format_map(found.groupdict())
-    return text
+    return _matched(text, "approval") or text
+
+
+def reason(text: str) -> str:
+    """Return why a call is allowed, asked about or denied, which is English in requests and records.
+
+    Several reasons are separated by semicolons. A reason that no pattern of the table knows, such as the words of a
+    person's own rule, is returned as it is.
+    """
+    known = table(current(), "reason")
+    if not known:
+        return text
+    return known.get(text) or "；".join(_matched(part, "reason") or part for part in text.split("; "))
+
+
+def explained(detail: str) -> str:
+    """Return the detail of an approval request with its own lines about a command in the person's language.
+
+    The command itself, which is the first line or stands behind a gutter, is never changed.
+    """
+    if not table(current(), "reason"):
+        return detail
+    first, *lines = detail.split("\n")
+    own = (_OWN_LINE.match(line) and _matched(line, "reason") for line in lines)
+    return "\n".join([first, *(shown or line for shown, line in zip(own, lines, strict=True))])
+
+
+def _matched(text: str, surface: Surface) -> str | None:
+    if len(text) > _LONGEST:
+        return None
+    for english, shown in table(current(), surface).items():
+        if found := pattern_of(english).fullmatch(text):
+            values = found.groupdict()
+            if "reason" in values:
+                values["reason"] = reason(values["reason"])
+            return shown.format_map(values)
+    return None
 
 
 @functools.cache
-def _pattern(english: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(english)), re.DOTALL)
+def pattern_of(english: str) -> re.Pattern[str]:
+    """Return the pattern of a text with values. A reason begins at the first place where it can."""
+    value = ".+?" if "{reason}" in english else ".+"
+    return re.compile(re.sub(r"\\\{(\w+)\\\}", rf"(?P<\1>{value})", re.escape(english)), re.DOTALL)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import collapse_runs, excerpt, visible
 from toolgate.command.approval_text import without_command
-from toolgate.language.translate import phrase, translate
+from toolgate.language.translate import explained, phrase, translate
 from toolgate.protocol.approval import Approval, ApprovalChoice, ApprovalRequest, Question
 from toolgate.protocol.modes import ApprovalMode
 
@@ -227,8 +227,8 @@ class ApprovalPrompt:
         said = visible(request.reason, keep="")
         facts = without_command(detail).split("\n")
         told = said == f"{name} needs permission" or all(f"because: {part}" in facts for part in said.split("; "))
-        because = [] if told or not said else self._coloured(f"because: {said}", style="dim")
-        self.print([head, *self._coloured(detail), *because])
+        because = [] if told or not said else self._coloured(explained(f"\nbecause: {said}")[1:], style="dim")
+        self.print([head, *self._coloured(explained(detail)), *because])
 
     def _coloured(self, detail: str, style: str = "") -> list[str]:
         """Wrap every line and leave nothing out: what is approved must be visible."""

@@ -27,16 +27,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     verbs = parser.add_subparsers(dest="verb", metavar="list | show | export | rename | prune", required=True)
     listing = verbs.add_parser(
-        "list", help=translate("list the latest sessions, newest first"), description="List sessions."
+        "list", help=translate("list the latest sessions, newest first"), description=translate("List sessions.")
     )
     listing.add_argument("--limit", type=int, default=20, metavar="N", help=translate("maximum number (default: 20)"))
     listing.add_argument("--project", metavar="DIR", help=translate("only sessions of this project"))
     listing.add_argument("--all", action="store_true", help=translate("also sessions of sub-agents"))
     add_json(listing, translate("them"))
-    show = verbs.add_parser("show", help=translate("show one session"), description="Show a session.")
+    show = verbs.add_parser("show", help=translate("show one session"), description=translate("Show a session."))
     show.add_argument("session", metavar="ID")
     show.add_argument("--full", action="store_true", help=translate("show every output completely"))
-    export = verbs.add_parser("export", help=translate("export one session"), description="Export a session to stdout.")
+    export = verbs.add_parser(
+        "export", help=translate("export one session"), description=translate("Export a session to stdout.")
+    )
     export.add_argument("session", metavar="ID")
     export.add_argument(
         "--format",
@@ -44,10 +46,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="json",
         help=translate("json (complete, the default) or markdown"),
     )
-    rename = verbs.add_parser("rename", help=translate("give a session another title"), description="Rename a session.")
+    rename = verbs.add_parser(
+        "rename", help=translate("give a session another title"), description=translate("Rename a session.")
+    )
     rename.add_argument("session", metavar="ID")
     rename.add_argument("title", metavar="TITLE")
-    prune = verbs.add_parser("prune", help=translate("remove old sessions"), description="Remove old sessions.")
+    prune = verbs.add_parser(
+        "prune", help=translate("remove old sessions"), description=translate("Remove old sessions.")
+    )
     prune.add_argument(
         "--older-than", required=True, metavar="AGE", help=translate("not used for this long: 90d, 12w, 1y")
     )
@@ -95,7 +101,7 @@ def _warn_damage(address: str) -> None:
     path = file_of(address)
     lost = "" if path is None else known_damage(path)
     if lost:
-        line = f"toolgate sessions: something may be missing. SQLite's log of the database: {lost}"
+        line = translate("toolgate sessions: something may be missing. SQLite's log of the database: {lost}", lost=lost)
         sys.stderr.write(visible(line, keep="") + "\n")
 
 

@@ -12,6 +12,7 @@ from toolgate.cli.errors import UsageError
 from toolgate.cli.sessions.find import short
 from toolgate.cli.style import Style, columns
 from toolgate.cli.visible import visible
+from toolgate.language.translate import translatable, translate
 from toolgate.sessions.record import repaired_turns
 
 if TYPE_CHECKING:
@@ -19,21 +20,40 @@ if TYPE_CHECKING:
 
     from toolgate.sessions import Session, SessionManager, Turn
 
-_UNITS = ((86_400 * 365, "y"), (86_400 * 30, "mo"), (86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+_UNITS = (
+    (86_400 * 365, translatable("{count} y")),
+    (86_400 * 30, translatable("{count} mo")),
+    (86_400, translatable("{count} d")),
+    (3600, translatable("{count} h")),
+    (60, translatable("{count} min")),
+    (1, translatable("{count} s")),
+)
+STATES = {
+    "done": translatable("done"),
+    "failed": translatable("failed"),
+    "cancelled": translatable("cancelled"),
+    "interrupted": translatable("interrupted"),
+    "running": translatable("running"),
+}
+"""How a turn is, in words for people."""
+_HEAD = (
+    *(translatable("AGE"), translatable("MODE"), translatable("TURNS"), translatable("TOKENS")),
+    *(translatable("PROJECT"), translatable("TITLE")),
+)
 _TITLE = 60
 
 
 async def print_sessions(sessions: SessionManager, args: argparse.Namespace) -> None:
     """Print the latest sessions."""
     if args.limit < 1:
-        raise UsageError("--limit must be 1 or more")
+        raise UsageError(translate("--limit must be 1 or more"))
     found = await sessions.list(project=canonical_project(args.project), children=args.all, limit=args.limit)
     turns = {session.id: await repaired_turns(sessions, session) for session in found}
     if args.json:
         rows = [_object(session, turns[session.id]) for session in found]
         sys.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n")
     elif not found:
-        sys.stdout.write("There are no sessions yet. toolgate chat starts one.\n")
+        sys.stdout.write(translate("There are no sessions yet. toolgate chat starts one.") + "\n")
     else:
         _print(found, turns)
 
@@ -45,13 +65,13 @@ def canonical_project(project: str | None) -> str | None:
 
 def _print(found: list[Session], turns: dict[str, list[Turn]]) -> None:
     now = time.time()
-    head = ["ID", "AGE", "MODE", "TURNS", "TOKENS", "PROJECT", "TITLE"]
+    head = ["ID", *(translate(word) for word in _HEAD)]
     paint = Style(sys.stdout)
     rows = columns([head, *(_row(session, turns[session.id], now) for session in found)])
     sys.stdout.write(paint("  ".join(rows[0]), "bold") + "\n")
     for session, row in zip(found, rows[1:], strict=True):
         state = _state(turns[session.id])
-        note = "  " + paint(state, "red" if state == "failed" else "yellow") if state else ""
+        note = "  " + paint(translate(STATES[state]), "red" if state == "failed" else "yellow") if state else ""
         sys.stdout.write("  ".join([paint(row[0], "cyan"), paint(row[1], "dim"), *row[2:]]) + note + "\n")
 
 
@@ -85,8 +105,8 @@ def age(seconds: float) -> str:
     """Format how long ago something was, in one unit."""
     for size, name in _UNITS:
         if seconds >= size:
-            return f"{seconds // size:.0f} {name}"
-    return "now"
+            return translate(name, count=f"{seconds // size:.0f}")
+    return translate("now")
 
 
 def _home(path: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from toolgate.cli.errors import UsageError
 from toolgate.cli.sessions.find import short
 from toolgate.cli.sessions.listing import age, canonical_project
+from toolgate.cli.style import width
 from toolgate.cli.visible import visible
 from toolgate.language.translate import translate
 
@@ -42,17 +43,21 @@ async def prune(sessions: SessionManager, args: argparse.Namespace) -> None:
     before = time.time() - parse_age(args.older_than)
     found = await sessions.unused(before, project=canonical_project(args.project))
     if not found:
-        sys.stdout.write("There are no sessions that old.\n")
+        sys.stdout.write(translate("There are no sessions that old.") + "\n")
         return
     await _show(sessions, found)
     if not args.yes:
-        sys.stdout.write(f"{_counted(len(found))} would be removed permanently. Use --yes to remove.\n")
+        words = translate(
+            "{sessions} would be removed permanently. Use --yes to remove.", sessions=_counted(len(found))
+        )
+        sys.stdout.write(words + "\n")
         return
     removed = 0
     for session_id in found:
         removed += await sessions.remove(session_id, before)
     left = len(found) - removed
-    sys.stdout.write(f"{_counted(removed)} removed{f'; {left} in use' if left else ''}.\n")
+    in_use = translate("; {left} in use", left=left) if left else ""
+    sys.stdout.write(translate("{sessions} removed{in_use}.", sessions=_counted(removed), in_use=in_use) + "\n")
 
 
 async def _show(sessions: SessionManager, found: list[str]) -> None:
@@ -60,10 +65,11 @@ async def _show(sessions: SessionManager, found: list[str]) -> None:
     for session_id in found[:_SHOWN]:
         session = await sessions.get(session_id)
         title = visible(session.title, keep="")[:60] or "–"
-        sys.stdout.write(f"{short(session.id)}  {age(now - session.updated_at):>6}  {title}\n")
+        since = age(now - session.updated_at)
+        sys.stdout.write(f"{short(session.id)}  {' ' * (6 - width(since))}{since}  {title}\n")
     if len(found) > _SHOWN:
-        sys.stdout.write(f"… and {len(found) - _SHOWN} more\n")
+        sys.stdout.write(translate("… and {count} more", count=len(found) - _SHOWN) + "\n")
 
 
 def _counted(number: int) -> str:
-    return f"{number} session{'' if number == 1 else 's'}"
+    return translate("1 session") if number == 1 else translate("{number} sessions", number=number)

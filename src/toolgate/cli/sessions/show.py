@@ -8,8 +8,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, TextIO
 
 from toolgate.cli.chat.tool_card import duration
+from toolgate.cli.sessions.listing import STATES
 from toolgate.cli.style import Style
 from toolgate.cli.visible import excerpt, visible
+from toolgate.language.translate import phrase, translatable, translate
 
 if TYPE_CHECKING:
     from toolgate.sessions import CallRow, Event
@@ -18,7 +20,13 @@ if TYPE_CHECKING:
 _LINES = 12
 _WIDTH = 300
 _MARKS = {"success": ("✓", "green"), "partial": ("✓", "yellow"), "error": ("✗", "red")}
-_STATES = {"done": "green", "failed": "red", "cancelled": "yellow", "interrupted": "yellow", "running": "cyan"}
+_COLOURS = {"done": "green", "failed": "red", "cancelled": "yellow", "interrupted": "yellow", "running": "cyan"}
+_ANSWERS = {
+    "pending": translatable("waiting"),
+    "allowed": translatable("allowed"),
+    "denied": translatable("denied"),
+    "withdrawn": translatable("withdrawn"),
+}
 
 
 def show(record: SessionRecord, out: TextIO, *, full: bool = False) -> None:
@@ -46,8 +54,11 @@ class SessionPrinter:
         used = [
             sum(getattr(turn.usage, name) for turn in self._record.turns) for name in ("input_tokens", "output_tokens")
         ]
-        facts = [session.mode.value, session.project, f"{used[0]:,} tokens in, {used[1]:,} out"]
-        self._line(self._paint(f"Session {session.id}", "bold"))
+        tokens = translate(
+            "{input_tokens} tokens in, {output_tokens} out", input_tokens=f"{used[0]:,}", output_tokens=f"{used[1]:,}"
+        )
+        facts = [session.mode.value, session.project, tokens]
+        self._line(self._paint(translate("Session {id}", id=session.id), "bold"))
         self._line(self._paint(" · ".join(visible(fact, keep="") for fact in facts if fact), "dim"))
         readers = {
             "turn_started": self._turn,
@@ -67,8 +78,10 @@ class SessionPrinter:
         )
         when = datetime.datetime.fromtimestamp(turn.started_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         took = f" · {turn.finished_at - turn.started_at:.1f} s" if turn.finished_at else ""
-        state = self._paint(turn.status, _STATES[turn.status])
-        self._line("\n" + self._paint(f"── turn {number} · {when}{took} · ", "dim") + state)
+        state = self._paint(translate(STATES[turn.status]), _COLOURS[turn.status])
+        self._line(
+            "\n" + self._paint(f"── {translate('turn {number}', number=number)} · {when}{took} · ", "dim") + state
+        )
         if turn.error:
             self._line(self._paint(visible(turn.error), "red"))
 
@@ -78,7 +91,8 @@ class SessionPrinter:
             self._answer(event.turn_id or "", said)
             return
         if said["content"].strip():
-            who = self._paint({"user": "you", "assistant": "agent"}.get(said["role"], said["role"]), "bold", "cyan")
+            names = {"user": translate("you"), "assistant": translate("agent")}
+            who = self._paint(names.get(said["role"], said["role"]), "bold", "cyan")
             self._line(f"\n{who}\n{self._shown(said['content'], lines=None)}")
         for call in said.get("tool_calls", ()):
             arguments = call["arguments"] if self._full else _clipped(call["arguments"])
@@ -91,11 +105,15 @@ class SessionPrinter:
         waiting = self._calls[turn_id, said["tool_call_id"]]
         call = waiting.pop(0) if waiting else None
         mark, colour = _MARKS.get(call.status or "" if call else "", ("?", "yellow"))
-        how = [call.tool_name, call.code or call.status or call.state] if call else ["answer"]
+        how = [call.tool_name, call.code or call.status or call.state] if call else [translate("answer")]
         how += _details(self._ended.pop((turn_id, said["tool_call_id"]), {}))
         if call is not None and call.state == "unknown":
-            why = "it could not be stopped" if call.status else "it had started when the program ended"
-            how = [call.tool_name, f"uncertain: {why}; it is unknown how far it got"]
+            why = (
+                translate("uncertain: it could not be stopped; it is unknown how far it got")
+                if call.status
+                else translate("uncertain: it had started when the program ended; it is unknown how far it got")
+            )
+            how = [call.tool_name, why]
         self._line(
             f"{self._paint(mark, colour)} {self._paint(' · '.join(visible(word, keep='') for word in how), 'dim')}"
         )
@@ -109,16 +127,18 @@ class SessionPrinter:
             return
         said = f" ({visible(asked.message, keep='')})" if asked.message else ""
         colour = "green" if asked.state == "allowed" else "yellow"
-        self._line(
-            f"{self._paint('?', colour)} {visible(asked.summary, keep='')}: {self._paint(asked.state, colour)}{said}"
-        )
+        state = self._paint(translate(_ANSWERS[asked.state]), colour)
+        self._line(f"{self._paint('?', colour)} {visible(phrase(asked.summary), keep='')}: {state}{said}")
 
     def _compacted(self, event: Event) -> None:
         before, after = event.payload.get("before_tokens", 0), event.payload.get("after_tokens", 0)
-        self._line(self._paint(f"· older steps were left out: {before:,} → {after:,} tokens", "dim"))
+        sizes = translate(
+            "{before_tokens} → {after_tokens} tokens", before_tokens=f"{before:,}", after_tokens=f"{after:,}"
+        )
+        self._line(self._paint(translate("· older steps were left out: {sizes}", sizes=sizes), "dim"))
 
     def _rewound(self, _event: Event) -> None:
-        self._line(self._paint("· went back to here; what followed has left the conversation", "dim"))
+        self._line(self._paint(translate("· went back to here; what followed has left the conversation"), "dim"))
 
     def _shown(self, text: str, *, lines: int | None) -> str:
         shown = visible(text.rstrip("\n"))
@@ -136,7 +156,7 @@ def _details(ended: dict[str, Any]) -> list[str]:
     code = data.get("exit_code") if isinstance(data, dict) else None
     took = stats.get("time_ms") if isinstance(stats, dict) else None
     return [
-        *([f"exit {code}"] if isinstance(code, int) else []),
+        *([translate("exit {code}", code=code)] if isinstance(code, int) else []),
         *([duration(took / 1000)] if isinstance(took, int | float) else []),
     ]
 
@@ -148,4 +168,6 @@ def _clipped(arguments: str) -> str:
     except ValueError:
         value = arguments
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}… ({len(text)} characters)"
+    if len(text) <= _WIDTH:
+        return text
+    return translate("{text}… ({count} characters)", text=text[:_WIDTH], count=len(text))

@@ -7,11 +7,12 @@ from toolgate.cli import policy
 from toolgate.cli.sh.calls import Calls
 from toolgate.cli.sh.line_source import EndOfInput
 from toolgate.cli.sh.screen import Screen
+from toolgate.language.translate import translatable, translate
 
 if TYPE_CHECKING:
     from toolgate.runtime.pending import PendingResult
 
-HELP = """\
+HELP = translatable("""\
 Type a command as a model would: ls src · bash -c 'make test' · read a.py --limit 20 · edit a.py old new
 Agent commands (read, write, edit, todo, task, memory, jobs, tools) explain themselves with --help.
 
@@ -22,7 +23,7 @@ Agent commands (read, write, edit, todo, task, memory, jobs, tools) explain them
   :bg COMMAND        start a command as a background job; then: jobs · jobs output ID
   :restart           forget the shell's directory, variables and functions
   :quit              leave, like Ctrl-D; Ctrl-C cancels the running command, Ctrl-L clears the screen
-"""
+""")
 NAMES = (":access", ":bg", ":env", ":explain", ":help", ":quit", ":restart", ":tools")
 _COMMAND = re.compile(r"\s*(:[a-z]+)(?:\s+(.*?))?\s*", re.DOTALL)
 _ACCESSES = ("read", "write", "full")
@@ -59,21 +60,26 @@ class ColonCommands:
         elif name == ":tools":
             self._tools()
         else:
-            known = "" if name in NAMES else f"There is no {name}.\n"
-            self._screen.say(known + HELP)
+            known = "" if name in NAMES else translate("There is no {name}.\n", name=name)
+            self._screen.say(known + translate(HELP))
         return None
 
     def _access(self, wanted: str) -> None:
         if wanted in _ACCESSES:
             self._calls.access = wanted
         elif wanted:
-            self._screen.say(f"There is no access '{wanted}'; the choices are: {', '.join(_ACCESSES)}.\n")
+            choices = ", ".join(_ACCESSES)
+            self._screen.say(
+                translate(
+                    "There is no access '{wanted}'; the choices are: {choices}.\n", wanted=wanted, choices=choices
+                )
+            )
             return
-        self._screen.say(f"Commands have access {self._calls.access}.\n")
+        self._screen.say(translate("Commands have access {access}.\n", access=self._calls.access))
 
     def _envelope(self) -> None:
         last = self._calls.last
-        self._screen.say("No command has run yet.\n" if last is None else self._screen.envelope(last))
+        self._screen.say(translate("No command has run yet.\n") if last is None else self._screen.envelope(last))
 
     def _tools(self) -> None:
         for definition in self._calls.toolset.tools:

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Protocol
 
 from toolgate.cli.errors import UsageError
+from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -108,7 +109,9 @@ class PlainLines:
             self._over = not data
             self._text += self._decoder.decode(data, final=self._over)
             if len(self._text) > _LONGEST_LINE and "\n" not in self._text:
-                raise UsageError(f"a line of stdin is longer than {_LONGEST_LINE:,} characters")
+                raise UsageError(
+                    translate("a line of stdin is longer than {count} characters", count=f"{_LONGEST_LINE:,}")
+                )
         if not self._text:
             return None
         line, _, self._text = self._text.partition("\n")
@@ -120,7 +123,7 @@ class PlainLines:
             await self._ready()
             return os.read(self._fd, _CHUNK)
         except OSError as error:
-            raise UsageError(f"stdin cannot be read: {error.strerror}") from None
+            raise UsageError(translate("stdin cannot be read: {strerror}", strerror=error.strerror)) from None
 
     async def _ready(self) -> None:
         loop = asyncio.get_running_loop()

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from toolgate.cli.style import Style
+from toolgate.cli.style import Style, width
 from toolgate.cli.visible import visible, without_escapes
+from toolgate.language.translate import translatable, translate
 
 if TYPE_CHECKING:
     from toolgate.protocol.calls import ToolResult
@@ -88,7 +89,9 @@ class Screen:
         self._open_line = not text.endswith("\n")
         if self._shown > _MAX_LIVE:
             self._finish_line()
-            self._out.write(self._paint("⟨long output: its end is shown when the command is done⟩", "dim") + "\n")
+            self._out.write(
+                self._paint(translate("⟨long output: its end is shown when the command is done⟩"), "dim") + "\n"
+            )
         self._out.flush()
 
     def show(self, result: "ToolResult", decision: "CallRecord | None", *, asked: bool) -> None:
@@ -126,11 +129,11 @@ class Screen:
         if response.error is not None:
             how = response.error.code.value
         elif data.get("timed_out"):
-            how = "timed out"
+            how = translate("timed out")
         elif "job_id" in data:
             how = data["job_id"]
         else:
-            how = f"exit {data.get('exit_code')}"
+            how = translate("exit {code}", code=data.get("exit_code"))
         seconds = float(response.stats["time_ms"]) / 1000
         parts = [how, _duration(seconds), *_describe_decision(decision, asked=asked)]
         mark = self._paint("✓" if good else "✗", "green" if good else "red" if response.error else "yellow")
@@ -146,7 +149,8 @@ class Screen:
         while True:
             if not self._paused:
                 self._erase_progress()
-                self._progress = f"  ⋯ {time.monotonic() - begin:.0f} s, Ctrl-C cancels"
+                seconds = f"{time.monotonic() - begin:.0f}"
+                self._progress = translate("  ⋯ {seconds} s, Ctrl-C cancels", seconds=seconds)
                 self._out.write(self._paint(self._progress, "dim"))
                 self._out.flush()
             await asyncio.sleep(_PROGRESS_DELAY)
@@ -154,7 +158,7 @@ class Screen:
     def _erase_progress(self) -> None:
         if self._progress:
             # The terminal may have echoed ^C after it.
-            self._out.write(f"\x1b[{len(self._progress)}D\x1b[K" if self._open_line else "\r\x1b[K")
+            self._out.write(f"\x1b[{width(self._progress)}D\x1b[K" if self._open_line else "\r\x1b[K")
             self._out.flush()
             self._progress = ""
 
@@ -168,17 +172,16 @@ def _describe_decision(record: "CallRecord | None", *, asked: bool) -> list[str]
     if record is None:
         return []
     payload = record.payload
-    verdict = {"allow": "allowed", "deny": "denied"}.get(payload["decision"], payload["decision"])
-    if verdict == "ask":
-        return ["asked, not answered"]
-    if asked:
-        who = "by you"
-    elif payload["rule"]:
-        who = f"by {visible(payload['rule'], keep='')}"
-    else:
-        who = "" if verdict == "allowed" else f"by the {payload['gate']} gate"
     routed = [f"→ {visible(record.tool_name, keep='')}"] if record.tool_name != "Bash" else []
-    return [*routed, f"{verdict} {who}".strip()]
+    allowed, rule = payload["decision"] == "allow", visible(payload["rule"], keep="")
+    if payload["decision"] == "ask":
+        return [translate("asked, not answered")]
+    if asked:
+        return [*routed, translate("allowed by you") if allowed else translate("denied by you")]
+    if rule:
+        words = translatable("allowed by {rule}") if allowed else translatable("denied by {rule}")
+        return [*routed, translate(words, rule=rule)]
+    return [*routed, translate("allowed") if allowed else translate("denied by the {gate} gate", gate=payload["gate"])]
 
 
 def banner(root: Path, mode: str, context: "ToolContext") -> str:
@@ -187,7 +190,11 @@ def banner(root: Path, mode: str, context: "ToolContext") -> str:
 
     try:
         report = context.shell.sandbox()
-        confined = f"sandbox: {report.layer}{'' if report.network else ', no network'}"
+        network = "" if report.network else translate(", no network")
+        confined = translate("sandbox: {layer}{network}", layer=report.layer, network=network)
     except ToolError as error:
-        confined = f"no sandbox: {error.message}"
-    return f"The agent's shell in {visible(str(root), keep='')} · mode {mode} · {confined} · :help\n"
+        confined = translate("no sandbox: {message}", message=error.message)
+    place = visible(str(root), keep="")
+    return translate(
+        "The agent's shell in {root} · mode {mode} · {confined} · :help\n", root=place, mode=mode, confined=confined
+    )

@@ -7,6 +7,7 @@ import { phrase, t, visible } from "./text.js";
 const PLAN = "propose_plan";
 const MODES = { ask: t`Ask before every change`, accept_edits: t`Accept edits, ask about the rest` };
 const SCOPES = { session: t`In this session`, project: t`In this project, from now on` };
+const OWN_LINE = /^(because|asked every time|in): /;
 const RISKS = { low: t`Low risk`, medium: t`Some risk`, high: t`High risk` };
 
 export const isPlan = ({ tool_name }) => tool_name === PLAN;
@@ -133,17 +134,32 @@ function sentence(question) {
 }
 
 /** Why approval is needed, as short labels. A tool that always asks needs no reason. */
-function labels({ labels: given, reason = "", tool_name, question }) {
+function reasons({ labels: given, reason = "", tool_name, question }) {
   if (question) return [];
-  if (given?.length) return given.map((label) => phrase(visible(label)));
+  if (given?.length) return given.map(visible);
   return !reason || reason === `${tool_name} needs permission` ? [] : visible(reason).split(/;\s+/);
+}
+
+/** The same in the person's language. Of a label that is cut, the whole reason is translated. */
+function labels(question) {
+  const whole = visible(question.reason ?? "").split(/;\s+/);
+  return reasons(question).map((label) => {
+    const cut = label.endsWith("…") && whole.find((reason) => reason.startsWith(label.slice(0, -1)));
+    return cut && phrase(cut) !== cut ? phrase(cut) : phrase(label);
+  });
+}
+
+/** The detail with the gateway's own lines about a command in the person's language; the command stays as it is. */
+function explained(text) {
+  const [first, ...lines] = text.split("\n");
+  return [first, ...lines.map((line) => (OWN_LINE.test(line) ? phrase(line) : line))].join("\n");
 }
 
 /** The detail without its last line if that says a label again. */
 function once(question) {
   const text = question.detail || question.summary;
   const [, rest, why] = text.match(/^([\s\S]*)\nbecause: (.*)\n?$/) ?? [];
-  return why !== undefined && labels(question).join("; ") === visible(why) ? rest : text;
+  return explained(why !== undefined && reasons(question).join("; ") === visible(why) ? rest : text);
 }
 
 function plan(question) {

@@ -12,16 +12,25 @@ export function t(parts, ...values) {
   return (texts[text] ?? text).replace(/\{(\d)\}/g, (_, at) => values[at]);
 }
 
+// A reason begins at the first place where it can.
+const value = (english) => (english.includes("{reason}") ? "(?<$1>.+?)" : "(?<$1>.+)");
+const patterns = Object.entries(phrases).map(([english, shown]) => [
+  new RegExp(`^${english.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{(\w+)\}/g, value(english))}$`, "s"),
+  shown,
+]);
+
 /** A text of the gateway about an approval request, which it sends in English; unknown ones stay as they are. */
 export function phrase(text) {
-  for (const [english, shown] of Object.entries(phrases)) {
-    const names = [...english.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-    const pattern = english.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{\w+\}/g, "(.+)");
-    const found = text.match(new RegExp(`^${pattern}$`));
-    if (found) return shown.replace(/\{(\w+)\}/g, (_, name) => found[names.indexOf(name) + 1]);
+  if (text.length > 4000) return text; // the time that the patterns take may grow with its square
+  for (const [pattern, shown] of patterns) {
+    const found = text.match(pattern);
+    const said = (_, name) => (name === "reason" ? reasons(found.groups[name]) : found.groups[name]);
+    if (found) return shown.replace(/\{(\w+)\}/g, said);
   }
   return text;
 }
+
+const reasons = (text) => phrases[text] ?? text.split("; ").map(phrase).join("；");
 
 /** Where an element stands in a text. */
 export const MARK = "\u0001";
