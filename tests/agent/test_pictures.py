@@ -11,7 +11,7 @@ from tests.agent.kit import Stage, call
 from tests.support.pictures import png
 from toolgate import Workspace
 from toolgate.agent.events import ToolResultInfo
-from toolgate.errors import ModelError
+from toolgate.errors import MessageTooLarge, ModelError
 from toolgate.protocol.content import ImageContent
 from toolgate.testing import ScriptedModel
 
@@ -116,4 +116,52 @@ async def test_the_word_in_bash_shows_the_picture_too(tmp_path: Path, command: s
     await play.say()
     (answer,) = answers(play.model.requests[1])
     assert answer["images"][0].data == png(30, 20)
+    await play.close()
+
+
+SHOT = ImageContent(media_type="image/png", width=30, height=20, name="shot.png", data=png(30, 20))
+
+
+async def show(play: Stage, content: str = "What is this?", *images: ImageContent) -> list[Any]:
+    return [event async for event in play.loop.handle_message(play.id, content, images=images or [SHOT])]
+
+
+async def test_a_picture_of_the_person_reaches_the_model_in_this_turn_and_the_next(tmp_path: Path) -> None:
+    play = await stage(tmp_path, ["A red box.", "Still red."])
+    await show(play)
+    await play.say("And now?")
+    for request in play.model.requests:
+        said = next(message for message in request.messages if message["role"] == "user")
+        assert (said["content"], said["images"]) == ("What is this?", (SHOT,))
+    await play.close()
+
+
+async def test_a_model_that_takes_text_only_reads_the_name_of_the_persons_picture(tmp_path: Path) -> None:
+    play = await stage(tmp_path, ["I cannot see it."], vision=False)
+    await show(play)
+    said = play.model.requests[0].messages[-1]
+    assert "images" not in said
+    assert said["content"] == "What is this?\n[Not shown: shot.png (30 × 20). scripted takes no pictures, only text]"
+    assert (await play.sessions.messages(play.id))[0].content == "What is this?"
+    await play.close()
+
+
+async def test_pictures_that_do_not_fit_are_refused_before_anything_is_stored(tmp_path: Path) -> None:
+    play = await stage(tmp_path, [], agent={"context_tokens": 8000})
+    wide = ImageContent(media_type="image/png", width=1500, height=1500, name="wide.png", data=png())
+    with pytest.raises(MessageTooLarge, match=r"its pictures have about 9,000, and about .* fit\. Nothing was stored"):
+        await show(play, "Look", wide, wide, wide)
+    assert await play.sessions.messages(play.id) == []
+    await play.close()
+
+
+async def test_a_summary_says_which_pictures_the_person_had_shown(tmp_path: Path) -> None:
+    play = await stage(tmp_path, ["A red box.", "The user showed a red box.", "Fine."])
+    await show(play)
+    assert [event async for event in play.loop.compact(play.id)]
+    record = play.model.requests[1].messages[-1]["content"]
+    assert "User:\nWhat is this?\n[Shown here: shot.png (30 × 20)]" in record
+    await play.say("Go on")
+    first = play.model.requests[2].messages[1]
+    assert first["content"].endswith("What is this?\n[Shown here: shot.png (30 × 20)]")
     await play.close()

@@ -2,7 +2,8 @@
 
     python -m tests.distributed.program NAME=DIR …
 
-The message is JSON: a list of steps, each a text or a list of calls `[name, arguments]`. The model has no memory of its
+The message is JSON: a list of steps, each a text or a list of calls `[name, arguments]`; the text `pictures` stands for
+what the pictures of the message are. The model has no memory of its
 own: how many answers it has given since the message says which step is next, so any process can go on.
 """
 
@@ -34,6 +35,7 @@ class StepModel:
     """Plays the steps that the message lists."""
 
     name = "steps"
+    vision = True
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
         """The next step."""
@@ -41,6 +43,8 @@ class StepModel:
         steps = json.loads(request.messages[place]["content"])
         step = steps[sum(message["role"] == "assistant" for message in request.messages[place:])]
         await asyncio.sleep(PAUSE)
+        if step == "pictures":
+            step = " ".join(f"{one.name}={one.sha256}" for one in request.messages[place].get("images", ()))
         if isinstance(step, str):
             for piece in (step[: len(step) // 2], step[len(step) // 2 :]):
                 yield piece

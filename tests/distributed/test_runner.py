@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from tests.distributed.cluster import Cluster, until
+from tests.support.pictures import png
 from toolgate.protocol.approval import Approval
+from toolgate.protocol.content import ImageContent
 from toolgate.protocol.modes import ApprovalMode
 from toolgate.sessions import ApprovalRow, SessionManager, Turn
 from toolgate.settings import SessionSettings
@@ -168,3 +170,13 @@ async def test_approval_modes_and_rewinding_hold_on_workers(machines: Cluster) -
     assert (await machines.ended(turn.id)).status == "done"
     said = [message.content for message in await sessions.history(session) if message.role == "assistant"]
     assert [text for text in said if text] == ["Written.", "Anew."]
+
+
+async def test_a_picture_of_the_person_reaches_the_model_of_a_worker(machines: Cluster) -> None:
+    await machines.ready(machines.worker())
+    session = await machines.session()
+    picture = ImageContent(media_type="image/png", width=3, height=2, data=png(), name="shot.png")
+    await machines.sessions.add_picture(session, picture)
+    turn = await machines.runner.begin(session, '["pictures"]', images=[picture.stored])
+    assert (await machines.ended(turn.id)).status == "done"
+    assert (await machines.sessions.history(session))[-1].content == f"shot.png={picture.sha256}"

@@ -37,3 +37,13 @@ def test_pictures_at_the_end_of_a_request() -> None:
 def test_without_pictures_nothing_is_added() -> None:
     messages = [{"role": "user", "content": "hi"}, answer("1")]
     assert messages_of(messages) == messages
+
+
+def test_the_users_pictures_are_in_the_users_message() -> None:
+    made = messages_of([{"role": "user", "content": "What is this?", "images": (PICTURE,)}, answer("1", PICTURE)])
+    assert made[0] == {"role": "user", "content": [{"type": "text", "text": "What is this?"}, SHOWN]}
+    assert [message["role"] for message in made] == ["user", "tool", "user"]
+
+
+def test_a_picture_without_words_has_no_blank_text() -> None:
+    assert messages_of([{"role": "user", "content": " ", "images": (PICTURE,)}])[0]["content"] == [SHOWN]

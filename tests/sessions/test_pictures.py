@@ -1,8 +1,11 @@
 """Pictures of a session: stored once with their message, copied with it, and gone with it."""
 
+import pytest
+
 from tests.support.pictures import png
+from toolgate.errors import SessionNotFound
 from toolgate.protocol.content import ImageContent
-from toolgate.sessions import Database, Message, SessionManager
+from toolgate.sessions import Database, Message, SessionManager, Usage
 from toolgate.sessions.transcript import message
 
 PICTURE = ImageContent(media_type="image/png", width=3, height=2, data=png(), name="a.png")
@@ -42,3 +45,36 @@ async def test_pictures_go_with_their_session(store: SessionManager, db: Databas
     session = await seen(store)
     await store.delete(session)
     assert await store.picture(session, PICTURE.sha256) is None
+
+
+async def test_a_message_of_the_person_keeps_its_pictures(store: SessionManager) -> None:
+    session = await store.create()
+    started = await store.claim_and_start(session.id, "", ttl=60, images=[PICTURE])
+    (said,) = await store.messages(session.id)
+    assert (said.role, said.content, said.images) == ("user", "", (PICTURE.stored,))
+    assert await store.picture(session.id, PICTURE.sha256) == ("image/png", png())
+    assert [one.images for one in await store.history(session.id)] == [(PICTURE.stored,)]
+    assert (await store.get(session.id)).title == "a.png"
+    (event,) = [event for event in await store.events(session.id) if event.kind == "message"]
+    assert event.payload["images"] == [PICTURE.stored.model_dump()]
+    assert await store.images_said(session.id, event.seq) == (PICTURE.stored,)
+    await store.finish_turn(started.lease, started.turn.id, "done", release=True)
+    assert (await store.messages((await store.fork(session.id)).id))[0].images == (PICTURE.stored,)
+
+
+async def test_a_picture_may_be_stored_before_its_message(store: SessionManager) -> None:
+    session = await store.create()
+    for _ in range(2):
+        await store.add_picture(session.id, PICTURE)
+    await store.claim_and_start(session.id, "Look", ttl=60, images=[PICTURE.stored])
+    assert (await store.messages(session.id))[0].images == (PICTURE.stored,)
+    with pytest.raises(SessionNotFound):
+        await store.add_picture("nobody", PICTURE)
+
+
+async def test_a_summary_names_the_pictures_that_it_stands_for(store: SessionManager) -> None:
+    session = await store.create()
+    started = await store.claim_and_start(session.id, "Look", ttl=60, images=[PICTURE])
+    await store.append(started.lease, [message("assistant", "Red.", None, None)], turn_id=started.turn.id)
+    await store.summarise(started.lease, started.turn.id, "A red box.", 2, tokens=(9, 1), usage=Usage())
+    assert (await store.context(session.id)).quoted == ("Look\n[Shown here: a.png (3 × 2)]",)

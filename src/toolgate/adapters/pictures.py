@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolgate.agent.pictures import described
+from toolgate.protocol.content import described
 
 if TYPE_CHECKING:
     from toolgate.protocol.calls import ToolResult

@@ -49,11 +49,18 @@ def tokens_of_tools(tools: Sequence[dict[str, Any]]) -> int:
     return len(encode(list(tools)).encode()) // 4
 
 
-def check_message(text: str, room: int) -> None:
+def check_message(text: str, room: int, images: Sequence[Picture] = ()) -> None:
     """Raise `MessageTooLarge` if a message has more tokens than there is room for."""
+    shown = sum(image.tokens for image in images)
     size = tokens_of({"content": text})
-    if size <= max(room, 0):
+    if size + shown <= max(room, 0):
         return
+    if shown:
+        raise MessageTooLarge(
+            f"This message is too long for the model: its text has about {size:,} tokens, its pictures have about "
+            f"{shown:,}, and about {max(room, 0):,} fit. Nothing was stored. Send fewer or smaller pictures, "
+            "or choose a model with a larger context."
+        )
     fits, has = max(room, 0), len(text.encode("utf-8", "replace"))
     raise MessageTooLarge(
         f"This message is too long for the model: it has {has:,} bytes, about {size:,} tokens, and about {4 * fits:,} "

@@ -18,6 +18,7 @@ from toolgate.agent.deferred import offered_schemas
 from toolgate.agent.definition import AgentDefinition, Agents
 from toolgate.agent.dependencies import TurnDependencies
 from toolgate.agent.events import AgentEvent
+from toolgate.agent.pictures import sees_pictures
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.reply import FIRST_WAIT
 from toolgate.agent.resume import CompactionTurn, ResumedTurn
@@ -34,6 +35,7 @@ from toolgate.models.masked import masked
 from toolgate.models.source import ModelSource, UnusableModel
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.closing import AsyncClosing
+from toolgate.protocol.content import ImageContent, Picture, StoredImage
 from toolgate.protocol.jsontext import encode
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import Approver, MemoryStore
@@ -127,9 +129,18 @@ class AgentLoop(AsyncClosing):
         self._outside: ToolContext | None = None
 
     def handle_message(
-        self, session_id: str, content: str, *, request_id: str | None = None, rewind_to: int | None = None
+        self,
+        session_id: str,
+        content: str,
+        *,
+        request_id: str | None = None,
+        rewind_to: int | None = None,
+        images: Sequence[ImageContent | StoredImage] = (),
     ) -> TurnStream:
         """Start a turn, and iterate over its events.
+
+        `images` are pictures of the message: with their bytes, or as the session has stored them. A model that takes
+        only text reads their names.
 
         With `rewind_to`, the message takes the place of the person's message with that number, and everything after
         that leaves the transcript; `NoSuchMessage` if the transcript has no such message.
@@ -139,7 +150,7 @@ class AgentLoop(AsyncClosing):
         `anext` may also raise `SessionBusy` if a turn of this session runs already, `SessionNotFound`,
         `MessageTooLarge`, `PolicyError` and `StoreError`. After that, everything that happens is an event.
         """
-        return TurnStream(lambda stream: self._take(stream, session_id, content, request_id, rewind_to))
+        return TurnStream(lambda stream: self._take(stream, session_id, content, request_id, rewind_to, images=images))
 
     def compact(self, session_id: str, *, request_id: str | None = None) -> TurnStream:
         """Let the model summarise the conversation, and iterate over the events; raises like `handle_message`."""
@@ -195,6 +206,7 @@ class AgentLoop(AsyncClosing):
         request_id: str | None,
         rewind_to: int | None = None,
         typed: ToolCall | None = None,
+        images: Sequence[ImageContent | StoredImage] = (),
     ) -> None:
         """The task of a turn."""
         sessions = self._dependencies.sessions
@@ -204,10 +216,12 @@ class AgentLoop(AsyncClosing):
         seconds = self._settings.agent.lease_seconds
         self._slots.check_policy(session_id)
         said = None if content is None else mask(content, self._secrets)
-        if said is not None and 4 * tokens_of({"content": said}) > self._settings.agent.context_tokens // 4:
-            await self._check_size(session_id, said)
+        message = {"content": said, "images": images}
+        if said is not None and 4 * tokens_of(message) > self._settings.agent.context_tokens // 4:
+            await self._check_size(session_id, said, images)
+        options: dict[str, Any] = {"images": images} if images else {}  # other people's stores may not know them
         started = await sessions.claim_and_start(
-            session_id, said, ttl=seconds, request_id=request_id, project=self._project, rewind_to=rewind_to
+            session_id, said, ttl=seconds, request_id=request_id, project=self._project, rewind_to=rewind_to, **options
         )
         lease, turn_id = started.lease, started.turn.id
         try:
@@ -239,14 +253,15 @@ class AgentLoop(AsyncClosing):
         if ending.cause is not None:
             raise ending.cause
 
-    async def _check_size(self, session_id: str, said: str) -> None:
+    async def _check_size(self, session_id: str, said: str, images: Sequence[Picture]) -> None:
         """Refuse a message that the session's model cannot take, before it is stored."""
         sessions, registry = self._dependencies.sessions, self._dependencies.registry
         session = await sessions.get(session_id)
-        limit = self._dependencies.limits.of(self._model_of(session.model))
+        model = self._model_of(session.model)
+        limit = self._dependencies.limits.of(model)
         prompt = await self._dependencies.prompt.build(session_id, session.mode)
         spent = tokens_of({"content": prompt}) + tokens_of_tools(offered_schemas(registry, (session.mode,)))
-        check_message(said, limit - spent)
+        check_message(said, limit - spent, images if sees_pictures(model) else ())
 
     def _model_of(self, name: str) -> ModelClient:
         """The model of a session. One that cannot be used here fails when it is asked."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from toolgate.protocol.content import ImageContent, Picture, StoredImage
+from toolgate.protocol.content import ImageContent, StoredImage, described, noted
 
 if TYPE_CHECKING:
     from toolgate.sessions import SessionStore
 
 Message = dict[str, Any]
-"""A message in the form of OpenAI's chat API; a tool message may have `images`."""
+"""A message in the form of OpenAI's chat API; a message of a tool or of the user may have `images`."""
 
 MOST_PICTURES: Final = 20
 """Pictures in one request: providers take more, but smaller ones then."""
@@ -25,15 +25,10 @@ def sees_pictures(model: Any) -> bool:
     return getattr(model, "vision", False) is True
 
 
-def described(pictures: Iterable[Picture]) -> str:
-    """Name pictures in one line."""
-    return ", ".join(f"{one.name or one.format} ({one.width} × {one.height})" for one in pictures)
-
-
 def with_note(message: Message, note: str) -> Message:
     """The message with a note in place of its pictures."""
     rest = {key: value for key, value in message.items() if key != "images"}
-    return {**rest, "content": f"{message.get('content') or ''}\n[{note}]".lstrip()}
+    return {**rest, "content": noted(message.get("content") or "", note)}
 
 
 def left_out(message: Message) -> Message:
@@ -41,7 +36,8 @@ def left_out(message: Message) -> Message:
     images = message.get("images")
     if not images:
         return message
-    return with_note(message, f"Left out to save space: {described(images)}; read it again if you need it")
+    again = "read it again" if message["role"] == "tool" else "ask the user for it"
+    return with_note(message, f"Left out to save space: {described(images)}; {again} if you need it")
 
 
 class PictureShelf:
@@ -55,7 +51,7 @@ class PictureShelf:
         self._size = 0
 
     def attached(self, message: Message, images: Sequence[ImageContent | StoredImage]) -> Message:
-        """A tool message with its pictures, or with a note if the model takes text only."""
+        """A message with its pictures, or with a note if the model takes text only."""
         if not images:
             return message
         if not sees_pictures(self._model):

@@ -9,6 +9,7 @@ from toolgate.agent.compaction import tokens_of
 from toolgate.agent.reply import Reply, ask
 from toolgate.errors import ModelError
 from toolgate.models.base import ModelRequest
+from toolgate.protocol.content import SHOWN, described, noted
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _record(before: str, messages: Sequence[Message], characters: int) -> str:
     """The messages as text. What is too long loses its middle, so that all of it can be read."""
     parts = [f"Summary of what came before:\n{before}"] if before else []
     for message in messages:
-        text = message.get("content") or ""
+        text = said_text(message)
         if message["role"] == "tool":
             parts.append(f"Result of the call:\n{text}")
         elif message["role"] == "user":
@@ -101,6 +102,13 @@ def _record(before: str, messages: Sequence[Message], characters: int) -> str:
             function = call["function"]
             parts.append(f"Agent calls {function['name']}: {function['arguments']}")
     return "\n\n".join(_fitted(parts, characters))
+
+
+def said_text(message: Message) -> str:
+    """The text of a message, with the names of its pictures, which a summary cannot show."""
+    images = message.get("images")
+    text = message.get("content") or ""
+    return noted(text, f"{SHOWN}: {described(images)}") if images else text
 
 
 def size_of(messages: Sequence[Message]) -> int:

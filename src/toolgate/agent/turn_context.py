@@ -9,7 +9,7 @@ from toolgate.agent.compaction import Compactor, tokens_of, tokens_of_tools
 from toolgate.agent.deferred import offered_schemas
 from toolgate.agent.events import Activity, AgentEvent, Compacted
 from toolgate.agent.pictures import PictureShelf
-from toolgate.agent.summaries import opening, size_of, write_summary
+from toolgate.agent.summaries import opening, said_text, size_of, write_summary
 from toolgate.errors import ModelError, ToolgateError
 from toolgate.log import logger
 from toolgate.models.base import ModelRequest
@@ -133,7 +133,7 @@ class TurnContext:
         text, reply = await write_summary(self._dependencies, self._stored.summary, covered, self._compactor.budget)
         self._tally.input_tokens += reply.input_tokens
         self._tally.output_tokens += reply.output_tokens
-        said = tuple(message["content"] for message in covered if message["role"] == "user")
+        said = tuple(said_text(message) for message in covered if message["role"] == "user")
         stored = Context(summary=text, quoted=(*self._stored.quoted, *said))
         history = [*opening(text, stored.quoted, self._compactor.budget), *rest]
         before, after = spent + size_of(self.history), spent + size_of(history)

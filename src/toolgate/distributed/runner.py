@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from toolgate.agent.compaction import check_message
@@ -16,6 +16,7 @@ from toolgate.text.redaction import mask, secrets_of
 
 if TYPE_CHECKING:
     from toolgate.distributed.options import Options
+    from toolgate.protocol.content import StoredImage
     from toolgate.sessions import Database, Turn
     from toolgate.sessions.driver import Transaction
     from toolgate.sessions.types import Message
@@ -46,25 +47,38 @@ class DurableRunner:
         await turn_queue.prepare(self._db, self._url)
 
     async def submit(
-        self, session_id: str, content: str | None, *, request_id: str, rewind_to: int | None = None
+        self,
+        session_id: str,
+        content: str | None,
+        *,
+        request_id: str,
+        rewind_to: int | None = None,
+        images: Sequence[StoredImage] = (),
     ) -> None:
         """Start a turn with a person's message; it is durable and in its queue when this returns.
 
         A turn without a message summarises the session.
         """
-        await self.begin(session_id, content, request_id=request_id, rewind_to=rewind_to)
+        await self.begin(session_id, content, request_id=request_id, rewind_to=rewind_to, images=images)
 
     async def begin(
-        self, session_id: str, content: str | None, *, request_id: str | None = None, rewind_to: int | None = None
+        self,
+        session_id: str,
+        content: str | None,
+        *,
+        request_id: str | None = None,
+        rewind_to: int | None = None,
+        images: Sequence[StoredImage] = (),
     ) -> Turn:
         """The same, and return the turn.
 
         `SessionBusy` while a turn of the session runs, `LimitReached` (a `SessionBusy`) if a limit is reached,
         `RequestRepeated`, `SessionNotFound`, `MessageTooLarge` and `StoreError` start nothing.
         """
-        said = None if content is None else transcript.message("user", mask(content, self._secrets), None, None)
-        if said is not None:
-            check_message(said.content, self._room)
+        said = None
+        if content is not None:
+            said = transcript.message("user", mask(content, self._secrets), None, None, tuple(images))
+            check_message(said.content, self._room, images)
         return await _in_time(self._db.write(lambda tx: self._submit(tx, session_id, said, request_id, rewind_to)))
 
     async def cancel(self, session_id: str) -> bool:

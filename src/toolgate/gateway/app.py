@@ -25,7 +25,7 @@ from toolgate.gateway.auth import Authenticator
 from toolgate.gateway.guard import Guard, Receive, Scope, Send
 from toolgate.gateway.metrics import render_metrics
 from toolgate.gateway.outputs import serve_output
-from toolgate.gateway.pictures import serve_picture
+from toolgate.gateway.pictures import serve_picture, take_picture
 from toolgate.gateway.remote import cluster_metrics, create_service, status_page, workers_model
 from toolgate.gateway.service import Service
 from toolgate.gateway.tokens import tokens_of
@@ -135,6 +135,7 @@ def _routes() -> list[Route | WebSocketRoute]:
         Route("/status", status_page, methods=["GET"]),
         Route("/sessions/{session_id}/outputs/{seq:int}", _output, methods=["GET"]),
         Route("/sessions/{session_id}/outputs/{seq:int}/{name}", _output, methods=["GET"]),
+        Route("/sessions/{session_id}/pictures", _new_picture, methods=["POST"]),
         Route("/sessions/{session_id}/pictures/{sha256}", _picture, methods=["GET"]),
         Route("/metrics", _metrics, methods=["GET"]),
         Route("/health/live", _live, methods=["GET"]),
@@ -168,6 +169,10 @@ async def _link(request: Request) -> Response:
 
 async def _picture(request: Request) -> Response:
     return await serve_picture(request.app.state.service, request.app.state.authenticator, request)
+
+
+async def _new_picture(request: Request) -> Response:
+    return await take_picture(request.app.state.service, request.app.state.authenticator, request)
 
 
 async def _output(request: Request) -> Response:

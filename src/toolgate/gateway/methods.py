@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ChoiceNotOffered, PolicyError, RequestRepeated, SessionError, SessionNotFound, StoreError
 from toolgate.gateway import permissions
 from toolgate.gateway.markdown import rendered
 from toolgate.gateway.model_methods import ModelMethods
+from toolgate.gateway.pictures import stored_images
 from toolgate.gateway.project_methods import ProjectMethods
-from toolgate.gateway.projection import Frame, as_json, end_frames_for, plain_frame, request_key, response
+from toolgate.gateway.projection import Frame, as_json, end_frames_for, plain_frame, request_key, response, shown_images
 from toolgate.gateway.refused import RequestRefused
 from toolgate.gateway.session_methods import SessionMethods, session_data
 from toolgate.gateway.tool_list import tool_list
@@ -23,9 +24,10 @@ from toolgate.text.redaction import mask
 
 if TYPE_CHECKING:
     from toolgate.gateway.connection import Connection
+    from toolgate.protocol.content import StoredImage
     from toolgate.protocol.model_requests import SessionCompact
     from toolgate.protocol.requests import Request
-    from toolgate.sessions import Session
+    from toolgate.sessions import Message, Session
 
 _MAX_WATCHED = 256
 """Maximum number of sessions that one client watches."""
@@ -88,7 +90,8 @@ class Methods:
 
     async def _send(self, request: Request, params: requests.ChatSend) -> None:
         session = await self.owned(params.session_id)
-        await self.take_turn(request, session, params.content, params.request_id)
+        images = await stored_images(self._service.sessions, session.id, params.images)
+        await self.take_turn(request, session, params.content, params.request_id, images=images)
 
     async def _compact(self, request: Request, params: SessionCompact) -> dict[str, Any] | None:
         session = await self.owned(params.session_id)
@@ -104,6 +107,7 @@ class Methods:
         content: str | None,
         request_id: str | None,
         rewind_to: int | None = None,
+        images: Sequence[StoredImage] = (),
     ) -> None:
         """Start a turn, in the place of an earlier message if `rewind_to` names one, and send its frames.
 
@@ -120,7 +124,7 @@ class Methods:
         try:
             async with self._service.submit_lock(session.id, key):
                 runner = self._service.turns_of(self._user)
-                await runner.submit(session.id, content, request_id=key, rewind_to=rewind_to)
+                await runner.submit(session.id, content, request_id=key, rewind_to=rewind_to, images=images)
         except BaseException as error:
             if isinstance(error, RequestRepeated) and watcher is not None and watcher.found:
                 return  # a duplicate of a request that is being submitted and is already watched
@@ -154,7 +158,7 @@ class Methods:
         messages = await self._service.sessions.history(session.id)
         return {
             "session_id": session.id,
-            "messages": [{"role": said.role, "content": said.content} for said in messages],
+            "messages": [_shown(said, session.id) for said in messages],
         }
 
     async def _cancel(self, _request: Request, params: requests.ChatCancel) -> dict[str, Any]:
@@ -289,3 +293,9 @@ class Methods:
 
     async def _render(self, _request: Request, params: requests.TextRender) -> dict[str, Any]:
         return {"html": await asyncio.to_thread(rendered, params.text, params.format, params.path)}
+
+
+def _shown(said: Message, session_id: str) -> dict[str, Any]:
+    """A message as `chat.history` returns it."""
+    images = shown_images([image.model_dump() for image in said.images], f"/sessions/{session_id}")
+    return {"role": said.role, "content": said.content, **({"images": images} if images else {})}

@@ -1,20 +1,28 @@
-"""Serves the pictures of a session to its user."""
+"""The pictures of a session: takes those that its user attaches to a message, and serves them again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse, Response
 
-from toolgate.errors import ToolgateError
+from toolgate.documents.image_header import SAMPLE, image_header
+from toolgate.documents.images import LARGEST_FILE, image_of
+from toolgate.errors import SessionNotFound, ToolError, ToolgateError
 from toolgate.gateway.outputs import session_of, user_of
-from toolgate.protocol.content import MEDIA_TYPES
+from toolgate.gateway.refused import RequestRefused
+from toolgate.protocol.content import MEDIA_TYPES, StoredImage
+from toolgate.text.redaction import mask
+from toolgate.workspace.threads import in_thread
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from toolgate.gateway.auth import Authenticator
     from toolgate.gateway.service import Service
+    from toolgate.protocol.request_base import AttachedImage
+    from toolgate.sessions import SessionStore
 
 _HEADERS = {
     "content-security-policy": "default-src 'none'; sandbox",
@@ -22,6 +30,10 @@ _HEADERS = {
     "cache-control": "private, max-age=31536000, immutable",  # the address is the hash of the bytes
     "content-disposition": "inline",
 }
+_LONGEST_NAME = 200
+_GONE = "There is no such picture, or it was removed."
+_NO_SESSION = "There is no such session."
+_TOO_LARGE = f"The picture is too large: at most {LARGEST_FILE >> 20} MiB are taken."
 
 
 async def serve_picture(service: Service, authenticator: Authenticator, request: Request) -> Response:
@@ -36,5 +48,68 @@ async def serve_picture(service: Service, authenticator: Authenticator, request:
     except ToolgateError as error:
         return JSONResponse({"error": str(error)}, status_code=503)
     if found is None or found[0] not in MEDIA_TYPES:
-        return JSONResponse({"error": "There is no such picture, or it was removed."}, status_code=404)
+        return JSONResponse({"error": _GONE}, status_code=404)
     return Response(found[1], media_type=found[0], headers=_HEADERS)
+
+
+async def take_picture(service: Service, authenticator: Authenticator, request: Request) -> Response:
+    """Handle `POST /sessions/ID/pictures?name=NAME`: the body is the file. It is checked, made small, and stored."""
+    user = user_of(authenticator, request)
+    if isinstance(user, Response):
+        return user
+    try:
+        session_id = await session_of(service, user, request.path_params["session_id"])
+        if session_id is None:
+            return JSONResponse({"error": _NO_SESSION}, status_code=404)
+        data = await _body(request)
+        if data is None:
+            return JSONResponse({"error": _TOO_LARGE}, status_code=413)
+        name = mask(request.query_params.get("name", "")[:_LONGEST_NAME], service.secrets)
+        async with service.decoding:
+            image = await in_thread(image_of, data, name or "The picture")
+        await service.sessions.add_picture(session_id, image)
+    except ToolError as error:
+        return JSONResponse({"error": error.message}, status_code=422)
+    except SessionNotFound:
+        return JSONResponse({"error": _NO_SESSION}, status_code=404)
+    except ToolgateError as error:
+        return JSONResponse({"error": str(error)}, status_code=503)
+    address = {"url": f"/sessions/{session_id}/pictures/{image.sha256}"}
+    return JSONResponse(address | image.stored.model_dump(), status_code=201)
+
+
+async def _body(request: Request) -> bytes | None:
+    """The bytes of a request; None if there are too many."""
+    size = request.headers.get("content-length", "")
+    if size.isdecimal() and int(size) > LARGEST_FILE:
+        return None
+    data = bytearray()
+    async for piece in request.stream():
+        data += piece
+        if len(data) > LARGEST_FILE:
+            return None
+    return bytes(data)
+
+
+async def stored_images(
+    sessions: SessionStore, session_id: str, wanted: Sequence[AttachedImage]
+) -> tuple[StoredImage, ...]:
+    """The pictures that a message names; `RequestRefused` if the session does not have one of them."""
+    found = []
+    for image in wanted:
+        row = await sessions.picture(session_id, image.sha256)
+        header = None if row is None else image_header(row[1][:SAMPLE])
+        if row is None or header is None:
+            text = f"The session has no picture {image.name or image.sha256[:12]!r}: send it again. Nothing was stored."
+            raise RequestRefused("INVALID_PARAMS", text)
+        found.append(
+            StoredImage(
+                media_type=header.media_type,
+                width=max(header.width, 1),
+                height=max(header.height, 1),
+                name=image.name,
+                sha256=image.sha256,
+                size=len(row[1]),
+            )
+        )
+    return tuple(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring
 from typing import Any
@@ -106,7 +106,7 @@ def _call_finished(payload: Mapping[str, Any], link: str) -> tuple[str, dict[str
         return "tool_denied", dict(payload["denied"])
     text = payload.get("text") or ""
     data, cut = _limit(payload.get("data") or {})
-    images = _images(payload, link)
+    images = shown_images(payload.get("images") or (), link.rpartition("/outputs/")[0])
     return "tool_result", {
         "call_id": payload["call_id"],
         "tool_name": payload["tool_name"],
@@ -123,13 +123,12 @@ def _call_finished(payload: Mapping[str, Any], link: str) -> tuple[str, dict[str
     }
 
 
-def _images(payload: Mapping[str, Any], link: str) -> list[dict[str, Any]]:
-    """The pictures of a result, with the address of each."""
-    base = link.rpartition("/outputs/")[0]
+def shown_images(images: Iterable[Mapping[str, Any]], session: str) -> list[dict[str, Any]]:
+    """The pictures of a message or a result, with the address of each; `session` is that of the session."""
     return [
-        {"url": f"{base}/pictures/{image['sha256']}"}
-        | {key: image[key] for key in ("media_type", "width", "height", "name")}
-        for image in payload.get("images") or ()
+        {"url": f"{session}/pictures/{image['sha256']}"}
+        | {key: image[key] for key in ("sha256", "media_type", "width", "height", "name")}
+        for image in images
     ]
 
 
@@ -211,7 +210,8 @@ def detail_frame(event: LoggedEvent, session_id: str, id_json: str) -> Frame | N
     """Return the frame for clients that asked for details, if there is one."""
     role = event.payload.get("role") if event.kind == "message" else None
     if role == "user":
-        kind, data = "user_message", {"content": event.payload["content"]}
+        images = shown_images(event.payload.get("images") or (), f"/sessions/{session_id}")
+        kind, data = "user_message", {"content": event.payload["content"], **({"images": images} if images else {})}
     elif role == "assistant":
         kind, data = "text_end", {}
     elif event.kind in _DETAIL_FRAMES:

@@ -44,6 +44,8 @@ _FLUSH_SECONDS = 5.0
 """Maximum seconds at shutdown to send the last events to watchers."""
 _MAX_REQUEST_IDS = 10_000
 """Maximum number of request keys whose `id` is remembered."""
+_MAX_DECODED = 2
+"""Pictures of clients that are decoded at the same time; each may take much memory."""
 _REVOKED = "the token was revoked"
 
 
@@ -76,6 +78,8 @@ class Service:
         self.channels = Channels(feed, self._request_of, self.frame_id)
         self.connections: set[Connection] = set()
         self.counts = Counts()
+        self.decoding = asyncio.Semaphore(_MAX_DECODED)
+        """Held while a picture of a client is decoded."""
         self.secrets: tuple[str, ...] = ()
         """Secrets that are masked in what clients send."""
         self.database: Database | None = None

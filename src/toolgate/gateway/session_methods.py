@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.rewind import as_data, rewind_with_files
 from toolgate.errors import SessionBusy, SessionNotFound
+from toolgate.gateway.pictures import stored_images
 from toolgate.gateway.project import project_label
 from toolgate.gateway.refused import RequestRefused
 from toolgate.log import logger
@@ -51,12 +52,18 @@ class SessionMethods:
     async def _retry(self, request: Request, params: requests.ChatRetry) -> None:
         session = await self._methods.owned(params.session_id)
         seq, content = await self._service.sessions.last_said(session.id)
-        await self._methods.take_turn(request, session, content, params.request_id, rewind_to=seq)
+        images = await self._service.sessions.images_said(session.id, seq)
+        await self._methods.take_turn(request, session, content, params.request_id, rewind_to=seq, images=images)
 
     async def _resend(self, request: Request, params: requests.ChatResend) -> None:
         session = await self._methods.owned(params.session_id)
-        seq, _ = await self._service.sessions.last_said(session.id)
-        await self._methods.take_turn(request, session, params.content, params.request_id, rewind_to=seq)
+        sessions = self._service.sessions
+        seq, _ = await sessions.last_said(session.id)
+        if params.images is None:
+            images = await sessions.images_said(session.id, seq)
+        else:
+            images = await stored_images(sessions, session.id, params.images)
+        await self._methods.take_turn(request, session, params.content, params.request_id, rewind_to=seq, images=images)
 
     async def _list(self, _request: Request, params: SessionList) -> dict[str, Any]:
         found = await self._service.sessions.find(

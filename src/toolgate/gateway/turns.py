@@ -15,6 +15,7 @@ from toolgate.protocol.jsontext import is_unicode, scrub
 if TYPE_CHECKING:
     from toolgate.agent import AgentEvent, AgentLoop, TurnStream
     from toolgate.gateway.live_text import LiveText
+    from toolgate.protocol.content import StoredImage
     from toolgate.sessions import Event, SessionStore
 
 Track = Callable[[str], AbstractContextManager[Callable[[], int]]]
@@ -54,7 +55,13 @@ class LocalTurns:
         return self._loop.unstored_sessions
 
     async def submit(
-        self, session_id: str, content: str | None, *, request_id: str, rewind_to: int | None = None
+        self,
+        session_id: str,
+        content: str | None,
+        *,
+        request_id: str,
+        rewind_to: int | None = None,
+        images: Sequence[StoredImage] = (),
     ) -> None:
         """Start a turn; without content it summarises the session."""
         if session_id in self._tasks or len(self._tasks) >= self._max_running:
@@ -64,7 +71,9 @@ class LocalTurns:
         if content is None:
             stream = self._loop.compact(session_id, request_id=request_id)
         else:
-            stream = self._loop.handle_message(session_id, content, request_id=request_id, rewind_to=rewind_to)
+            stream = self._loop.handle_message(
+                session_id, content, request_id=request_id, rewind_to=rewind_to, images=images
+            )
         if session_id in self._tasks:
             await stream.started()  # raises SessionBusy or RequestRepeated
             return

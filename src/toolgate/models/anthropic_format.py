@@ -52,8 +52,9 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
                 "content": result_content(content, message.get("images") or ()),
             }
         ]
-    text = [{"type": "text", "text": content}] if content.strip() else []  # the API rejects blank text
-    return text + [
+    if message.get("images"):  # of the user
+        return [*_images(message["images"]), *_text(content)]
+    return _text(content) + [
         {
             "type": "tool_use",
             "id": valid_id(call["id"]),
@@ -68,8 +69,16 @@ def result_content(text: str, images: Sequence[ImageContent]) -> str | list[dict
     """Return the content of a result: its text, or blocks if there are pictures."""
     if not images:
         return text or "(empty)"
-    said = [{"type": "text", "text": text}] if text.strip() else []
-    return said + [
+    return [*_text(text), *_images(images)]
+
+
+def _text(text: str) -> list[dict[str, Any]]:
+    """Return the block of a text. The API rejects blank text."""
+    return [{"type": "text", "text": text}] if text.strip() else []
+
+
+def _images(images: Iterable[ImageContent]) -> list[dict[str, Any]]:
+    return [
         {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.base64}}
         for image in images
     ]

@@ -16,7 +16,8 @@ class ModelRequest:
     messages: Sequence[dict[str, Any]]
     """The conversation in the format of OpenAI's chat API, system prompt first.
 
-    For a model with `vision = True`, a tool message may also have `images`: a tuple of `ImageContent`.
+    For a model with `vision = True`, messages of tools and of the user may also have `images`: a tuple of
+    `ImageContent`.
     """
     tools: Sequence[dict[str, Any]] = ()
     """`ToolRegistry.get_tools_schema(mode)`."""

@@ -18,7 +18,11 @@ def messages_of(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         if waiting and message["role"] != "tool":
             made.append(pictures_message(waiting))
             waiting = []
-        waiting += message.get("images") or ()
+        images = message.get("images") or ()
+        if images and message["role"] == "user":
+            made.append(_with_images(message.get("content") or "", images))
+            continue
+        waiting += images
         made.append(_message(message))
     return [*made, pictures_message(waiting)] if waiting else made
 
@@ -27,8 +31,13 @@ def pictures_message(images: Iterable[ImageContent]) -> dict[str, Any]:
     """Return the message of the user that shows pictures."""
     shown = list(images)
     names = ", ".join(image.name or image.format for image in shown)
-    parts: list[dict[str, Any]] = [{"type": "text", "text": _SHOWN.format(names=names)}]
-    for image in shown:
+    return _with_images(_SHOWN.format(names=names), shown)
+
+
+def _with_images(text: str, images: Iterable[ImageContent]) -> dict[str, Any]:
+    """Return a message of the user with a text, if there is one, and pictures."""
+    parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text.strip() else []
+    for image in images:
         url = f"data:{image.media_type};base64,{image.base64}"
         parts.append({"type": "image_url", "image_url": {"url": url}})
     return {"role": "user", "content": parts}

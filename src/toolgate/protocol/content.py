@@ -1,4 +1,4 @@
-"""What a result carries besides text: pictures.
+"""What a message or a result carries besides text: pictures.
 
 The envelope stays plain JSON: the bytes of a picture are in `ToolResponse.content`, never in `data`. A log stores a
 `StoredImage`, which names the bytes by their hash.
@@ -6,6 +6,7 @@ The envelope stays plain JSON: the bytes of a picture are in `ToolResponse.conte
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -82,6 +83,20 @@ class ImageContent(Picture):
     def of(cls, stored: StoredImage, data: bytes) -> ImageContent:
         """A stored picture with its bytes."""
         return cls(**facts(stored), data=data)
+
+
+def described(pictures: Iterable[Picture]) -> str:
+    """Name pictures in one line."""
+    return ", ".join(f"{one.name or one.format} ({one.width} × {one.height})" for one in pictures)
+
+
+SHOWN = "Shown here"
+"""What a summary says of pictures, which it cannot show."""
+
+
+def noted(text: str, note: str) -> str:
+    """A text with a note in place of its pictures."""
+    return f"{text}\n[{note}]".lstrip()
 
 
 def facts(picture: Picture) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from toolgate.protocol.frames import Data, Durable, OfSession
+from toolgate.protocol.frames import Data, Durable, OfSession, ShownImage
 
 
 class Nothing(Data):
@@ -31,6 +31,8 @@ class Said(Data):
     """A person's message."""
 
     content: str
+    images: list[ShownImage] = []
+    """The pictures of the message; the key is left out if there are none."""
 
 
 class UserMessageFrame(Durable):

@@ -94,8 +94,10 @@ class ToolDeniedFrame(Durable):
 
 
 class ShownImage(Data):
-    """A picture of a result."""
+    """A picture of a message or a result."""
 
+    sha256: str = ""
+    """The hash of its bytes, by which a message of this session may name it."""
     url: str
     """Where it can be fetched (GET, with the same authorisation)."""
     media_type: str

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
+from toolgate.protocol.content import StoredImage
 from toolgate.protocol.record import CallRecord
 
 
@@ -238,12 +239,19 @@ class TurnRunner(Protocol):
     """Runs the turns of sessions, here or elsewhere."""
 
     async def submit(
-        self, session_id: str, content: str | None, *, request_id: str, rewind_to: int | None = None
+        self,
+        session_id: str,
+        content: str | None,
+        *,
+        request_id: str,
+        rewind_to: int | None = None,
+        images: Sequence[StoredImage] = (),
     ) -> None:
         """Begin a turn. MUST have stored its beginning, with the request id, when it returns.
 
         A turn without content has no message: the model summarises the session. With `rewind_to`, the message takes
-        the place of the person's message with that number, in one transaction.
+        the place of the person's message with that number, in one transaction. `images` are the pictures of the
+        message, which the session has stored.
 
         MUST raise `SessionBusy` if a turn of the session runs already, and begin no second turn for a request id that
         has begun one (`RequestRepeated`). What happens from then on is in the log.

@@ -19,6 +19,10 @@ REQUEST_ID = Field(
 )
 
 
+MOST_PICTURES = 10
+"""Pictures of one message."""
+
+
 class Params(BaseModel):
     """Parameters of a request."""
 
@@ -29,3 +33,15 @@ class OfSession(Params):
     """Parameters of a request about one session."""
 
     session_id: str = Field(pattern=NAME)
+
+
+class AttachedImage(Params):
+    """A picture of a message: one that `POST /sessions/ID/pictures` has stored, or one of an earlier message."""
+
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    name: str = Field(
+        default="",
+        max_length=200,
+        pattern=r"^[^\x00-\x1f\x7f]*$",
+        description="What the model and people read as its name.",
+    )

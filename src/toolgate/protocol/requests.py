@@ -8,7 +8,16 @@ from pydantic import BaseModel, Field
 
 from toolgate.protocol.model_requests import LONGEST_MODEL, MODEL_METHODS
 from toolgate.protocol.project_requests import PROJECT_METHODS
-from toolgate.protocol.request_base import LONGEST_CONTENT, NAME, REQUEST_ID, STRICT, OfSession, Params
+from toolgate.protocol.request_base import (
+    LONGEST_CONTENT,
+    MOST_PICTURES,
+    NAME,
+    REQUEST_ID,
+    STRICT,
+    AttachedImage,
+    OfSession,
+    Params,
+)
 from toolgate.protocol.session_requests import SESSION_METHODS
 
 Id = str | int
@@ -37,14 +46,20 @@ ApprovalModeName = Literal["ask", "accept_edits", "plan"]
 
 
 class ChatSend(OfSession):
-    """Take a turn. Its frames carry the request's `id`; there is no `response`."""
+    """Take a turn. Its frames carry the request's `id`; there is no `response`.
+
+    A model that takes only text reads the names of `images`.
+    """
 
     content: str = Field(max_length=LONGEST_CONTENT)
     request_id: str | None = REQUEST_ID
+    images: list[AttachedImage] = Field(
+        default=[], max_length=MOST_PICTURES, description="Pictures of the message, which the session has."
+    )
 
 
 class ChatHistory(OfSession):
-    """What people see of a session: the messages of user and assistant."""
+    """What people see of a session: the messages of user and assistant, with their `images` if they have any."""
 
 
 class ChatCancel(OfSession):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from toolgate.protocol.request_base import LONGEST_CONTENT, REQUEST_ID, OfSession, Params
+from toolgate.protocol.request_base import LONGEST_CONTENT, MOST_PICTURES, REQUEST_ID, AttachedImage, OfSession, Params
 
 _SEQ = Field(ge=1, le=2**53, description="The `seq` of a `user_message`.")
 
@@ -32,7 +32,10 @@ class SessionFork(OfSession):
 
 
 class ChatRetry(OfSession):
-    """Take the last turn again: go back to before the last message, and send it again. Frames as for `chat.send`."""
+    """Take the last turn again: go back to before the last message, and send it again with its pictures.
+
+    Frames as for `chat.send`.
+    """
 
     request_id: str | None = REQUEST_ID
 
@@ -42,6 +45,9 @@ class ChatResend(OfSession):
 
     content: str = Field(max_length=LONGEST_CONTENT)
     request_id: str | None = REQUEST_ID
+    images: list[AttachedImage] | None = Field(
+        default=None, max_length=MOST_PICTURES, description="As in `chat.send`; null: those of the message before."
+    )
 
 
 class SessionArchive(OfSession):

@@ -35,6 +35,7 @@ class Append:
             usage is None
             and said.tool_call_id is None
             and not said.tool_calls
+            and not said.images
             and (lease is None or lease.session_id == session_id)
         )
         """Whether it only adds a message."""

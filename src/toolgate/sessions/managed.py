@@ -6,6 +6,7 @@ import builtins
 from typing import Any
 
 from toolgate.errors import SessionBusy, SessionNotFound
+from toolgate.protocol.content import StoredImage
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.modes import ToolMode
 from toolgate.sessions import fork, leases, modes, permissions, pruning, rewind, session_list, turns
@@ -95,6 +96,10 @@ class ManagedSessions(TurnStore):
     async def last_said(self, session_id: str) -> tuple[int, str]:
         """The person's last message."""
         return await self._db.read(lambda tx: rewind.last_said(tx, session_id))
+
+    async def images_said(self, session_id: str, seq: int) -> tuple[StoredImage, ...]:
+        """The pictures of a message of the person."""
+        return await self._db.read(lambda tx: rewind.images_said(tx, session_id, seq))
 
     async def family(self, session_id: str) -> builtins.list[str]:
         """The session and those of its sub-agents."""

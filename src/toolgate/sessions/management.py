@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any, Protocol
 
+from toolgate.protocol.content import StoredImage
 from toolgate.protocol.modes import ToolMode
 from toolgate.sessions.types import Lease, ListedSession, Session
 
@@ -62,6 +63,10 @@ class SessionManagement(Protocol):
 
     async def last_said(self, session_id: str) -> tuple[int, str]:
         """The number and the content of the person's last message; `NoSuchMessage` if there is none."""
+        ...
+
+    async def images_said(self, session_id: str, seq: int) -> tuple[StoredImage, ...]:
+        """The pictures of the person's message `seq`; `NoSuchMessage` as in `rewind`."""
         ...
 
     async def family(self, session_id: str) -> builtins.list[str]:

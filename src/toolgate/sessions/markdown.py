@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from toolgate.protocol.content import StoredImage, described
+
 if TYPE_CHECKING:
     from toolgate.sessions.record import SessionRecord
 
@@ -31,13 +33,20 @@ def as_markdown(record: SessionRecord) -> str:
 def _message(said: dict[str, Any], uncertain: bool) -> list[str]:
     if said["role"] == "tool":
         note = ["*Uncertain: it had started, and it is unknown how far it got.*"] if uncertain else []
-        return [*note, _fenced(said["content"])]
-    parts = []
-    if said["content"].strip():
-        parts += [{"user": "## You", "assistant": "## Agent"}.get(said["role"], "## System"), said["content"].strip()]
+        return [*note, _fenced(said["content"]), *_pictures(said)]
+    parts = [text] if (text := said["content"].strip()) else []
+    parts += _pictures(said)
+    if parts:
+        parts.insert(0, {"user": "## You", "assistant": "## Agent"}.get(said["role"], "## System"))
     for call in said.get("tool_calls", ()):
         parts += [f"**{call['name']}**", _fenced(call["arguments"], "json")]
     return parts
+
+
+def _pictures(said: dict[str, Any]) -> list[str]:
+    """Name the pictures of a message; their bytes are in the store."""
+    images = said.get("images") or ()
+    return [f"*Picture: {described([StoredImage(**image)])}*" for image in images]
 
 
 def _fenced(text: str, language: str = "text") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toolgate.errors import SessionNotFound
 from toolgate.protocol.content import ImageContent
 from toolgate.sessions.driver import Transaction
 
@@ -17,6 +18,13 @@ def keep(transaction: Transaction, session_id: str, images: Sequence[ImageConten
     """Store pictures; the same bytes are stored once per session."""
     for image in images:
         transaction.run(_KEEP, session_id, image.sha256, image.media_type, image.data)
+
+
+def add(transaction: Transaction, session_id: str, image: ImageContent) -> None:
+    """Store a picture that no message names yet; `SessionNotFound` if there is no such session."""
+    if transaction.row("SELECT 1 FROM sessions WHERE id = ?1", session_id) is None:
+        raise SessionNotFound(f"There is no session {session_id!r}.")
+    keep(transaction, session_id, [image])
 
 
 def read(transaction: Transaction, session_id: str, sha256: str) -> tuple[str, bytes] | None:

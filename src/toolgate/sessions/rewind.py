@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from toolgate.errors import NoSuchMessage
-from toolgate.sessions.driver import Transaction
+from toolgate.protocol.content import StoredImage
+from toolgate.sessions import transcript
+from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import EventWriter, as_json
 from toolgate.sessions.schema import SPAN
 from toolgate.sessions.types import Lease
@@ -19,7 +21,7 @@ _FROM = (
     f"AND place < (SELECT (number + 1) * {SPAN} FROM sessions WHERE id = ?1)"
 )
 _SAID = (
-    "SELECT m.role, m.content, e.seq FROM events e JOIN messages m ON m.id = e.id "
+    "SELECT m.images, m.content, e.seq FROM events e JOIN messages m ON m.id = e.id "
     f"WHERE e.place >= (SELECT number * {SPAN} FROM sessions WHERE id = ?1) + ?2 "
     f"AND e.place < (SELECT (number + 1) * {SPAN} FROM sessions WHERE id = ?1) AND m.rewound_by IS NULL "
     "AND m.role = 'user'"
@@ -31,12 +33,17 @@ _FAMILY_TURNS = (
 )
 
 
-def said_at(transaction: Transaction, session_id: str, seq: int) -> str:
+def said_at(transaction: Transaction, session_id: str, seq: int) -> Row:
     """The person's message with this number; `NoSuchMessage` if the conversation has none."""
     row = transaction.row(f"{_SAID} ORDER BY e.place LIMIT 1", session_id, seq)
     if row is None or row[2] != seq:
         raise NoSuchMessage(f"The conversation has no message of yours with the number {seq}; look at it again.")
-    return str(row[1])
+    return row
+
+
+def images_said(transaction: Transaction, session_id: str, seq: int) -> tuple[StoredImage, ...]:
+    """The pictures of the person's message with this number."""
+    return transcript.images_of(said_at(transaction, session_id, seq)[0])
 
 
 def last_said(transaction: Transaction, session_id: str) -> tuple[int, str]:

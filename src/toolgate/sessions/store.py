@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolCall
-from toolgate.protocol.content import ImageContent
+from toolgate.protocol.content import ImageContent, StoredImage
 from toolgate.protocol.modes import AnyMode, ApprovalMode, ToolMode
 from toolgate.protocol.ports import Recorder, TodoStore
 from toolgate.protocol.record import CallRecord
@@ -122,6 +122,10 @@ class SessionStore(SessionManagement, Protocol):
         """The media type and the bytes of a picture of a session; None if it has none with this hash."""
         ...
 
+    async def add_picture(self, session_id: str, image: ImageContent) -> None:
+        """Store a picture that a message of the person may name; `SessionNotFound`."""
+        ...
+
     async def messages(self, session_id: str) -> builtins.list[Message]:
         """Everything that was said, valid for a provider: every call is answered once, directly after its message.
 
@@ -131,7 +135,7 @@ class SessionStore(SessionManagement, Protocol):
         ...
 
     async def history(self, session_id: str) -> builtins.list[Message]:
-        """What people see: the messages of user and assistant that are not blank."""
+        """What people see: the messages of user and assistant that have words or pictures."""
         ...
 
     async def context(self, session_id: str) -> Context:
@@ -192,11 +196,13 @@ class SessionStore(SessionManagement, Protocol):
         request_id: str | None = None,
         project: str | None = None,
         rewind_to: int | None = None,
+        images: Sequence[ImageContent | StoredImage] = (),
     ) -> StartedTurn:
         """`try_claim`, `start_turn` and `past` in one transaction: all of them or none.
 
         With `rewind_to`, the message takes the place of the person's message with that number, as after `rewind`. A
-        turn without `content` has no message: it summarises the session.
+        turn without `content` has no message: it summarises the session. `images` are the pictures of the message: with
+        their bytes, or as the session has stored them.
         `SessionBusy` if someone has the session; `RequestRepeated` if the request has started a turn before.
         """
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolgate.protocol.content import SHOWN, described, noted
 from toolgate.sessions import transcript, turns
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.event_log import EventWriter, as_json, clean
@@ -25,7 +26,12 @@ def context(transaction: Transaction, session_id: str, known: CachedTranscript) 
 
 def persons_words(messages: list[Message]) -> tuple[str, ...]:
     """What the person said in these messages."""
-    return tuple(message.content for message in messages if message.role == "user")
+    return tuple(_words(message) for message in messages if message.role == "user")
+
+
+def _words(message: Message) -> str:
+    images = message.images
+    return noted(message.content, f"{SHOWN}: {described(images)}") if images else message.content
 
 
 def covered_by(transaction: Transaction, session_id: str, known: CachedTranscript) -> tuple[int, str]:

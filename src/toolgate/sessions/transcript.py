@@ -65,8 +65,8 @@ def message(
     if calls and role != "assistant":
         raise ValueError("only an assistant message has tool_calls")
     identifier = None if tool_call_id is None else clean(tool_call_id)
-    if images and role != "tool":
-        raise ValueError("only a tool message has images")
+    if images and role not in ("tool", "user"):
+        raise ValueError("only messages of the user and of tools have images")
     fields = {"role": role, "content": text, "tool_calls": calls, "tool_call_id": identifier, "images": images}
     return trusted(Message, fields)
 
@@ -113,7 +113,7 @@ def _images_as_json(said: Message) -> str | None:
 
 
 def _payload(said: Message, calls: list[dict[str, Any]]) -> str:
-    if not calls and said.tool_call_id is None:
+    if not calls and said.tool_call_id is None and not said.images:
         return said_as_json(said.role, said.content)
     payload: dict[str, Any] = {"role": said.role, "content": said.content}
     if calls:
@@ -139,7 +139,7 @@ def stored_from(transaction: Transaction, session_id: str, place: int) -> list[S
 def shown(transaction: Transaction, session_id: str) -> list[Message]:
     """What people see: what was said, by the person and by the model."""
     sql = f"{_OF_SESSION} AND m.role IN ('user', 'assistant') ORDER BY e.place"
-    return [_message(row) for row in transaction.rows(sql, session_id) if row[1].strip()]
+    return [_message(row) for row in transaction.rows(sql, session_id) if row[1].strip() or row[6] is not None]
 
 
 def _message(row: Row) -> Message:
@@ -151,9 +151,14 @@ def _message(row: Row) -> Message:
             "content": content,
             "tool_calls": tuple(ToolCall(**call) for call in json.loads(calls)) if calls is not None else (),
             "tool_call_id": call_id,
-            "images": tuple(StoredImage(**image) for image in json.loads(images)) if images is not None else (),
+            "images": images_of(images),
         },
     )
+
+
+def images_of(column: str | None) -> tuple[StoredImage, ...]:
+    """The pictures that a message names, from their column."""
+    return () if column is None else tuple(StoredImage(**image) for image in json.loads(column))
 
 
 def valid(messages: list[Message]) -> list[Message]:

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
-from toolgate.protocol.content import ImageContent
+from toolgate.protocol.content import ImageContent, StoredImage
 from toolgate.protocol.modes import ApprovalMode
 from toolgate.protocol.record import CallRecord
 from toolgate.sessions import approvals, calls, handoff, leases, permissions, pictures, summaries, transcript, turns
@@ -108,10 +108,13 @@ class TurnStore:
         request_id: str | None = None,
         project: str | None = None,
         rewind_to: int | None = None,
+        images: Sequence[ImageContent | StoredImage] = (),
     ) -> StartedTurn:
         """Claim a session and start a turn in it."""
-        said = None if content is None else transcript.message("user", content, None, None)
+        named = tuple(image.stored if isinstance(image, ImageContent) else image for image in images)
+        said = None if content is None else transcript.message("user", content, None, None, named)
         options: dict[str, Any] = {"request_id": request_id, "project": project, "rewind_to": rewind_to}
+        options["images"] = [image for image in images if isinstance(image, ImageContent)]
         starting = asyncio.ensure_future(
             self._db.write(lambda tx: turns.claim_and_start(tx, session_id, said, ttl, **options))
         )
@@ -210,6 +213,10 @@ class TurnStore:
     async def picture(self, session_id: str, sha256: str) -> tuple[str, bytes] | None:
         """The media type and the bytes of a picture of a session."""
         return await self._db.read(lambda tx: pictures.read(tx, session_id, sha256))
+
+    async def add_picture(self, session_id: str, image: ImageContent) -> None:
+        """Store a picture that a message of the person may name."""
+        await self._db.write(lambda tx: pictures.add(tx, session_id, image))
 
     async def append_event(
         self, lease: Lease, kind: str, payload: dict[str, Any], *, turn_id: str | None = None

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolgate.errors import RequestRepeated, SessionBusy, SessionError
+from toolgate.protocol.content import ImageContent
 from toolgate.protocol.ids import uuid7
-from toolgate.sessions import approvals, calls, handoff, leases, rewind, transcript
+from toolgate.sessions import approvals, calls, handoff, leases, pictures, rewind, transcript
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import ANYONE, EventWriter, as_json, clean
 from toolgate.sessions.types import ENDINGS, Lease, Message, Recovery, StartedTurn, Turn, TurnTotals, Usage
@@ -50,10 +51,11 @@ def claim_and_start(
     request_id: str | None,
     project: str | None,
     rewind_to: int | None = None,
+    images: Sequence[ImageContent] = (),
 ) -> StartedTurn:
     """Claim a session and start a turn in it, both or neither; with `rewind_to`, in the place of an earlier message.
 
-    A turn without a message summarises the session.
+    A turn without a message summarises the session. `images` are the pictures of the message that are not stored yet.
     """
     if request_id is not None and (known := by_request(transaction, session_id, request_id)) is not None:
         raise RequestRepeated(
@@ -66,6 +68,7 @@ def claim_and_start(
     if rewind_to is not None:
         rewind.rewind(transaction, session_id, lease, rewind_to)
     turn = begin(transaction, session_id, lease, said, request_id=request_id, parent_id=None)
+    pictures.keep(transaction, session_id, images)
     row = transaction.row("SELECT model FROM sessions WHERE id = ?1", session_id)
     past = handoff.read(transaction, session_id, project)
     return StartedTurn(lease=lease, turn=turn, stored_handoff=past, model=row[0] if row is not None else "")
@@ -107,8 +110,11 @@ def begin(
 
 
 def name_after(writer: EventWriter, said: Message) -> None:
-    """Give a session without a title the first line that its person wrote."""
-    if writer.nameless and said.role == "user" and (title := next(iter(said.content.strip().splitlines()), "")[:80]):
+    """Give a session without a title the first line that its person wrote, or the name of a picture without words."""
+    if not writer.nameless or said.role != "user":
+        return
+    first = next(iter(said.content.strip().splitlines()), "") or next((image.name for image in said.images), "")
+    if title := first[:80]:
         writer.transaction.run("UPDATE sessions SET title = ?2 WHERE id = ?1", writer.session_id, title)
 
 

@@ -77,7 +77,7 @@ class Message(BaseModel):
     tool_call_id: str | None = None
     """The call that a tool message answers."""
     images: tuple[StoredImage, ...] = ()
-    """The pictures of a tool message; `SessionStore.picture` has their bytes."""
+    """The pictures of a tool message or of the person's; `SessionStore.picture` has their bytes."""
 
     def to_dict(self) -> dict[str, Any]:
         """The form of OpenAI's chat API."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from toolgate.agent.pictures import described
 from toolgate.cli.chat.pictures import draw_picture
 from toolgate.cli.style import diff_colour
 from toolgate.cli.visible import prose, visible, without_escapes
 from toolgate.language.translate import translate
+from toolgate.protocol.content import described
 from toolgate.protocol.jsontext import encode
 
 if TYPE_CHECKING:
