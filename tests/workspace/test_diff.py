@@ -6,7 +6,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolgate.workspace.diff import Diff, opcodes, split_lines
+from toolgate.workspace.diff import Diff, _grouped, opcodes, split_lines
 
 LINES = st.lists(st.sampled_from("abcdefg"), max_size=30)
 
@@ -73,6 +73,21 @@ def test_the_same_hunks_as_the_standard_library_where_lines_are_unique(old: list
     expected = list(difflib.unified_diff(old, new, lineterm=""))
 
     assert bool(text) == bool(expected)
+
+
+TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "ab\n", "\n", "a\r\n", "\r", "a"]), max_size=24).map("".join)
+
+
+@given(TEXTS, TEXTS, TEXTS, TEXTS)
+def test_what_both_texts_begin_and_end_with_makes_no_difference(begin: str, old: str, new: str, end: str) -> None:
+    """The diff is that of all lines, although only the changed ones and the lines around them are compared."""
+    before, after = begin + old + end, begin + new + end
+    whole = Diff("f", 10**6)
+    for group in _grouped(opcodes(split_lines(before), split_lines(after))):
+        whole._hunk(split_lines(before), split_lines(after), group, 1, 1)
+
+    diff = diff_of(before, after)
+    assert (diff.text, diff.added, diff.removed) == (whole.text, whole.added, whole.removed)
 
 
 def test_repetitive_texts_do_not_take_for_ever() -> None:

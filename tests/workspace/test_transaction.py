@@ -1,8 +1,11 @@
 """Several files as one change: a failure or a kill in the middle loses nothing."""
 
+import errno
 import os
 import signal
+import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,6 +139,45 @@ def test_a_change_in_the_last_moment_is_a_conflict_for_all(
 
     assert raised.value.code == "CONFLICT"
     assert content(workspace) == {**BEFORE, "c": "theirs\n"}
+
+
+def test_every_new_content_is_on_disk_before_the_first_file_changes(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync, rename = os.fsync, os.rename
+    steps: list[str] = []
+
+    def synced(fd: int) -> None:
+        steps.append(os.pread(fd, 10, 0).decode() if stat.S_ISREG(os.fstat(fd).st_mode) else "directory")
+        fsync(fd)
+
+    def renamed(*args: Any, **kwargs: Any) -> None:
+        steps.append("rename")
+        rename(*args, **kwargs)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "rename", renamed)
+    commit_all(Stop(), workspace, changes(workspace), ORIGIN)
+
+    assert steps[: steps.index("rename")] == ["A\n", "D\n", "C\n"]
+    assert steps[-1] == "directory"
+
+
+def test_a_disk_that_does_not_confirm_changes_nothing(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsync = os.fsync
+
+    def broken(fd: int) -> None:
+        if stat.S_ISREG(os.fstat(fd).st_mode) and os.pread(fd, 10, 0) == b"C\n":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", broken)
+    with pytest.raises(ToolError) as caught:
+        commit_all(Stop(), workspace, changes(workspace), ORIGIN)
+
+    assert "'c'" in caught.value.message
+    assert content(workspace) == BEFORE
+    assert not (workspace.root / "new").exists()
 
 
 def test_a_cancelled_call_changes_nothing(workspace: Workspace) -> None:

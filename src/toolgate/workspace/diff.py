@@ -2,8 +2,9 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from itertools import pairwise
 
 CONTEXT = 3
@@ -51,7 +52,10 @@ class Diff:
 
     def compare(self, old: str, new: str, old_start: int = 1, new_start: int = 1) -> None:
         """Add the hunks between two texts that start at these line numbers."""
-        before, after = split_lines(old), split_lines(new)
+        first, end = _changed(old, new)
+        skipped = old.count("\n", 0, first)
+        old_start, new_start = old_start + skipped, new_start + skipped
+        before, after = split_lines(old[first : len(old) - end]), split_lines(new[first : len(new) - end])
         for group in _grouped(opcodes(before, after)):
             self._hunk(before, after, group, old_start, new_start)
 
@@ -94,11 +98,32 @@ def shorter(text: str, most: int, hidden: int = 0) -> str:
     return f"{shown}… diff cut here: {rest} more lines\n"
 
 
+def _changed(old: str, new: str) -> tuple[int, int]:
+    """Return how many characters both texts begin and end with alike, in whole lines and without the context."""
+    shorter = min(len(old), len(new))
+    first = _alike(shorter, lambda a, b: old[a:b] == new[a:b])
+    o, n = len(old), len(new)
+    end = _alike(shorter - first, lambda a, b: old[o - b : o - a] == new[n - b : n - a])
+    for _ in range(CONTEXT + 1):
+        first = old.rfind("\n", 0, max(first, 0)) if first > 0 else -1
+    edge = len(old) - end
+    for _ in range(CONTEXT + 1):
+        edge = (old.find("\n", edge) + 1) or len(old)
+    return first + 1, len(old) - edge
+
+
+def _alike(most: int, holds: Callable[[int, int], bool]) -> int:
+    """Return the largest size up to `most` for which `holds(0, size)`; it is asked only about what is not known yet."""
+    least = 0
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if holds(least, middle) else (least, middle - 1)
+    return least
+
+
 def split_lines(text: str) -> list[str]:
     r"""Split into lines that keep their newline. Only `\n` ends a line."""
-    lines = text.split("\n")
-    last = lines.pop()
-    return [f"{line}\n" for line in lines] + ([last] if last else [])
+    return StringIO(text, newline="\n").readlines()
 
 
 def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:

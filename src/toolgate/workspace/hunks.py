@@ -62,7 +62,7 @@ class _File:
         self.lines = split_lines(text)
         self._text = text
         self._path = path
-        self._bare = text.replace("\r\n", "\n").split("\n")
+        self._bare = (text.replace("\r\n", "\n") if "\r" in text else text).split("\n")
         if not self._bare[-1]:
             self._bare.pop()  # what follows the last line end
 

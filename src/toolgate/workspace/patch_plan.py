@@ -16,7 +16,7 @@ from toolgate.workspace.patch import Section
 from toolgate.workspace.pieces import Piece, Span
 from toolgate.workspace.root import OpenedFile, Workspace
 from toolgate.workspace.seen_files import SeenFiles
-from toolgate.workspace.target import Target, state_of, target_of
+from toolgate.workspace.target import Target, protected_places, state_of, target_of
 from toolgate.workspace.threads import Stop
 from toolgate.workspace.transaction import Removal
 from toolgate.workspace.write import Change, conflict
@@ -93,12 +93,16 @@ class _Planner:
         self._workspace = workspace
         self._known = known
         self._cwd = cwd
+        self._protected = protected_places(workspace)
+
+    def _target(self, path: str) -> Target:
+        return target_of(self._workspace, path, self._cwd, self._protected)
 
     def by_file(self, sections: Sequence[Section]) -> dict[tuple[str, ...], list[Section]]:
         """Group the sections by file. Only updates may name a file more than once."""
         groups: dict[tuple[str, ...], list[Section]] = {}
         for section in sections:
-            target = target_of(self._workspace, section.path, self._cwd)
+            target = self._target(section.path)
             together = groups.setdefault(target.parts, [])
             together.append(section)
             if len(together) > 1 and any(one.action != "update" or one.move_to for one in together):
@@ -111,7 +115,7 @@ class _Planner:
         return groups
 
     def _reserve(self, path: str, section: Section) -> None:
-        target = target_of(self._workspace, path, self._cwd)
+        target = self._target(path)
         if target.parts in self.targets:
             raise _twice(path, section.line)
         if not target.missing:
@@ -137,7 +141,7 @@ class _Planner:
 
     def add(self, section: Section) -> None:
         """Create a file, or replace a whole one."""
-        target = target_of(self._workspace, section.path, self._cwd)
+        target = self._target(section.path)
         opened = target.open(self._workspace)
         try:
             self._require_unchanged(target, opened)
@@ -158,7 +162,8 @@ class _Planner:
 
     def delete(self, section: Section) -> None:
         """Remove a file."""
-        target = self._existing(section)
+        target = self._target(section.path)
+        self._require_existing(target, section)
         with self._workspace.open_file(target.path) as opened:
             self._require_unchanged(target, opened)
             _, old, note = _shown(opened, section.path)
@@ -172,7 +177,7 @@ class _Planner:
     def update(self, target: Target, sections: Sequence[Section]) -> None:
         """Make the hunks of all sections of a file, in order, and move it if that is asked for."""
         first = sections[0]
-        self._existing(first)
+        self._require_existing(target, first)
         with self._workspace.open_file(target.path) as opened:
             self._require_unchanged(target, opened)
             if first.move_to is not None and not first.hunks:
@@ -185,7 +190,7 @@ class _Planner:
             pieces = (encoding.bom + written(new, encoding, first.path),)
             diff = Diff(target.path, self.plan.room)
             if first.move_to is not None:
-                destination = target_of(self._workspace, first.move_to, self._cwd)
+                destination = self._target(first.move_to)
                 diff.path, diff.old_path = destination.path, target.path
             diff.compare(old, new)
             if first.move_to is not None:
@@ -197,7 +202,7 @@ class _Planner:
     def _move(
         self, source: Target, path: str, opened: OpenedFile, pieces: tuple[Piece, ...], diff: Diff | None
     ) -> None:
-        target = target_of(self._workspace, path, self._cwd)
+        target = self._target(path)
         moved = PatchedFile(action="moved", path=target.path, moved_from=source.path)
         self._write(target, None, pieces, moved, source)
         self.plan.changes.append(Removal(target=source, before=state_of(opened)))
@@ -216,9 +221,8 @@ class _Planner:
         before = state_of(opened)
         self.plan.changes.append(Change(target=target, before=before, pieces=pieces, moved_from=moved_from))
 
-    def _existing(self, section: Section) -> Target:
-        """Resolve a file that must exist. One that is removed must be named itself, not by a link to it."""
-        target = target_of(self._workspace, section.path, self._cwd)
+    def _require_existing(self, target: Target, section: Section) -> None:
+        """Refuse a file that does not exist. One that is removed must be named itself, not by a link to it."""
         if target.missing:
             error = from_os_error(FileNotFoundError(2, ""), section.path)
             step = "Check the path with 'ls' or 'glob'; to create the file, use '*** Add File:'."
@@ -232,7 +236,6 @@ class _Planner:
                     f"{quote(section.path)} is a link to {quote(target.path)}. Nothing was changed.",
                     "Name the file itself, or remove the link with a command.",
                 )
-        return target
 
     def _require_unchanged(self, target: Target, opened: OpenedFile | None) -> None:
         self._stop.check()

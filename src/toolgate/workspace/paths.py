@@ -4,6 +4,7 @@ This decides nothing about safety: `confine` does, on descriptors. It only norma
 """
 
 import posixpath
+from functools import lru_cache
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
@@ -47,6 +48,7 @@ def outside(path: str) -> ToolError:
     )
 
 
+@lru_cache(1024)
 def normal(path: str, roots: tuple[str, ...], cwd: str = ".") -> str:
     """Return the normal POSIX form of `path` relative to the root. `roots` are the absolute names of the root."""
     check_spelling(path)

@@ -1,16 +1,19 @@
 """The target of a write: the real location behind a path, checked against everything that must not be written."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace import protect
-from toolgate.workspace.confine import Place
+from toolgate.workspace.confine import Identity, Place
 from toolgate.workspace.file_state import ABSENT, state_of_file
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.root import OpenedFile, Workspace, kind_of
 
+ProtectedPlaces = Mapping[Identity, tuple[str, ...]]
+"""Protected paths by what is there."""
 _PROTECTED = (protect.RUNTIME, ".git", ".git/hooks", ".git/config")
 
 
@@ -37,8 +40,11 @@ class Target:
         return None if self.missing else workspace.open_file(self.path)
 
 
-def target_of(workspace: Workspace, path: str, cwd: str = ".") -> Target:
-    """Resolve the file that writing `path` would change. Raises `ToolError` if it is protected or not a file."""
+def target_of(workspace: Workspace, path: str, cwd: str = ".", protected: ProtectedPlaces | None = None) -> Target:
+    """Resolve the file that writing `path` would change. Raises `ToolError` if it is protected or not a file.
+
+    `protected` is what `protected_places` returned, for a caller that resolves many files.
+    """
     relative = workspace.relative(path, cwd)
     if relative == ".":
         raise _directory(path)
@@ -47,7 +53,8 @@ def target_of(workspace: Workspace, path: str, cwd: str = ".") -> Target:
     place = workspace.locate(path, cwd)
     if not place.parts:
         raise _directory(path)
-    if protect.is_protected(place.parts) or _is_alias(workspace, place):
+    known = protected_places(workspace) if protected is None else protected
+    if protect.is_protected(place.parts) or _is_alias(place, known):
         raise protect.refuse_protected(path)
     if place.missing:
         if path.endswith("/"):
@@ -59,9 +66,9 @@ def target_of(workspace: Workspace, path: str, cwd: str = ".") -> Target:
     return Target(typed=path, parts=place.parts, missing=0, cwd=cwd)
 
 
-def resolve_again(workspace: Workspace, target: Target) -> Target | None:
+def resolve_again(workspace: Workspace, target: Target, protected: ProtectedPlaces | None = None) -> Target | None:
     """Resolve a path once more; None if it no longer leads to the same place."""
-    now = target_of(workspace, target.typed, target.cwd)
+    now = target_of(workspace, target.typed, target.cwd, protected)
     return now if now.parts == target.parts else None
 
 
@@ -90,8 +97,9 @@ def _directory(path: str) -> ToolError:
     )
 
 
-def _is_alias(workspace: Workspace, place: Place) -> bool:
-    """Whether the location is protected under another name: through a link or a bind mount."""
+def protected_places(workspace: Workspace) -> ProtectedPlaces:
+    """Return the protected places that exist, by what they are, whatever other names they have."""
+    found: dict[Identity, tuple[str, ...]] = {}
     absent: str | None = None
     for protected in _PROTECTED:
         if absent is not None and protected.startswith(absent):
@@ -102,8 +110,16 @@ def _is_alias(workspace: Workspace, place: Place) -> bool:
             continue
         if info is None:
             absent = f"{protected}/"
-        elif (here := (info.st_dev, info.st_ino)) in place.identities:
-            behind = place.parts[place.identities.index(here) + 1 :]
-            if protect.is_protected((*protected.split("/"), *behind)):
-                return True
-    return False
+        else:
+            here = info.st_dev, info.st_ino
+            found[here] = (*found.get(here, ()), protected)
+    return found
+
+
+def _is_alias(place: Place, protected: ProtectedPlaces) -> bool:
+    """Whether the location is protected under another name: through a link or a bind mount."""
+    return any(
+        protect.is_protected((*name.split("/"), *place.parts[number + 1 :]))
+        for number, identity in enumerate(place.identities)
+        for name in protected.get(identity, ())
+    )

@@ -17,7 +17,7 @@ from toolgate.workspace.journal_entries import JournalEntry, Origin, Snapshot, W
 from toolgate.workspace.oserrors import from_os_error, quote
 from toolgate.workspace.parents import make_parents, remove_empty, sweep_once
 from toolgate.workspace.root import Workspace
-from toolgate.workspace.target import Target, resolve_again
+from toolgate.workspace.target import Target, protected_places, resolve_again
 from toolgate.workspace.threads import Stop
 from toolgate.workspace.write import Change, StagedChange, Written, conflict, flush, open_as_planned, require_writable
 
@@ -39,6 +39,7 @@ def commit_all(
         try:
             staging = _Staging(workspace, held, made, stop)
             staged = [staging.stage(change) for change in changes]
+            _sync(staged, stop)
             with workspace.journal.open(stop) as journal:
                 workspace.journal.prune_sometimes(journal)
                 writes = [one.look_again() for one in staged]
@@ -53,6 +54,18 @@ def commit_all(
             raise
 
 
+def _sync(staged: Sequence["StagedChange | _StagedRemoval"], stop: Stop) -> None:
+    """Have every new content on disk. All of them are begun first: then the disk confirms them together."""
+    written = [one for one in staged if isinstance(one, StagedChange)]
+    try:
+        for one in written:
+            one.start_sync()
+        for one in written:
+            one.sync(stop)
+    except OSError as error:
+        raise from_os_error(error, one.typed) from None
+
+
 class _Staging:
     """Prepares changes. It opens each directory once; `held` closes what is opened."""
 
@@ -61,13 +74,14 @@ class _Staging:
         """Descriptor of each directory that changes, and a path in it as it was typed."""
         self._workspace = workspace
         self._held = held
+        self._protected = protected_places(workspace)
         self._made = made
         self._stop = stop
 
     def stage(self, change: Change | Removal) -> "StagedChange | _StagedRemoval":
         """Check a change, and write its new content under no name."""
         typed = change.target.typed
-        target = resolve_again(self._workspace, change.target)
+        target = resolve_again(self._workspace, change.target, self._protected)
         if target is None:
             raise conflict(typed)
         try:
