@@ -9,6 +9,7 @@ import re
 import struct
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from toolgate.errors import ToolError
@@ -48,9 +49,11 @@ class Console:
         self._fd = -1
         self._end: Callable[[], None] = lambda: None
         self._unsent = b""
+        self._is_writer = False
+        """Whether the loop writes what waits."""
         self._ending = False
         self._recent = b""
-        self._waiting: asyncio.Future[None] | None = None
+        self._waiting: list[asyncio.Future[None]] = []
         self.changed = 0.0
         """When the job last printed something."""
 
@@ -62,8 +65,9 @@ class Console:
 
     def close(self) -> None:
         """Write no more."""
-        if self._unsent and self._fd >= 0:
+        if self._is_writer and self._fd >= 0:
             self._loop.remove_writer(self._fd)
+            self._is_writer = False
         self._fd, self._unsent = -1, b""
         self.wake()
 
@@ -77,9 +81,9 @@ class Console:
 
     def wake(self) -> None:
         """Let those look who wait for a change."""
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None and not waiting.done():
-            waiting.set_result(None)
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            _settle(one)
 
     def take_recent(self) -> str:
         """What the job has printed since the last look."""
@@ -167,8 +171,20 @@ class Console:
                 left = min(left, max(self.changed, begin) + quiet - now)
             if left <= 0:
                 return "timeout" if now >= begin + timeout else "quiet"
-            self._waiting = self._waiting or self._loop.create_future()
-            await asyncio.wait([self._waiting, ended], timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            await self._change(ended, left)
+
+    async def _change(self, ended: asyncio.Future[None], seconds: float) -> None:
+        """Wait until something changes, the job ends, or the time is over: a key takes half as long as with `wait`."""
+        change: asyncio.Future[None] = self._loop.create_future()
+        self._waiting.append(change)
+        timer = self._loop.call_later(seconds, _settle, change)
+        settle = partial(_settle, change)
+        ended.add_done_callback(settle)
+        try:
+            await change
+        finally:
+            timer.cancel()
+            ended.remove_done_callback(settle)
 
     def _set_size(self) -> None:
         size = struct.pack("HHHH", self.screen.rows, self.screen.columns, 0, 0)
@@ -193,12 +209,15 @@ class Console:
 
     def _flush(self) -> None:
         fd, before = self._fd, self._unsent
-        self._loop.remove_writer(fd)
+        if self._is_writer:
+            self._loop.remove_writer(fd)
+            self._is_writer = False
         try:
             while self._unsent:
                 self._unsent = self._unsent[os.write(fd, self._unsent) :]
         except BlockingIOError:
             self._loop.add_writer(fd, self._flush)
+            self._is_writer = True
         except OSError as error:  # it has ended, or closed its input: those who wait for it notice
             if error.errno not in (errno.EPIPE, errno.EIO):
                 raise
@@ -208,6 +227,11 @@ class Console:
             if self._ending and self._fd >= 0:
                 self._close_input()
             self.wake()
+
+
+def _settle(change: asyncio.Future[None], _: object = None) -> None:
+    if not change.done():
+        change.set_result(None)
 
 
 def _lines(text: str) -> list[str]:

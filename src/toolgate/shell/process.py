@@ -31,6 +31,8 @@ from toolgate.system import fcntl, termios
 _PIPE = 1 << 20
 _GULP = 1 << 17
 _GULPS = 8
+_SHORT = 256
+"""Bytes of a read after which hardly more is there; if there is, the loop calls again."""
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which the fcntl module of 3.11 has only on some builds
 _KILL_PATIENCE = 5.0
 _PAUSE_TRIES = 500
@@ -201,17 +203,18 @@ class ShellProcess:
     def _swallow(self, fd: int, capture: Capture) -> None:
         """Read what is there, in portions, so that other tasks can run."""
         for _ in range(_GULPS):
-            if not self._gulp(fd, capture):
+            if self._gulp(fd, capture) < _SHORT:
                 return
 
-    def _gulp(self, fd: int, capture: Capture) -> bool:
+    def _gulp(self, fd: int, capture: Capture) -> int:
+        """Read once; return how many bytes there were."""
         try:
             chunk = os.read(fd, _GULP)
             if chunk:
                 capture.feed(chunk)
-                return True
+                return len(chunk)
         except BlockingIOError:
-            return False
+            return 0
         except OSError as error:  # how a terminal ends that no process has open any more
             if error.errno != errno.EIO:
                 raise
@@ -219,7 +222,7 @@ class ShellProcess:
             self.is_starved = True
             self.kill()
         self._loop.remove_reader(fd)
-        return False
+        return 0
 
     def drain(self, stdout: Capture, stderr: Capture) -> None:
         """Read what is left in the pipes, without waiting for processes that hold them open."""

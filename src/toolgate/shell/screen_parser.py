@@ -44,6 +44,10 @@ class ScreenParser:
         """Draw what a program wrote. A sequence may be cut anywhere."""
         text = self._pending + self._decoder.decode(data)
         self._pending = ""
+        if text.isprintable():  # as most keys are answered
+            if text:
+                self._print(text)
+            return
         unfinished = _UNFINISHED.search(text, max(len(text) - _MOST_PENDING, 0))
         if unfinished is not None:
             self._pending, text = unfinished.group(), text[: unfinished.start()]
