@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from toolgate.agent.compaction import Compactor, tokens_of
 from toolgate.protocol.content import StoredImage
+from toolgate.sessions import Message as StoredMessage
 
 Message = dict[str, Any]
 
@@ -128,3 +129,24 @@ def test_one_request_has_a_limited_number_of_pictures() -> None:
     assert [len(message.get("images", ())) for message in kept if message["role"] == "tool"] == [0] * 11 + [1] * 10
     again, _, _ = compactor.fit([*messages, *step(99, [10])], 0)
     assert again[: len(kept)] == kept
+
+
+def test_stored_messages_are_converted_once() -> None:
+    compactor = Compactor(1000)
+    stored = tuple(StoredMessage(role="user", content=text) for text in ("a", "b"))
+    first = compactor.told(stored)
+    more = (*stored, StoredMessage(role="tool", content="c", tool_call_id="1"))
+    second = compactor.told(more)
+    assert second == [user("a"), user("b"), {"role": "tool", "content": "c", "tool_call_id": "1"}]
+    assert [one is other for one, other in zip(first, second, strict=False)] == [True, True]
+
+
+def test_other_messages_are_converted_anew() -> None:
+    compactor = Compactor(1000)
+    compactor.told([StoredMessage(role="user", content=text) for text in ("a", "b")])
+    assert compactor.told([StoredMessage(role="user", content="c")]) == [user("c")]
+    assert compactor.told([StoredMessage(role="user", content=text) for text in ("d", "e", "f")]) == [
+        user("d"),
+        user("e"),
+        user("f"),
+    ]

@@ -16,7 +16,8 @@ from toolgate.errors import SessionFenced
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.sessions import Database, Message, SessionManager, TurnTotals, Usage
 from toolgate.sessions.connections import SqliteTransaction
-from toolgate.sessions.transcript_cache import CachedTranscript, TranscriptCache
+from toolgate.sessions.transcript import stored_from
+from toolgate.sessions.transcript_cache import NOTHING, CachedTranscript, TranscriptCache
 from toolgate.settings import SessionSettings
 from toolgate.testing import AutoApprover
 
@@ -158,7 +159,7 @@ async def test_a_session_that_was_removed_has_no_transcript(store: SessionManage
 
 
 def known(size: int) -> CachedTranscript:
-    return CachedTranscript([Message(role="user", content="x")], [None], [1], 1, size)
+    return CachedTranscript([Message(role="user", content="x")], [None], [1], [0], 1, size)
 
 
 def test_transcripts_give_way_to_those_that_are_used() -> None:
@@ -219,3 +220,43 @@ async def test_ending_a_turn_looks_at_open_questions_only(tmp_path: Path) -> Non
         ]
     used = ["approvals_pending", "approvals_pending", "approvals_remembered"]
     assert [name in json.dumps(plan) for name, plan in zip(used, plans, strict=True)] == [True] * 3
+
+
+async def test_the_tail_of_a_transcript_is_found_without_going_through_what_came_before(tmp_path: Path) -> None:
+    db = Database(f"sqlite:///{tmp_path}/long.db")
+    await db.migrate()
+    store = SessionManager(db, SessionSettings())
+    session = await store.create()
+    for number in range(600):
+        await store.append_message(session.id, "user", f"message {number}")
+    await db.close()
+    connection = sqlite3.connect(tmp_path / "long.db", isolation_level=None)
+    transaction = SqliteTransaction(connection)
+    whole = NOTHING.with_tail(transaction, session.id)
+    steps = 0
+
+    def step() -> None:
+        nonlocal steps
+        steps += 1
+
+    connection.set_progress_handler(step, 1)
+    assert whole.with_tail(transaction, session.id) is whole
+    connection.close()
+    assert steps < 200  # instructions of SQLite; through the whole session it takes thousands
+
+
+async def test_the_tail_holds_nothing_of_another_session(tmp_path: Path) -> None:
+    db = Database(f"sqlite:///{tmp_path}/two.db")
+    await db.migrate()
+    store = SessionManager(db, SessionSettings())
+    first, second = await store.create(), await store.create()
+    for session in (first, second):
+        await store.append_message(session.id, "user", "the same")
+    await db.close()
+    connection = sqlite3.connect(tmp_path / "two.db", isolation_level=None)
+    transaction = SqliteTransaction(connection)
+    of_first = NOTHING.with_tail(transaction, first.id)
+    found = stored_from(transaction, second.id, of_first.place)
+    connection.close()
+    assert [row.place for row in found] != [of_first.place]
+    assert len(found) == 1

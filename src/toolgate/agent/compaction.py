@@ -11,12 +11,14 @@ no model. Long messages of the person lose their middle only where nothing else 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 from toolgate.agent.pictures import MOST_PICTURES, left_out
 from toolgate.errors import MessageTooLarge
 from toolgate.protocol.content import Picture
+from toolgate.sessions.types import Message as StoredMessage
 
 Message = dict[str, Any]
 
@@ -88,6 +90,18 @@ class Compactor:
         self._kept: list[Message] | None = None
         """What is left of the first messages, as many as have a size; None if it has to be chosen again."""
         self._kept_tokens = 0
+        self._stored: Sequence[StoredMessage] = ()
+        self._told: list[Message] = []
+        """The stored messages of the last turn in the form of OpenAI's chat API."""
+
+    def told(self, stored: Sequence[StoredMessage]) -> list[Message]:
+        """Stored messages in the form of OpenAI's chat API. Only those that came since the last turn are converted."""
+        known = len(self._stored)
+        if known > len(stored) or not all(map(operator.is_, self._stored, stored)):
+            known = 0
+        self._told = self._told[:known] + [message.to_dict() for message in stored[known:]]
+        self._stored = stored
+        return list(self._told)
 
     def begin(self, messages: Sequence[Message]) -> None:
         """Start a turn with these messages. If they are not those of before, nothing is left out of them yet."""

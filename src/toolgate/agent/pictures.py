@@ -74,7 +74,10 @@ class PictureShelf:
 
     async def filled(self, messages: Sequence[Message]) -> list[Message]:
         """The messages with the bytes of their pictures; a picture that is gone is named in a note."""
-        return [await self._filled(message) if "images" in message else message for message in messages]
+        filled = list(messages)
+        for place in [place for place, message in enumerate(filled) if "images" in message]:
+            filled[place] = await self._filled(filled[place])
+        return filled
 
     async def _filled(self, message: Message) -> Message:
         found: list[ImageContent] = []

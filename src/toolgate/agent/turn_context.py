@@ -71,8 +71,11 @@ class TurnContext:
         self._compactor.budget = self._dependencies.limits.of(self._dependencies.model)
         before = opening(stored.summary, stored.quoted, self._compactor.budget)
         self._first = len(before)
-        attached = self._pictures.attached
-        self.history = [*before, *(attached(message.to_dict(), message.images) for message in stored.messages)]
+        told = self._compactor.told(stored.messages)
+        for place, message in enumerate(stored.messages):
+            if message.images:
+                told[place] = self._pictures.attached(told[place], message.images)
+        self.history = [*before, *told]
         self._compactor.begin(self.history)
 
     def without_pictures(self) -> bool:

@@ -12,9 +12,15 @@ _SHOWN = "The pictures of the results above, in order: {names}"
 
 def messages_of(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the messages. The pictures of tool messages follow the last of them in a message of the user."""
+    given = list(messages)
+    if not any("images" in message for message in given):  # as nearly always: nothing is looked at twice
+        return [
+            message if message.get("content") or not message.get("tool_calls") else _message(message)
+            for message in given
+        ]
     made: list[dict[str, Any]] = []
     waiting: list[ImageContent] = []
-    for message in messages:
+    for message in given:
         if waiting and message["role"] != "tool":
             made.append(pictures_message(waiting))
             waiting = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 from toolgate.protocol.content import SHOWN, described, noted
 from toolgate.sessions import transcript, turns
 from toolgate.sessions.driver import Transaction
@@ -21,12 +23,12 @@ def context(transaction: Transaction, session_id: str, known: CachedTranscript) 
     """Return what the model reads: the summary, if there is one, and the messages after the part that it covers."""
     covered, content = covered_by(transaction, session_id, known)
     rest = tuple(transcript.valid(known.messages[covered:]))
-    return Context(summary=content, quoted=persons_words(known.messages[:covered]), messages=rest)
+    return Context(summary=content, quoted=_persons_words(known, covered), messages=rest)
 
 
-def persons_words(messages: list[Message]) -> tuple[str, ...]:
-    """What the person said in these messages."""
-    return tuple(_words(message) for message in messages if message.role == "user")
+def _persons_words(known: CachedTranscript, covered: int) -> tuple[str, ...]:
+    """What the person said in the messages that are covered."""
+    return tuple(_words(known.messages[place]) for place in known.said[: bisect_left(known.said, covered)])
 
 
 def _words(message: Message) -> str:
@@ -40,10 +42,11 @@ def covered_by(transaction: Transaction, session_id: str, known: CachedTranscrip
     A summary whose last message has left the transcript (the person went back) covers nothing.
     """
     row = transaction.row(_SUMMARY, session_id)
-    if row is None:
+    if row is None or not known.places:
         return 0, ""
-    seqs = [place % SPAN for place in known.places]
-    return (seqs.index(row[0]) + 1, row[1]) if row[0] in seqs else (0, "")
+    place = known.places[0] // SPAN * SPAN + row[0]
+    count = bisect_right(known.places, place)
+    return (count, row[1]) if count and known.places[count - 1] == place else (0, "")
 
 
 def store(

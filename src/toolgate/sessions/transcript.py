@@ -28,11 +28,18 @@ INSERT: Final = (
     "INSERT INTO messages (id, session_id, seq, turn_id, role, content, tool_calls, tool_call_id, created_at, "
     "images) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
 )
-_OF_SESSION = (
+_MESSAGES = (
     "SELECT m.role, m.content, m.tool_calls, m.tool_call_id, e.place, m.turn_id, m.images "
     "FROM events e JOIN messages m ON m.id = e.id "
-    f"WHERE e.place BETWEEN (SELECT number * {SPAN} FROM sessions WHERE id = ?1) "
-    f"AND (SELECT number * {SPAN} + {SPAN - 1} FROM sessions WHERE id = ?1) AND m.rewound_by IS NULL"
+)
+_LAST_PLACE = f"(SELECT number * {SPAN} + {SPAN - 1} FROM sessions WHERE id = ?1)"
+_OF_SESSION = (
+    f"{_MESSAGES}WHERE e.place BETWEEN (SELECT number * {SPAN} FROM sessions WHERE id = ?1) AND {_LAST_PLACE} "
+    "AND m.rewound_by IS NULL"
+)
+_TAIL = (  # with two lower bounds, SQLite would begin at the first message of the session
+    f"{_MESSAGES}WHERE e.place BETWEEN ?2 AND {_LAST_PLACE} AND m.session_id = ?1 AND m.rewound_by IS NULL "
+    "ORDER BY e.place"
 )
 
 
@@ -132,8 +139,12 @@ def stored(transaction: Transaction, session_id: str) -> list[Message]:
 
 def stored_from(transaction: Transaction, session_id: str, place: int) -> list[StoredMessage]:
     """What is in the database from a place in the log on."""
-    sql = f"{_OF_SESSION} AND e.place >= ?2 ORDER BY e.place"
-    return [StoredMessage(row[4], row[5], _message(row)) for row in transaction.rows(sql, session_id, place)]
+    rows = (
+        transaction.rows(_TAIL, session_id, place)
+        if place
+        else transaction.rows(f"{_OF_SESSION} ORDER BY e.place", session_id)
+    )
+    return [StoredMessage(row[4], row[5], _message(row)) for row in rows]
 
 
 def shown(transaction: Transaction, session_id: str) -> list[Message]:
@@ -167,12 +178,24 @@ def valid(messages: list[Message]) -> list[Message]:
     Every call is answered exactly once, right after the message that made it; what was never answered is answered with
     an error, and answers to nothing are left out.
     """
-    if not any(said.tool_calls or said.role == "tool" for said in messages):
+    if _is_valid(messages):
         return messages
     ordered: list[Message] = []
     for said, given, missing in _with_answers(messages):
         ordered += [said, *given, *(unanswered(call_id) for call_id in missing)]
     return ordered
+
+
+def _is_valid(messages: list[Message]) -> bool:
+    """Whether every call is answered right after the message that made it, in order, as it nearly always is."""
+    waiting: Iterator[ToolCall] = iter(())
+    for said in messages:
+        expected = next(waiting, None)
+        if said.tool_call_id != (None if expected is None else expected.id):
+            return False
+        if said.tool_calls:
+            waiting = iter(said.tool_calls)
+    return next(waiting, None) is None
 
 
 def open_calls(messages: list[Message]) -> list[str]:

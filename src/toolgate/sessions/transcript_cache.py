@@ -29,6 +29,8 @@ class CachedTranscript(NamedTuple):
     """The turn that each message belongs to."""
     places: list[int]
     """Where each message is in the log."""
+    said: list[int]
+    """Which of the messages the person wrote."""
     place: int
     """Where the last message is in the log; 0 if there is none."""
     size: int
@@ -47,12 +49,13 @@ class CachedTranscript(NamedTuple):
             messages=self.messages + [row.message for row in rows],
             turns=self.turns + [row.turn_id for row in rows],
             places=self.places + [row.place for row in rows],
+            said=self.said + [at for at, row in enumerate(rows, len(self.messages)) if row.message.role == "user"],
             place=rows[-1].place,
             size=self.size + sum(_size(row.message) for row in rows),
         )
 
 
-NOTHING: Final = CachedTranscript([], [], [], 0, 0)
+NOTHING: Final = CachedTranscript([], [], [], [], 0, 0)
 
 
 class TranscriptCache:

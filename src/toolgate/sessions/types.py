@@ -81,14 +81,14 @@ class Message(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """The form of OpenAI's chat API."""
+        if self.tool_call_id is not None:
+            return {"role": self.role, "content": self.content, "tool_call_id": self.tool_call_id}
         message: dict[str, Any] = {"role": self.role, "content": self.content}
         if self.tool_calls:
             message["tool_calls"] = [
                 {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
                 for call in self.tool_calls
             ]
-        if self.tool_call_id is not None:
-            message["tool_call_id"] = self.tool_call_id
         return message
 
 
