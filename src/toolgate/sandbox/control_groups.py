@@ -37,6 +37,11 @@ class ControlGroup:
         self.remove: Callable[[], object] = weakref.finalize(self, _remove, self._paths, self._locks)
         """Kill all processes in the groups and remove the groups; also called when the interpreter exits."""
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The groups' directories."""
+        return tuple(self._paths)
+
     def wrap(self, argv: list[str]) -> list[str]:
         """Return a command that runs the program as a member of the groups."""
         return ["/bin/sh", "-c", _JOIN, " ".join(self._paths), *argv] if self._paths else argv

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal, final
 
 from toolgate.process.start import run_briefly
 from toolgate.protocol.plan import Access
@@ -41,8 +42,9 @@ class Kernel:
     seccomp: bool
 
 
+@final
 class NativeLayer:
-    """Confines with the supervisor."""
+    """Confines with the supervisor. It is final, because a fork server is asked for `order` and not for `wrap`."""
 
     def __init__(self, mode: Mode, landlock: int = 0) -> None:
         self.name = "off" if mode == "off" else "landlock"
@@ -59,7 +61,12 @@ class NativeLayer:
 
     def wrap(self, view: View, info_fd: int) -> Wrapper:
         """Return the supervisor's command, with its order on a descriptor."""
-        order = {
+        wrapper = supervisor_call(self.order(view), info_fd)
+        return Wrapper(wrapper.argv, wrapper.fds, view.sources)
+
+    def order(self, view: View) -> Mapping[str, Any]:
+        """Return what the supervisor is to do."""
+        return {
             "mode": self.mode,
             "mounts": [
                 (mount.kind, mount.target, _SIZES.get(mount.kind, mount.source), mount.source_fd)
@@ -74,9 +81,6 @@ class NativeLayer:
             **self._filter(view),
             "sysctl": {"user/max_user_namespaces": "0", "kernel/pid_max": str(view.processes)},
         }
-        wrapper = supervisor_call(order, info_fd)
-        sources = tuple(mount.source_fd for mount in view.mounts if mount.source_fd >= 0)
-        return Wrapper(wrapper.argv, wrapper.fds, (*sources, *view.joins))
 
     def _filter(self, view: View) -> dict[str, object]:
         """Return the order's system call filter, if there is one for this mode and machine."""

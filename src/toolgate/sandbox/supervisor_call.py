@@ -13,7 +13,7 @@ from toolgate.process.executables import find_interpreter
 from toolgate.sandbox import supervisor
 from toolgate.sandbox.layer import Wrapper, memory_file
 
-_MARSHAL = 2
+MARSHAL = 2
 """A version that every Python 3 reads: the supervisor may run in another one."""
 
 
@@ -23,7 +23,7 @@ def supervisor_call(order: Mapping[str, Any], info_fd: int) -> Wrapper:
     same = interpreter == os.path.realpath(sys.executable)
     script = memory_file("supervisor", supervisor.compiled() if same else supervisor.source())
     try:
-        text = memory_file("order", marshal.dumps(dict(order), _MARSHAL))
+        text = memory_file("order", marshal.dumps(dict(order), MARSHAL))
     except OSError:
         os.close(script)
         raise

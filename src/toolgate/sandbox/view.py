@@ -74,6 +74,11 @@ class View:
     terminal: bool = False
     """Whether standard input is a terminal that is to control the command."""
 
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The open descriptors that the confining program needs."""
+        return (*(mount.source_fd for mount in self.mounts if mount.source_fd >= 0), *self.joins)
+
     def close(self) -> None:
         """Close the descriptors of its sources. Call it once, after the confining program has been started."""
         for mount in self.mounts:

@@ -14,10 +14,9 @@ from functools import partial
 
 from toolgate.process import tree
 from toolgate.process.descriptors import Descriptors
-from toolgate.process.start import EMPTY, start_process
-from toolgate.sandbox.control_groups import ControlGroup
+from toolgate.process.start import EMPTY
+from toolgate.sandbox.launcher import Launch, Launcher
 from toolgate.sandbox.layer import Layer
-from toolgate.sandbox.socket_gate import socket_gate
 from toolgate.sandbox.state_pipe import StatePipe
 from toolgate.sandbox.view import View
 from toolgate.sandbox.view_check import view_difference
@@ -49,7 +48,7 @@ class ShellStart:
     limits: Mapping[str, int]
     state: StatePipe
     """Where the shell writes its state when it ends. The shell opens it by its path in the view."""
-    group: ControlGroup
+    launcher: Launcher
     bash: str
     """The absolute path of the shell."""
     console: Console | None = None
@@ -107,22 +106,18 @@ class ShellProcess:
             state_pipe=start.view.state_pipe,
             limits=start.limits,
         )
-        wrapper = start.layer.wrap(start.view, info)
-        for fd in wrapper.fds:
-            self._fds.keep(fd)
-        gated = start.layer.gated and not start.view.network
-        start_in_sandbox = socket_gate().start_process if gated else start_process
-        self._process = start_in_sandbox(
-            [*start.group.wrap(wrapper.argv), start.bash, "--norc", "--noprofile", "-c", text, "bash"],
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            pass_fds=(*self._inherited, *wrapper.fds, *wrapper.sources, info, up),
-            env=dict(start.environment),
-            cwd="/",
+        self._process = start.launcher.start(
+            Launch(
+                view=start.view,
+                program=[start.bash, "--norc", "--noprofile", "-c", text, "bash"],
+                environment=start.environment,
+                streams=(stdin, stdout, stderr),
+                passed=(*self._inherited, up),
+                info=info,
+            )
         )
         self._handle = self._fds.keep(os.pidfd_open(self._process.pid))
-        for fd in (state, stdin, stdout, stderr, info, up, *wrapper.fds):
+        for fd in (state, stdin, stdout, stderr, info, up):
             self._fds.drop(fd)
         for fd in (self.stdout, self.stderr, self._state_fd, self._command_fd):
             os.set_blocking(fd, False)

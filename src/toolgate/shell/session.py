@@ -44,9 +44,11 @@ OnOutput = Callable[[Stream, str], None]
 """Called on the event loop with what was just printed, decoded but with its terminal escapes."""
 
 _PAUSE = 0.02
+"""Seconds that starting and loading a shell takes."""
+_MOST_AHEAD = 4
+"""Most shells that are started in advance. Setting up a sandbox mostly waits for the kernel."""
 _SHORT = 1 << 12
 """Characters of a command in which secret files are looked for without a thread."""
-"""Seconds that starting and loading a shell takes."""
 
 _LEFT_RUNNING = (
     "toolgate: {} started with '&' ended with this command. To keep one running, start it with background=true\n"
@@ -89,8 +91,8 @@ class ShellSession(AsyncClosing):
         self._exported: tuple[tuple[ShellState, ...], str | None] | None = None
         self._lost: list[str] = []
         """Notes about lost state, for the next command's answer."""
-        self._hurried = False
-        """Whether commands follow each other quickly. Then two shells are started in advance."""
+        self._hurried = 0
+        """How many commands in a row have followed each other quickly. So many more shells are started in advance."""
         self.interrupted: CommandResult | None = None
         """What the last cancelled command had printed."""
         self.jobs = Jobs(self._options.jobs, self._stop)
@@ -209,9 +211,10 @@ class ShellSession(AsyncClosing):
         check_access(access, roots)
         seconds = check_timeout(timeout, self._options)
         job = background or to_background
-        self._hurried = time.monotonic() - self._answered < _PAUSE
+        self._hurried = self._hurried + 1 if time.monotonic() - self._answered < _PAUSE else 0
         async with self._turn, slots.running(), self.jobs.paused() if scripts else nullcontext():
             await self.choose_layer()
+            await self._parts()[0].warm_up(access)
             if job:
                 self.jobs.check_room()
                 await self._parts()[0].share_network(access)
@@ -366,7 +369,7 @@ class ShellSession(AsyncClosing):
         starter, memory = self._made
         try:
             state = None if self._turn.locked() else memory.for_access(access)
-            enough = starter.prepare(access, state, 2 if self._hurried else 1)
+            enough = starter.prepare(access, state, min(1 + self._hurried, _MOST_AHEAD))
         except (OSError, ToolError) as error:  # the next command reports the same error
             logger("shell").warning("shell_not_prepared", error=str(error))
             return

@@ -15,6 +15,7 @@ from toolgate.protocol.plan import Access
 from toolgate.sandbox.control_groups import ControlGroup
 from toolgate.sandbox.git.git_list import GitList
 from toolgate.sandbox.git.watch import RepositoryWatch
+from toolgate.sandbox.launcher import Launcher
 from toolgate.sandbox.layer import Layer
 from toolgate.sandbox.network import SharedNetwork, make_network
 from toolgate.sandbox.orphans import end_orphans
@@ -90,6 +91,7 @@ class Starter:
         own = (self.places.temporary("write"), self.places.home("write")) if layer.gated else ()
         self._private = [socket_gate().allow_directory(place) for place in own]
         self._group = ControlGroup(processes=options.processes, memory=options.memory_bytes)
+        self._launcher = Launcher(layer, self._group)
         self._pipes: dict[ShellProcess, StatePipe] = {}
         self._copies: dict[ShellProcess, list[str]] = {}
         """Private copies of the scripts that each shell runs."""
@@ -155,10 +157,15 @@ class Starter:
             self._spares[0].load(state)
         return len(self._spares) >= wanted
 
+    async def warm_up(self, access: Access) -> None:
+        """Wait until shells with this access can be started quickly. Call it before `start`."""
+        await self._launcher.warm_up(network=access == "full")
+
     def discard(self) -> None:
-        """End the shells that were started in advance."""
+        """End what was started in advance: shells, and the server that forks them."""
         while self._spares:
             self.close(self._spares.pop())
+        self._launcher.close()
 
     def _keep_fitting(self, access: Access, state: ShellState | None) -> None:
         """Close spare shells that have died, or were made for another access, state or set of protected paths."""
@@ -199,7 +206,7 @@ class Starter:
                     environment=self._environment_in(view),
                     limits=self._options.ulimits,
                     state=pipe,
-                    group=self._group,
+                    launcher=self._launcher,
                     bash=self._bash,
                     console=console,
                 )

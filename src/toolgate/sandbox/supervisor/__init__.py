@@ -3,8 +3,9 @@
 It runs as `python -I -S`, imports only the standard library, and is the parent of the command. So the host process
 neither runs Python code between fork and exec nor adopts orphans.
 
-It starts before every command, so it is compiled once, and it imports as little as it can: `typing`, `json` and `enum`
-(which `signal` needs for its names) take longer than everything that it does.
+A session starts one as a fork server (`serve.py`), which forks before every command. The script is compiled once, and
+imports as little as it can: `typing`, `json` and `enum` (which `signal` needs for its names) take longer than
+everything that it does.
 """
 
 import marshal
@@ -13,7 +14,7 @@ from functools import cache
 from importlib.util import MAGIC_NUMBER
 from pkgutil import get_data
 
-_MODULES = ("kernel", "call_numbers", "landlock", "seccomp", "mounts", "supervise", "main")
+_MODULES = ("kernel", "call_numbers", "landlock", "seccomp", "mounts", "supervise", "confine", "serve", "main")
 _FROM_US = re.compile(rf"^from {re.escape(__name__)}\.\w+ import (?:\([^)]*\)|[^(\n]*)$", re.MULTILINE)
 _TYPING = re.compile(r"^from typing import [^(\n]*$", re.MULTILINE)
 _SIGNAL = re.compile(r"^import signal$", re.MULTILINE)

@@ -1,42 +1,19 @@
-"""The supervisor's program: read the order, confine, run the command, pass on its status."""
+"""The supervisor's program: read the order and carry it out."""
 
 import marshal
 import os
-import signal
 import sys
-from typing import Any, NoReturn
 
-from toolgate.sandbox.supervisor.kernel import (
-    PR_SET_PDEATHSIG,
-    drop_privileges,
-    prctl,
-    take_terminal,
-    write_file,
-)
-from toolgate.sandbox.supervisor.landlock import landlock_abi, restrict_files
-from toolgate.sandbox.supervisor.mounts import (
-    build_view,
-    enter_namespaces,
-    join_network,
-    make_network,
-    seal_view,
-)
-from toolgate.sandbox.supervisor.seccomp import can_filter, install_filter
-from toolgate.sandbox.supervisor.supervise import (
-    FAILED,
-    adopt,
-    die_with_parent,
-    first_of_namespace,
-    status_to_code,
-    wait_for,
-)
-
-TERM = {signal.SIGTERM}
-"""Signals that are blocked while there is a child that cannot be ended yet."""
+from toolgate.sandbox.supervisor.confine import confine
+from toolgate.sandbox.supervisor.landlock import landlock_abi
+from toolgate.sandbox.supervisor.mounts import enter_namespaces, join_network, make_network
+from toolgate.sandbox.supervisor.seccomp import can_filter
+from toolgate.sandbox.supervisor.serve import read_all, serve
+from toolgate.sandbox.supervisor.supervise import FAILED
 
 
 def main() -> None:
-    """`python -I -S HELPER ORDER_FD INFO_FD PARENT PROGRAM...`"""
+    """`python -I -S HELPER OWN_FD ORDER_FD INFO_FD PARENT PROGRAM...`"""
     own_fd, order_fd, info_fd, parent = (int(word) for word in sys.argv[1:5])
     program = sys.argv[5:]
     order = marshal.loads(read_all(order_fd))
@@ -46,31 +23,16 @@ def main() -> None:
         if order["mode"] == "join":
             join_network(order["join"])
             os.execv(program[0], program)
-        os.set_inheritable(info_fd, False)
-        if order["mode"] == "probe":
+        elif order["mode"] == "probe":
             probe()
         elif order["mode"] == "network":
             hold_network()
-        elif order["mode"] == "namespaces":
-            end(in_namespaces(order, info_fd, parent, program))
-        end(beneath_us(order, info_fd, parent, program))
+        elif order["mode"] == "serve":
+            serve(info_fd, parent)
+        confine(order, info_fd, parent, program, dict(os.environ))
     except OSError as error:
         os.write(2, f"toolgate: the sandbox cannot be set up: {error}\n".encode())
         sys.exit(FAILED)
-
-
-def end(code: int) -> NoReturn:
-    """End at once: there is nothing to finish, and Python's own end takes milliseconds."""
-    os._exit(code)
-
-
-def read_all(fd: int) -> bytes:
-    """Read everything from the start of a descriptor."""
-    text, position = b"", 0
-    while chunk := os.pread(fd, 1 << 16, position):
-        text += chunk
-        position += len(chunk)
-    return text
 
 
 def probe() -> None:
@@ -91,99 +53,3 @@ def hold_network() -> None:
     os.write(1, b"+")
     os.read(0, 1)
     sys.exit(0)
-
-
-def in_namespaces(order: dict[str, Any], info_fd: int, parent: int, program: list[str]) -> int:
-    """With namespaces: the first process of the new namespace supervises, and all others end with it."""
-    die_with_parent(parent, signal.SIGKILL)
-    enter_namespaces(network=order["network"], join=order["join"])
-    signal.pthread_sigmask(signal.SIG_BLOCK, TERM)
-    reading, writing = os.pipe()
-    first = os.fork()
-    if first:
-        signal.signal(signal.SIGTERM, lambda *_: os.kill(first, signal.SIGKILL))
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
-        os.write(info_fd, b'{"child-pid": %d}' % first)
-        let_go(but=writing)
-        return status_to_code(os.waitpid(first, 0)[1])
-    os.close(info_fd)
-    os.close(writing)
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if is_closed(reading):  # the parent died before we asked to die with it
-        sys.exit(FAILED)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
-    os.setsid()
-    build_view(order["mounts"], order["base"])
-    for name, value in order["sysctl"].items():
-        limit(name, value)
-    seal_view(order["mounts"])
-    drop_privileges()
-    command = os.fork()
-    if not command:
-        os.setsid()
-        run(order, program)
-    let_go()
-    return first_of_namespace(command)
-
-
-def limit(name: str, value: str) -> None:
-    """Set a limit of the namespace. Older kernels do not have it, and the report does not claim it."""
-    try:
-        write_file(f"/proc/sys/{name}", value)
-    except OSError:
-        return
-
-
-def beneath_us(order: dict[str, Any], info_fd: int, parent: int, program: list[str]) -> int:
-    """Without namespaces: this process adopts what the command leaves behind, and ends it."""
-    os.close(info_fd)
-    adopt()
-    signal.pthread_sigmask(signal.SIG_BLOCK, TERM)
-    die_with_parent(parent, signal.SIGTERM)
-    command = os.fork()
-    if not command:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
-        os.setsid()
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if order["mode"] == "landlock":
-            drop_privileges()
-        run(order, program)
-    let_go()
-    return wait_for(command)
-
-
-def run(order: dict[str, Any], program: list[str]) -> NoReturn:
-    """Become the command."""
-    try:
-        os.chdir(order["directory"])
-        if order.get("terminal"):
-            take_terminal()
-        if order["grants"]:
-            network = order["network"]
-            sockets = network or order["mode"] == "namespaces"  # loopback in its own network namespace
-            restrict_files(order["grants"], network=network, sockets=sockets)
-        if "filter" in order:
-            install_filter(order["filter"])
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)
-        os.execvp(program[0], program)
-    except OSError as error:
-        os.write(2, f"toolgate: the command cannot be started: {error}\n".encode())
-    os._exit(FAILED)
-
-
-def is_closed(fd: int) -> bool:
-    """Whether nobody holds the other end of a pipe."""
-    os.set_blocking(fd, False)
-    try:
-        return not os.read(fd, 1)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(fd)
-
-
-def let_go(but: int = -1) -> None:
-    """Close all descriptors that belong to the command."""
-    os.closerange(0, max(but, 0))
-    os.closerange(but + 1, 1 << 20)

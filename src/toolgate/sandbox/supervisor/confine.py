@@ -1,0 +1,141 @@
+"""Confine one command, run it, and return its status."""
+
+import os
+import signal
+import sys
+from typing import Any, NoReturn
+
+from toolgate.sandbox.supervisor.kernel import (
+    PR_SET_PDEATHSIG,
+    drop_privileges,
+    prctl,
+    take_terminal,
+    write_file,
+)
+from toolgate.sandbox.supervisor.landlock import restrict_files
+from toolgate.sandbox.supervisor.mounts import build_view, enter_namespaces, seal_view
+from toolgate.sandbox.supervisor.seccomp import install_filter
+from toolgate.sandbox.supervisor.supervise import (
+    FAILED,
+    adopt,
+    die_with_parent,
+    first_of_namespace,
+    status_to_code,
+    wait_for,
+)
+
+TERM = {signal.SIGTERM}
+"""Signals that are blocked while there is a child that cannot be ended yet."""
+
+
+def confine(
+    order: dict[str, Any], info_fd: int, parent: int, program: list[str], environment: dict[Any, Any]
+) -> NoReturn:
+    """Run the program as ordered, and end with its status.
+
+    It ends at once: there is nothing to finish, and Python's own end takes milliseconds.
+    """
+    os.set_inheritable(info_fd, False)
+    if order["mode"] == "namespaces":
+        os._exit(in_namespaces(order, info_fd, parent, program, environment))
+    os._exit(beneath_us(order, info_fd, parent, program, environment))
+
+
+def in_namespaces(
+    order: dict[str, Any], info_fd: int, parent: int, program: list[str], environment: dict[Any, Any]
+) -> int:
+    """With namespaces: the first process of the new namespace supervises, and all others end with it."""
+    die_with_parent(parent, signal.SIGKILL)
+    enter_namespaces(network=order["network"], join=order["join"])
+    signal.pthread_sigmask(signal.SIG_BLOCK, TERM)
+    reading, writing = os.pipe()
+    first = os.fork()
+    if first:
+        signal.signal(signal.SIGTERM, lambda *_: os.kill(first, signal.SIGKILL))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
+        os.write(info_fd, b'{"child-pid": %d}' % first)
+        let_go(but=writing)
+        return status_to_code(os.waitpid(first, 0)[1])
+    os.close(info_fd)
+    os.close(writing)
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if is_closed(reading):  # the parent died before we asked to die with it
+        sys.exit(FAILED)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
+    os.setsid()
+    build_view(order["mounts"], order["base"])
+    for name, value in order["sysctl"].items():
+        limit(name, value)
+    seal_view(order["mounts"])
+    drop_privileges()
+    command = os.fork()
+    if not command:
+        os.setsid()
+        run(order, program, environment)
+    let_go()
+    return first_of_namespace(command)
+
+
+def limit(name: str, value: str) -> None:
+    """Set a limit of the namespace. Older kernels do not have it, and the report does not claim it."""
+    try:
+        write_file(f"/proc/sys/{name}", value)
+    except OSError:
+        return
+
+
+def beneath_us(
+    order: dict[str, Any], info_fd: int, parent: int, program: list[str], environment: dict[Any, Any]
+) -> int:
+    """Without namespaces: this process adopts what the command leaves behind, and ends it."""
+    os.close(info_fd)
+    adopt()
+    signal.pthread_sigmask(signal.SIG_BLOCK, TERM)
+    die_with_parent(parent, signal.SIGTERM)
+    command = os.fork()
+    if not command:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
+        os.setsid()
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if order["mode"] == "landlock":
+            drop_privileges()
+        run(order, program, environment)
+    let_go()
+    return wait_for(command)
+
+
+def run(order: dict[str, Any], program: list[str], environment: dict[Any, Any]) -> NoReturn:
+    """Become the command."""
+    try:
+        os.chdir(order["directory"])
+        if order.get("terminal"):
+            take_terminal()
+        if order["grants"]:
+            network = order["network"]
+            sockets = network or order["mode"] == "namespaces"  # loopback in its own network namespace
+            restrict_files(order["grants"], network=network, sockets=sockets)
+        if "filter" in order:
+            install_filter(order["filter"])
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        os.execvpe(program[0], program, environment)
+    except OSError as error:
+        os.write(2, f"toolgate: the command cannot be started: {error}\n".encode())
+    os._exit(FAILED)
+
+
+def is_closed(fd: int) -> bool:
+    """Whether nobody holds the other end of a pipe."""
+    os.set_blocking(fd, False)
+    try:
+        return not os.read(fd, 1)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def let_go(but: int = -1) -> None:
+    """Close all descriptors that belong to the command."""
+    os.closerange(0, max(but, 0))
+    os.closerange(but + 1, 1 << 20)

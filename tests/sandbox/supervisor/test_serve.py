@@ -1,0 +1,28 @@
+"""The fork server's own part: where a fork puts the descriptors that it has received."""
+
+import subprocess
+import sys
+
+PROGRAM = """
+import os
+from toolgate.sandbox.supervisor.serve import place_descriptors
+def holding(text):
+    reading, writing = os.pipe()
+    os.write(writing, text)
+    os.close(writing)
+    return reading
+held = [holding(text) for text in (b"a", b"b", b"c")]
+wanted = [held[1], held[0], 40]
+place_descriptors(held, wanted)
+assert [os.read(fd, 1) for fd in wanted] == [b"a", b"b", b"c"]
+assert all(os.get_inheritable(fd) for fd in wanted)
+spare = os.open("/dev/null", os.O_RDONLY)
+assert spare == held[2], "the number that it had is free again"
+"""
+
+
+def test_descriptors_get_their_numbers_even_if_they_have_to_change_places() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+
+    assert done.stderr == ""
+    assert done.returncode == 0
