@@ -105,13 +105,14 @@ class ModelMethods:
     async def _list(self) -> dict[str, Any]:
         source = self._source
         found, problem = await source.catalog()
+        chosen = {} if source.settings.vision is None else {source.default_id: source.settings.vision}
         models = [
             {
                 "id": f"{provider}:{info.name}",
                 "provider": provider,
                 "label": info.label or info.name,
                 "context_tokens": info.context_tokens,
-                "vision": info.vision,
+                "vision": chosen.get(f"{provider}:{info.name}", info.vision),
             }
             for provider, info in found
         ]

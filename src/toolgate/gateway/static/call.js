@@ -1,6 +1,7 @@
 // A tool call in words, and its result in the form that suits it: a diff, last lines, a file, an answer.
 import { counted, diff, isDiff } from "./diff.js";
 import { h, pane } from "./dom.js";
+import { picture } from "./picture.js";
 import { highlight, markdown } from "./render.js";
 import { get } from "./signin.js";
 import { brief, clipped, number, outline, t, tail, visible } from "./text.js";
@@ -78,10 +79,6 @@ export function showResult(call, result, parts) {
     parts.live.replaceChildren(markdown(data.result, clipped(visible(data.result), MAX_TEXT)));
   } else looked(call, data, result, parts);
   parts.live.append(...(result.images ?? []).map(picture));
-}
-
-function picture({ url, width, height, name }) {
-  return h("img", { src: new URL(url, location.origin).pathname, width, height, alt: visible(name), loading: "lazy" });
 }
 
 function changed(text, { toggle, mark, live }) {

@@ -45,9 +45,9 @@ export class Transcript extends HTMLElement {
     return last === this.#working ? last.previousElementSibling : last;
   }
 
-  user(text, unsent) {
+  user(text, unsent, pictures = []) {
     this.querySelector(":scope > .user[data-last]")?.removeAttribute("data-last");
-    this.append(userMessage(text, unsent, this.seq, this.actions));
+    this.append(userMessage({ text, pictures }, unsent, this.seq, this.actions));
   }
 
   dropUnsent() {

@@ -1,8 +1,10 @@
 // The message field: sends, queues, completes, takes files, keeps drafts, and says how the session asks.
 import { listenForFiles, read } from "./attach.js";
+import { Attachments, MOST } from "./attachments.js";
 import { Commands, Completion } from "./complete.js";
 import { toast } from "./confirm.js";
 import { announce, h, icon } from "./dom.js";
+import { mirror } from "./mirror.js";
 import { ApprovalMode } from "./modes.js";
 import { clipped, t, visible } from "./text.js";
 
@@ -32,6 +34,7 @@ export class Composer extends HTMLElement {
   #ready = false;
   #session = null;
   #commands = new Commands(null, null);
+  #pictures = new Attachments(() => this.#update());
 
   connectedCallback() {
     this.#build();
@@ -50,8 +53,8 @@ export class Composer extends HTMLElement {
   }
 
   #build() {
-    const about = { type: "button", class: "quiet square add", "aria-label": t`Add files`, title: t`Add text files` };
-    const add = h("button", about, icon("plus"));
+    const about = { "aria-label": t`Add files`, title: t`Add pictures or text files` };
+    const add = h("button", { type: "button", class: "quiet square add", ...about }, icon("plus"));
     add.addEventListener("click", () => this.#picker.click());
     const model = mirror(".bar .model", "pick model-pick", t`Change the model`, (button) =>
       document.dispatchEvent(new CustomEvent("changemodel", { detail: button })),
@@ -64,6 +67,7 @@ export class Composer extends HTMLElement {
       h("div", { class: "foot" }, add, this.#mode.button, mode, model, gap, this.#stop, this.#send, this.#picker),
     );
     this.#form.before(this.#chips);
+    this.#form.prepend(...this.#pictures.elements);
     new Completion(this.#field, this.#form, (kind, words) => this.#commands.complete(kind, words));
     this.#field.placeholder = t`Ask, ${PLACEHOLDER}`;
   }
@@ -74,17 +78,17 @@ export class Composer extends HTMLElement {
     this.#commands = new Commands(session, wire);
     this.#field.placeholder = project ? t`Ask about ${visible(project)}, ${PLACEHOLDER}` : t`Ask, ${PLACEHOLDER}`;
     this.#field.value = stored(this.#draft) ?? "";
-    this.#update();
+    this.#pictures.show(this.#draft);
     this.#drawChips();
     this.#mode.attach(session, wire);
     if (!session) return;
     const mine = (act) => (event) => this.#session === session && act(event.detail);
     session.addEventListener("queue", mine(() => this.#drawChips()));
     const joined = (text) => [this.#field.value, text].filter((one) => one.trim()).join("\n\n");
-    session.addEventListener("returned", mine((text) => this.fill(joined(text))));
+    session.addEventListener("returned", mine(({ content, pictures }) => this.fill(joined(content), pictures)));
     session.addEventListener("approval_mode", mine((mode) => this.#mode.show(mode)));
     session.addEventListener("failed", mine((error) => toast(error.message)));
-    session.addEventListener("rewound", mine(({ text, files }) => this.#rewound(text, files)));
+    session.addEventListener("rewound", mine((said) => this.#rewound(said)));
     session.addEventListener("forked", mine((id) => (location.hash = `#/s/${id}`)));
   }
 
@@ -101,8 +105,25 @@ export class Composer extends HTMLElement {
     return this.#field.value;
   }
 
-  /** Put text into the field. */
-  fill(text) {
+  /** Whether the model takes pictures, and its name. */
+  model(about) {
+    this.#pictures.model(about);
+  }
+
+  /** Keep a message that was refused as the draft of its session, which is not shown. */
+  keep(session_id, content, pictures) {
+    const key = `toolgate.draft.${session_id}`;
+    stored(key, content);
+    this.#pictures.keep(key, pictures);
+  }
+
+  get pictures() {
+    return this.#pictures.pictures;
+  }
+
+  /** Put text into the field, and add pictures. */
+  fill(text, pictures = []) {
+    if (pictures.length) this.#pictures.add(pictures);
     this.#field.value = text;
     stored(this.#draft, text);
     this.#update();
@@ -111,10 +132,10 @@ export class Composer extends HTMLElement {
   }
 
   clear() {
-    stored(this.#draft, "");
-    stored("toolgate.draft.new", "");
+    const keys = [this.#draft, "toolgate.draft.new"];
+    for (const key of keys) stored(key, "");
     this.#field.value = "";
-    this.#update();
+    this.#pictures.clear(...keys);
   }
 
   focus() {
@@ -133,7 +154,7 @@ export class Composer extends HTMLElement {
   }
 
   #update() {
-    const empty = !this.#field.value.trim();
+    const empty = !this.#field.value.trim() && !this.#pictures.pictures.length;
     this.#send.disabled = !this.#ready || empty || (this.#running && !this.#session);
     this.#send.hidden = this.#running && empty;
     this.#send.setAttribute("aria-label", this.#running ? t`Send after this turn` : t`Send`);
@@ -147,7 +168,8 @@ export class Composer extends HTMLElement {
     if (event.key === "Escape") return this.#escape(event);
     if (event.key === "ArrowUp" && !this.#field.value && this.#session?.queue.length) {
       event.preventDefault();
-      return this.fill(this.#session.unqueue(this.#session.queue.length - 1));
+      const { content, pictures } = this.#session.unqueue(this.#session.queue.length - 1);
+      return this.fill(content, pictures);
     }
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
@@ -168,20 +190,20 @@ export class Composer extends HTMLElement {
     const text = this.#field.value;
     const command = text.match(/^\/([a-z-]+)\s*$/)?.[1];
     if (command && this.#session && this.#commands.run(command)) return this.clear();
-    this.dispatchEvent(new CustomEvent("send", { detail: text }));
+    this.dispatchEvent(new CustomEvent("send", { detail: { content: text, pictures: this.pictures } }));
   }
 
   #drawChips() {
     const queue = this.#session?.queue ?? [];
     this.#chips.hidden = !queue.length;
-    const chip = (text, at) => {
-      const words = clipped(visible(text).replace(/\s+/g, " "), 60);
+    const chip = ({ content: text, pictures }, at) => {
+      const names = pictures.map(({ name }) => `▣ ${name}`).join(" ");
+      const words = clipped(visible(`${text} ${names}`).trim().replace(/\s+/g, " "), 60);
       const about = { type: "button", class: "quiet", "aria-label": t`Take back: ${words}`, title: t`Take back` };
       const back = h("button", about, icon("close"));
       back.addEventListener("click", () => {
-        const content = this.#session.unqueue(at);
-        if (!this.#field.value.trim()) this.fill(content);
-        else this.#field.focus();
+        const { content, pictures } = this.#session.unqueue(at);
+        this.fill(this.#field.value.trim() ? this.#field.value : content, pictures);
       });
       return h("li", {}, h("span", {}, words), back);
     };
@@ -189,8 +211,8 @@ export class Composer extends HTMLElement {
     if (queue.length) announce(t`${queue.length} waiting for the end of this turn`);
   }
 
-  #rewound(text, files) {
-    if (!this.#field.value.trim()) this.fill(text);
+  #rewound({ text, pictures, files }) {
+    if (!this.#field.value.trim() && !this.pictures.length) this.fill(text, pictures);
     const refused = files?.refused ?? [];
     const restored = files?.restored?.length ?? 0;
     const parts = restored ? [restored === 1 ? t`1 file was taken back.` : t`${restored} files were taken back.`] : [];
@@ -199,28 +221,12 @@ export class Composer extends HTMLElement {
   }
 
   async #add(files) {
-    const { texts, problems } = await read(files);
+    const { texts, pictures, problems } = await read(files);
+    if (this.#pictures.add(pictures)) problems.push(t`A message takes at most ${MOST} pictures.`);
     if (texts.length) this.fill([this.#field.value.trimEnd(), ...texts].filter(Boolean).join("\n\n"));
     if (problems.length) toast(problems.join(" "));
     else if (!files.length) toast(t`That is not a file.`);
   }
 }
 
-/** A button beside the send button that says what a control of the header says, and does the same. */
-function mirror(selector, classes, label, act) {
-  const button = h("button", { type: "button", class: `quiet ${classes}`, hidden: true });
-  const original = document.querySelector(selector);
-  if (!original) return button;
-  const update = () => {
-    button.hidden = original.hidden || original.disabled;
-    button.textContent = original.textContent;
-    button.title = original.title;
-    button.setAttribute("aria-label", `${label}: ${original.textContent}`);
-  };
-  const changes = { attributes: true, childList: true, characterData: true, subtree: true };
-  new MutationObserver(update).observe(original, changes);
-  button.addEventListener("click", () => act(button));
-  update();
-  return button;
-}
 customElements.define("tg-composer", Composer);

@@ -137,10 +137,11 @@ function listen(session, view) {
     parts.approval.remove(id, answer);
     update();
   }));
-  session.addEventListener("refused", mine(({ content, error }) => {
-    parts.composer.fill(content);
+  session.addEventListener("refused", ({ detail: { content, pictures, error } }) => {
+    if (current === session) parts.composer.fill(content, pictures);
+    else parts.composer.keep(session.id, content, pictures);
     parts.banner.show(error);
-  }));
+  });
 }
 
 /** Create a session and show it. */
@@ -154,15 +155,15 @@ async function begin() {
   await show(answer.session_id);
 }
 
-async function send(content) {
+async function send(content, pictures = []) {
   if (beginning) return;
   parts.banner.show(null);
   try {
     if (!current) await begin();
-    if (current.send(content)) {
+    if (current.send(content, pictures)) {
       parts.composer.clear();
       parts.chat.toEnd();
-    } else parts.composer.fill(content);
+    } else parts.composer.fill(content, pictures);
   } catch (error) {
     failed(error);
   } finally {
@@ -213,9 +214,12 @@ sessions.addEventListener("change", () => {
   parts.title.show(current?.id ?? null, sessions.get(current?.id)?.title);
   notifier.update(sessions.all, sessions.get(current?.id)?.title, current?.questions.size);
 });
-models.addEventListener("change", () => (Transcript.offline = models.offline));
+models.addEventListener("change", () => {
+  Transcript.offline = models.offline;
+  parts.composer.model({ sees: models.sees, name: models.label });
+});
 workplace.addEventListener("failed", ({ detail }) => failed(detail));
-parts.composer.addEventListener("send", (event) => send(event.detail));
+parts.composer.addEventListener("send", ({ detail: { content, pictures } }) => send(content, pictures));
 parts.composer.addEventListener("stop", () => current?.cancel().catch(failed));
 parts.empty.addEventListener("fill", ({ detail }) => parts.composer.fill(detail));
 parts.approval.addEventListener("aside", ({ detail: ids }) => {

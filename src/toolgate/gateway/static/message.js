@@ -1,6 +1,7 @@
 // Messages. A model's message arrives as patches of HTML that the server has rendered and sanitised.
 import { announce, eachFrame, h, trusted } from "./dom.js";
 import { showMenu } from "./menu.js";
+import { picture, thumbnail } from "./picture.js";
 import { duration, t, visible } from "./text.js";
 
 /** Maximum characters of code per element. */
@@ -22,13 +23,16 @@ function action(label, act, title = label) {
   return button;
 }
 
-/** A person's message, as plain text. `actions` is what can be done with it: {rewind, fork, retry, edit}. */
-export function userMessage(text, unsent, seq, actions) {
+/** A person's message: {text, pictures}. `actions` is what can be done with it: {rewind, fork, retry, edit}. */
+export function userMessage(said, unsent, seq, actions) {
+  const { text, pictures } = said;
   const article = h(
     "article",
     { class: "user", "aria-label": t`You`, "data-unsent": unsent, "data-last": !unsent },
-    h("p", { dir: "auto" }, visible(text)),
+    text.trim() ? h("p", { dir: "auto" }, visible(text)) : null,
   );
+  const shown = pictures.map((one) => (one.blob ? thumbnail(one.blob, one.name) : picture(one)));
+  if (shown.length) article.append(h("div", { class: "pictures" }, ...shown));
   if (unsent || !actions) return article;
   const row = h("div", { class: "acts", role: "group", "aria-label": t`What to do with this message` });
   row.append(
@@ -37,18 +41,18 @@ export function userMessage(text, unsent, seq, actions) {
       className: "quiet of-last",
     }),
     Object.assign(action(t`Retry`, () => actions.retry(), t`Take this turn again`), { className: "quiet of-last" }),
-    action(t`Rewind`, (button) => rewind(button, seq, text, actions), t`Go back to before this message`),
+    action(t`Rewind`, (button) => rewind(button, seq, said, actions), t`Go back to before this message`),
     action(t`Fork`, () => actions.fork(seq), t`Continue from before this message in a new session`),
   );
   article.append(row);
   return article;
 }
 
-function rewind(button, seq, text, actions) {
+function rewind(button, seq, said, actions) {
   showMenu(button, t`Go back to before this message`, [
     { heading: t`This message and everything after it leave the conversation.` },
-    { label: t`Go back, keep the files`, icon: "undo", act: () => actions.rewind(seq, false, text) },
-    { label: t`Go back and take back the files`, icon: "undo", act: () => actions.rewind(seq, true, text) },
+    { label: t`Go back, keep the files`, icon: "undo", act: () => actions.rewind(seq, false, said) },
+    { label: t`Go back and take back the files`, icon: "undo", act: () => actions.rewind(seq, true, said) },
   ]);
 }
 
@@ -65,7 +69,7 @@ function edit(article, text, actions) {
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (!field.value.trim()) return;
+    if (!field.value.trim() && !article.querySelector(".pictures")) return;
     close();
     actions.resend(field.value);
   });

@@ -66,6 +66,11 @@ export class Models extends EventTarget {
     return this.#list?.models.find(({ id }) => id === this.current)?.label ?? this.current;
   }
 
+  /** Whether the model takes pictures; unknown models may. */
+  get sees() {
+    return this.#list?.models.find(({ id }) => id === this.current)?.vision ?? !this.offline;
+  }
+
   /** Show another session's model, or null for the next session. */
   of(model) {
     this.#session = model;

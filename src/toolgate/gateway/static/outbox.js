@@ -1,4 +1,5 @@
 // What a person sends to a session: each message once, a queue while a turn runs, and requests to go back.
+import { uploaded } from "./attachments.js";
 
 export class Outbox {
   #wire;
@@ -6,11 +7,11 @@ export class Outbox {
   #view;
   /** Requests whose answer is a turn, and the text that would be lost if they are refused. */
   #asked = new Map();
-  /** The message that was sent and is not in the log yet: {content, request_id, id, lost}. */
+  /** The message that was sent and is not in the log yet: {content, pictures, images, request_id, id, lost}. */
   unsent = null;
   /** When it was sent. */
   sentAt = 0;
-  /** Messages that wait for the end of the turn. */
+  /** Messages that wait for the end of the turn: {content, pictures}. */
   queue = [];
 
   constructor(wire, session, view) {
@@ -22,41 +23,64 @@ export class Outbox {
     return {
       retry: () => this.#again("chat.retry", {}),
       resend: (content) => this.#again("chat.resend", { content }),
-      rewind: (seq, files, text) => this.#rewind(seq, files, text),
+      rewind: (seq, files, said) => this.#rewind(seq, files, said),
       fork: (seq) => this.#fork(seq),
     };
   }
 
   /** Send a message, or queue it while a turn runs; return false without a connection. */
-  send(content) {
+  send(content, pictures = []) {
     if (this.#session.busy) {
-      this.queue.push(content);
+      this.queue.push({ content, pictures });
       this.#session.tell("queue");
       return true;
     }
-    const request_id = crypto.randomUUID();
-    const id = this.#wire.send("chat.send", { session_id: this.#session.id, content, request_id });
-    if (id === null) return false;
-    this.unsent = { content, request_id, id, lost: false };
-    this.#view.user(content, true);
+    if (this.#wire.state !== "open") return false;
+    const message = { content, pictures, request_id: crypto.randomUUID(), lost: false };
+    this.unsent = message;
+    if (pictures.length) this.#upload(message);
+    else this.#deliver(message);
+    this.#view.user(content, true, pictures);
     this.sentAt = Date.now();
     this.#session.tell("turn");
     this.#session.work();
     return true;
   }
 
+  async #upload(message) {
+    try {
+      message.images = await uploaded(this.#session.id, message.pictures);
+      this.#deliver(message);
+    } catch (error) {
+      this.#refused({ message: error.message });
+    }
+  }
+
+  #deliver(message) {
+    const { content, images, request_id, id } = message;
+    const params = { session_id: this.#session.id, content, request_id, ...(images && { images }) };
+    message.id = this.#wire.send("chat.send", params, id) ?? undefined;
+    message.lost = message.id === undefined;
+  }
+
   /** Take a queued message back. */
   unqueue(at) {
-    const [content] = this.queue.splice(at, 1);
+    const [message] = this.queue.splice(at, 1);
     this.#session.tell("queue");
-    return content;
+    return message;
   }
 
   /** Send the next queued message after a turn; after one that did not end well, the person decides. */
   next(status) {
     if (!this.queue.length) return;
-    if (status === "done") this.send(this.queue.shift());
-    else this.#session.tell("returned", this.queue.splice(0).join("\n\n"));
+    if (status === "done") {
+      const { content, pictures } = this.queue.shift();
+      this.send(content, pictures);
+    } else {
+      const waiting = this.queue.splice(0);
+      const content = waiting.map((one) => one.content).join("\n\n");
+      this.#session.tell("returned", { content, pictures: waiting.flatMap((one) => one.pictures) });
+    }
     this.#session.tell("queue");
   }
 
@@ -69,16 +93,15 @@ export class Outbox {
 
   /** The connection broke: the message may be lost. */
   lost() {
-    if (this.unsent) this.unsent.lost = true;
+    if (this.unsent?.id) this.unsent.lost = true;
     this.sendAgain();
   }
 
   /** Repeat a message after the connection broke. The same request never starts a second turn. */
   sendAgain() {
     if (!this.unsent?.lost || this.#session.replaying) return;
-    const { content, request_id, id } = this.unsent;
-    Object.assign(this.unsent, { lost: false, again: true });
-    this.#wire.send("chat.send", { session_id: this.#session.id, content, request_id }, id);
+    this.unsent.again = this.unsent.id !== undefined;
+    this.#deliver(this.unsent);
   }
 
   /** Handle an error; return true if it answers a request from here. */
@@ -90,17 +113,17 @@ export class Outbox {
   }
 
   #refused(error) {
-    const { content, again } = this.unsent;
+    const { content, pictures, again } = this.unsent;
     if (again && error.code === "INVALID_PARAMS") return; // it had arrived after all
     this.arrived();
-    this.#session.tell("refused", { content, error });
+    this.#session.tell("refused", { content, pictures, error });
     this.#session.tell("turn");
   }
 
   #notAgain(id, error) {
     const content = this.#asked.get(id);
     this.#asked.delete(id);
-    if (content) this.#session.tell("refused", { content, error });
+    if (content) this.#session.tell("refused", { content, pictures: [], error });
     else this.#session.tell("failed", error);
   }
 
@@ -110,10 +133,10 @@ export class Outbox {
     if (id !== null) this.#asked.set(id, params.content ?? "");
   }
 
-  async #rewind(seq, files, text) {
+  async #rewind(seq, files, said) {
     try {
       const answer = await this.#wire.ask("session.rewind", { session_id: this.#session.id, seq, files });
-      this.#session.tell("rewound", { text, files: answer.files });
+      this.#session.tell("rewound", { ...said, files: answer.files });
     } catch (error) {
       this.#session.tell("failed", error);
     }

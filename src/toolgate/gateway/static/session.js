@@ -90,8 +90,8 @@ export class Session extends EventTarget {
   }
 
   /** Send a message, or queue it while a turn runs; return false without a connection. */
-  send(content) {
-    return this.outbox.send(content);
+  send(content, pictures) {
+    return this.outbox.send(content, pictures);
   }
 
   /** Take a queued message back. */

@@ -28,7 +28,7 @@ export const FRAMES = {
 
   user_message(session, data) {
     session.outbox.arrived();
-    session.view.user(data.content, false);
+    session.view.user(data.content, false, data.images);
     session.tell("said", data.content);
   },
 

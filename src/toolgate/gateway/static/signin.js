@@ -43,6 +43,20 @@ export function get(address) {
   return fetch(address, { cache: "no-store", headers: authHeaders() });
 }
 
+/** Send a picture to a session; return what the gateway stored. Throws an error with words for a person. */
+export async function upload(session_id, name, blob) {
+  const address = `sessions/${session_id}/pictures?name=${encodeURIComponent(name)}`;
+  let answer;
+  try {
+    answer = await fetch(address, { method: "POST", headers: authHeaders(), body: blob });
+  } catch {
+    throw new Error(t`The gateway does not answer.`);
+  }
+  const data = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(data.error ?? t`${name} could not be sent (${answer.status}).`);
+  return data;
+}
+
 /** Exchange a code or token for a key; return whether it worked. */
 async function exchange(given) {
   const answer = await fetch("auth", {
