@@ -219,8 +219,21 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
         raise ConfigError([f"{path}: is not TOML: {error}. A setting is {example}"]) from None
 
 
+def read_named_file(path: Path, most: int) -> bytes:
+    """Return a regular file that a person has named. Raises `OSError`, or `ValueError` if it is larger."""
+    return _read_bytes(path, most)[0]
+
+
 def _read(path: Path) -> tuple[str, int]:
     """Return the text of a regular UTF-8 file, and its mode."""
+    content, mode = _read_bytes(path, _LARGEST)
+    try:
+        return content.decode(), mode
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not UTF-8 (byte {error.start})") from None
+
+
+def _read_bytes(path: Path, most: int) -> tuple[bytes, int]:
     descriptor = os.open(path, os.O_RDONLY | O_BINARY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     try:
         mode = os.fstat(descriptor).st_mode
@@ -229,15 +242,12 @@ def _read(path: Path) -> tuple[str, int]:
         if not stat.S_ISREG(mode):
             raise ValueError("it is not a regular file")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(_LARGEST + 1)
+            content = file.read(most + 1)
     finally:
         os.close(descriptor)
-    if len(content) > _LARGEST:
-        raise ValueError(f"it is larger than {_LARGEST} bytes")
-    try:
-        return content.decode(), mode
-    except UnicodeDecodeError as error:
-        raise ValueError(f"it is not UTF-8 (byte {error.start})") from None
+    if len(content) > most:
+        raise ValueError(f"it is larger than {most} bytes")
+    return content, mode
 
 
 def write_new_file(path: str, text: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from playwright.async_api import BrowserContext, Page, expect
+from playwright.async_api import BrowserContext, FilePayload, Page, expect
 
 from tests.browser.kit import PATIENCE, Gateway, Hold, arrive
 from tests.browser.test_composer import DROP
@@ -59,8 +59,8 @@ async def test_pictures_are_pasted_dropped_and_picked(
     await person.begin()
     await page.evaluate(PASTE, ["pasted.png", "image/png", RED])
     await page.evaluate(DROP, ["dropped.png", "image/png", RED])
-    file = {"name": "picked.png", "mimeType": "image/png", "buffer": png(30, 90)}
-    await page.locator("input[type=file]").set_input_files([file])  # type: ignore[list-item]
+    file = FilePayload(name="picked.png", mimeType="image/png", buffer=png(30, 90))
+    await page.locator("input[type=file]").set_input_files([file])
     await expect(attached(page)).to_have_text(["pasted.png", "dropped.png", "picked.png"], timeout=PATIENCE)
     await person.picture("attached")
     await attached(page).nth(1).get_by_role("button", name="Remove dropped.png").click()

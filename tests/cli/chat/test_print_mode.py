@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.conftest import Model, bash
 from tests.cli.terminal import PROGRAM
+from tests.support.pictures import png
 from tests.support.scripted_server import ScriptedServer
 
 Done = subprocess.CompletedProcess[str]
@@ -55,6 +56,20 @@ def test_the_answer_and_nothing_else(chat: Run, model: Model) -> None:
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "There is **a.txt**.\n", "")
     assert server.requests[0]["messages"][-1] == {"role": "user", "content": "what is here?"}
+
+
+def test_pictures_of_the_message_are_sent_but_not_those_of_what_is_piped(
+    chat: Run, model: Model, project: Path
+) -> None:
+    (project / "shot.png").write_bytes(png(30, 20))
+    (project / "odd.png").write_bytes(b"odd")
+    server = model(["One."], ["None."])
+    one = chat("--model", "gpt-4o", "--print", "what is in shot.png and odd.png", model=server)
+    assert (one.stdout, one.stderr.count("Only the path of odd.png is sent: ")) == ("One.\n", 1)
+    assert chat("--model", "gpt-4o", "--print", "explain", model=server, text="shot.png").stdout == "None.\n"
+    said = [request["messages"][-1]["content"] for request in server.requests]
+    assert [part["type"] for part in said[0]] == ["text", "image_url"]
+    assert said[1] == "explain\n\nshot.png"
 
 
 @pytest.mark.parametrize("words", [["--print"], ["--print", "-"]])

@@ -133,12 +133,6 @@ def test_paths_are_completed_after_an_at_sign(chat: Chat, model: Model, project:
     assert server.requests[-1]["messages"][-1]["content"].strip() == "explain @source/prices.py"
 
 
-def test_an_image_is_not_sent_and_that_is_said(chat: Chat, model: Model, project: Path) -> None:
-    (project / "shot.png").write_bytes(b"\x89PNG\r\n")
-    terminal = chat("--model", "m", model=model(["Which image?"]))
-    assert "images cannot be sent yet" in take(terminal, "look at shot.png please")
-
-
 def test_calls_of_earlier_turns_are_shown_when_a_session_is_continued(chat: Chat, model: Model) -> None:
     from tests.cli.conftest import bash
 

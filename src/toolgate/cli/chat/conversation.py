@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from toolgate.agent.pictures import sees_pictures
 from toolgate.cli.chat.approval_words import APPROVAL_WORDS
-from toolgate.errors import ToolgateError
+from toolgate.cli.chat.attachments import attached
+from toolgate.errors import ModelError, ToolgateError
 from toolgate.language.translate import translate
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 
@@ -16,9 +19,6 @@ if TYPE_CHECKING:
     from toolgate.agent.events import TurnDone
     from toolgate.compose import Stack
     from toolgate.sessions import Session
-
-
-_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 class Conversation:
@@ -123,12 +123,25 @@ class Conversation:
             )
         return self.session
 
-    async def send(self, text: str) -> TurnStream:
-        """Return a turn, which starts when it is iterated. `!COMMAND` runs a command, and no model is asked."""
+    async def send(self, text: str, notice: Callable[[str], None]) -> TurnStream:
+        """Return a turn, which starts when it is iterated. `!COMMAND` runs a command, and no model is asked.
+
+        Pictures that the message names are sent with it; `notice` is told about each file.
+        """
         session_id = (await self.ensure_session()).id
         if text.startswith("!") and (command := text[1:].strip()):
             return self.stack.loop.run_command(session_id, command)
-        return self.stack.loop.handle_message(session_id, text)
+        found = await attached(self.stack.workspace, text)
+        for line in found.notices(self.model_name, takes_pictures=self._takes_pictures()):
+            notice(line)
+        return self.stack.loop.handle_message(session_id, text + found.quoted, images=found.images)
+
+    def _takes_pictures(self) -> bool:
+        try:
+            model = self.stack.models.find("" if self.session is None else self.session.model)
+        except ModelError:  # the turn says so
+            return True
+        return sees_pictures(model)
 
     def complete_path(self, typed: str) -> list[str]:
         """Return the paths of the project that fit what was typed; none where they cannot be read."""
@@ -145,12 +158,6 @@ class Conversation:
         """Return the slash commands of the user and the project, as the files are now, and what they are for."""
         found = self.stack.loop.commands.all()
         return [(f"/{command.name}", command.description or command.hint) for command in found]
-
-    def images_in(self, text: str) -> list[str]:
-        """Return the paths in a message that lead to an image of the project."""
-        words = [word.strip("'\"").removeprefix("@") for word in text.split()]
-        named = [word for word in words if word.casefold().endswith(_IMAGES)]
-        return [word for word in named if self.stack.workspace.is_file(word)]
 
     def count(self, done: TurnDone) -> None:
         """Add the tokens of a turn."""

@@ -76,7 +76,7 @@ class PlainChat:
                 return int(self._failed)
 
     async def _turn(self, text: str) -> None:
-        await self.run_turn(await self._conversation.send(text))
+        await self.run_turn(await self._conversation.send(text, self.say))
 
     async def run_turn(self, stream: TurnStream) -> bool:
         """Print a turn to its end; return whether it succeeded."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.events import AgentEvent, TextChunk, ToolCallInfo, TurnFailed
+from toolgate.cli.chat.attachments import attached
 from toolgate.cli.chat.command import settings_for
 from toolgate.cli.chat.conversation import Conversation, conversation_for
 from toolgate.cli.chat.headless import HeadlessApprover, print_error
@@ -49,7 +50,12 @@ async def _answer(args: argparse.Namespace, message: str) -> int:
             _JsonOutput(sys.stdout.write, sys.stdout.flush) if args.json else _TextOutput(sys.stdout.write)
         )
         writer.begin(conversation)
-        async for event in stack.loop.handle_message(session.id, message, request_id=f"print:{uuid7()}"):
+        named = "" if args.print == "-" else args.print  # files in what was piped are only words
+        found = await attached(stack.workspace, named)
+        for problem in found.problems:
+            print_error(problem)
+        content, request_id = message + found.quoted, f"print:{uuid7()}"
+        async for event in stack.loop.handle_message(session.id, content, request_id=request_id, images=found.images):
             if not gc.isenabled():
                 gc.freeze()
                 gc.enable()

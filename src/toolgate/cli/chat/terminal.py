@@ -117,7 +117,7 @@ class Chat:
                     await asyncio.wait(self._switching)
                 if self._commands.knows(text):
                     await self._commands.run(text)
-                elif not await self._turn(self._checked(text)):
+                elif not await self._turn(text):
                     self._typed_ahead.hold()
             except Interrupted as interrupted:
                 if interrupted.last:
@@ -146,17 +146,6 @@ class Chat:
             self.say(visible(str(error)), "bold red")
         self._view.refresh()
 
-    def _checked(self, text: str) -> str:
-        """Say what cannot be sent: there are only words in a message so far."""
-        for path in self._conversation.images_in(text):
-            self.say(
-                translate(
-                    "{path} is an image. Only its path is sent: images cannot be sent yet.", path=visible(path, keep="")
-                ),
-                "yellow",
-            )
-        return text
-
     async def _next(self, editor: Editor) -> str:
         """Return the next queued message, or read one."""
         text = self._typed_ahead.next()
@@ -169,7 +158,7 @@ class Chat:
     async def _turn(self, text: str) -> bool:
         """Run one turn; return whether it succeeded."""
         try:
-            stream = await self._conversation.send(text)
+            stream = await self._conversation.send(text, lambda line: self.say(line, "dim"))
         except ToolgateError as error:
             self._region.print([""])
             self.say(visible(str(error)), "bold red")

@@ -11,6 +11,7 @@ from toolgate.cli.visible import prose, visible
 from toolgate.errors import ToolError
 from toolgate.language.translate import translate
 from toolgate.protocol.choices import PROVIDERS
+from toolgate.protocol.content import StoredImage, described
 from toolgate.protocol.modes import ToolMode
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ async def message_history(stack: Stack) -> list[str]:
     said: list[str] = []
     for session in sessions:
         history = await stack.sessions.history(session.id)
-        said += [message.content for message in history if message.role == "user"]
+        said += [message.content for message in history if message.role == "user" and message.content]
     return list(dict.fromkeys(reversed(said[-_HISTORY:])))[::-1]
 
 
@@ -139,7 +140,9 @@ async def session_recap(canvas: Canvas, conversation: Conversation) -> list[str]
         if event.kind == "call_finished":
             lines.append(_earlier_card(canvas, event.payload))
         elif event.payload["role"] == "user":
+            images = [StoredImage(**image) for image in event.payload.get("images") or ()]
             lines += ["", *draw_prompt(canvas, event.payload["content"])]
+            lines += [canvas.line((f"  ▣ {visible(described([image]), keep='')}", "dim")) for image in images]
         else:
             lines += ["", *draw_markdown(canvas, event.payload["content"])]
     if await _created_mode(conversation) is not session.mode:
