@@ -111,7 +111,7 @@ class Stack:
     approver: Approver | None
     live_output: bool
     user: str
-    """Whose sessions these are where nobody else is named."""
+    """The user of sessions that are created without naming one."""
     project: str
     """What sessions and notes of this workspace are filed under."""
     remembers_for_project: bool = False
@@ -345,7 +345,7 @@ async def working(
     registry: ToolRegistry | None = None,
     tools: Iterable[Tool[Any] | CallableTool] = (),
 ) -> AsyncIterator[Worker]:
-    """A worker that plays the turns of these workspaces (name → root), for as long as the block lasts."""
+    """A worker that runs the turns of these workspaces (name → root), for as long as the block lasts."""
     from toolgate.distributed.options import Options
     from toolgate.distributed.worker import Worker
 

@@ -284,5 +284,5 @@ async def test_a_turn_over_which_too_many_workers_were_lost_is_ended(running: Cl
     ended = await running.ended(turn.id)
 
     assert ended.status == "failed"
-    assert "workers were lost while they played this turn" in ended.error
+    assert "workers were lost while they ran this turn" in ended.error
     assert "poison" not in running.effects()

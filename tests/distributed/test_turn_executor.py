@@ -100,7 +100,7 @@ async def test_a_turn_that_breaks_its_player_every_time_ends_as_failed_and_the_w
     ended = await machines.ended((await machines.begin(session, "Not played.")).id)
     fine = await machines.ended((await machines.begin(await machines.session(), "Played.")).id)
 
-    assert (ended.status, ended.error) == ("failed", "The turn could not be played (ZeroDivisionError).")
+    assert (ended.status, ended.error) == ("failed", "The turn could not be run (ZeroDivisionError).")
     assert fine.status == "done"
     assert broken.popen.poll() is None
     assert await machines.sessions.try_claim(session) is not None

@@ -32,7 +32,7 @@ class BackgroundTasks:
         self._told.add(task_id)
 
     def ended(self) -> list[str]:
-        """Tasks that have ended and of whose end the model does not know yet."""
+        """Tasks that have ended without the model being told so far."""
         return [name for name, task in self._tasks.items() if task.done() and name not in self._told]
 
     @property

@@ -30,7 +30,7 @@ _AGAIN = ("STORE_ERROR", "SESSION_FENCED")
 """Retryable outcomes: the database or the session was lost, and another worker resumes the turn."""
 MOST_ATTEMPTS = 20
 """Workers that may be lost while they run one turn."""
-_HOPELESS = f"{MOST_ATTEMPTS} workers were lost while they played this turn; it is not tried again."
+_HOPELESS = f"{MOST_ATTEMPTS} workers were lost while they ran this turn; it is not tried again."
 
 
 class Outcome(enum.Enum):

@@ -185,7 +185,7 @@ class Worker:
         self._breaks[turn_id] += 1
         if self._breaks[turn_id] < _MOST_BREAKS:
             return Outcome.lost
-        ending = {"status": "failed", "code": "INTERNAL_ERROR", "error": f"The turn could not be played ({what})."}
+        ending = {"status": "failed", "code": "INTERNAL_ERROR", "error": f"The turn could not be run ({what})."}
         try:
             await self._db.write(lambda tx: dispatches.finish(tx, taken.lease, turn_id, ending, job=taken.job))
         except ToolgateError as error:

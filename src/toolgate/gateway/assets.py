@@ -34,7 +34,7 @@ _TYPES = {
 }
 """The file types that are served."""
 _COMMENT = re.compile(rb"^[ \t]*(//.*|/\*\*.*\*/)$", re.MULTILINE)
-"""A comment that has its line to itself."""
+"""A comment on a line of its own."""
 _SHOWN = re.compile(r"""(?<=\b(?:title|label)=")[^"]+|(?<=placeholder=")[^"]+|(?<=>)[^<>]*[^<>\s][^<>]*(?=<)""")
 """What people read of an HTML file: text, and the attributes that are read out or shown."""
 

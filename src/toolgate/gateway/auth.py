@@ -147,7 +147,7 @@ class Authenticator:
         return Response(status_code=204, headers=_NOT_STORED)
 
     async def link(self, request: Request) -> Response:
-        """Handle `POST /auth/link`: a one-time code for another browser, for whoever shows a token."""
+        """Handle `POST /auth/link`: return a one-time code for another browser to a client with a token."""
         identity = self.identify(request.scope)
         if identity is None or identity.sign_in:
             return _refused(401, "Send a token: Authorization: Bearer TOKEN.")

@@ -30,7 +30,7 @@ def as_metrics(status: Status | None) -> str:
             _shared("toolgate_cluster_turns_last_hour", "How turns ended.", _each(turns, "ending", _ENDINGS)),
             _shared(
                 "toolgate_cluster_turns_resumed_last_hour",
-                "Turns that more than one worker had to play.",
+                "Turns that more than one worker had to run.",
                 [({}, turns.resumed)],
             ),
             _shared(
@@ -66,8 +66,8 @@ def as_metrics(status: Status | None) -> str:
 def worker_metrics(running: int, slots: int, *, ready: bool) -> str:
     """The metrics of one worker."""
     return (
-        _shared("toolgate_worker_turns", "Turns that this worker plays.", [({}, running)])
-        + _shared("toolgate_worker_slots", "Turns that it plays side by side, for each workspace.", [({}, slots)])
+        _shared("toolgate_worker_turns", "Turns that this worker runs.", [({}, running)])
+        + _shared("toolgate_worker_slots", "Turns that it runs at the same time, for each workspace.", [({}, slots)])
         + _shared("toolgate_worker_ready", "Whether it takes turns.", [({}, ready)])
     )
 

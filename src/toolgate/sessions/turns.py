@@ -247,7 +247,7 @@ def _running(transaction: Transaction, session_id: str) -> list[str]:
 
 
 def _handed_out(transaction: Transaction, turn_id: str) -> bool:
-    """Whether workers play the turn: then another of them goes on with it, and nobody else may end it."""
+    """Whether workers run the turn. Then another worker continues it, and only workers may end it."""
     sql = "SELECT 1 FROM dispatches WHERE turn_id = ?1 AND state <> 'ended'"
     return transaction.row(sql, turn_id) is not None
 

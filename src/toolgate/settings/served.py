@@ -96,18 +96,18 @@ def users_and_tokens(entries: Iterable[str]) -> dict[str, str]:
 
 
 class DistributedSettings(Area):
-    """Turns on several machines: gateways hand them out, workers play them."""
+    """Turns on several machines: gateways put them into the queue, workers run them."""
 
     model_config = area("TOOLGATE_DISTRIBUTED_")
 
     role: Literal["local", "gateway", "both"] = "local"
-    """What `toolgate serve` is: it plays turns itself, hands them to workers, or is a worker, too."""
+    """What `toolgate serve` is: it runs turns itself, leaves them to workers, or is also a worker."""
     workspace: str | None = Field(default=None, max_length=200, pattern=r"^[^\x00-\x20=]+$")
     """The workspace of a gateway's sessions, by the name that workers give it; unset, the path of its root."""
     slots: int = Field(default=8, ge=1, le=1000)
-    """Turns that a worker plays side by side, for each workspace."""
+    """Turns that a worker runs at the same time, for each workspace."""
     agent_slots: int = Field(default=16, ge=1, le=1000)
-    """Sub-agents that a worker plays side by side, for each workspace."""
+    """Sub-agents that a worker runs at the same time, for each workspace."""
     lease_seconds: float = Field(default=10.0, ge=1.0, le=600.0)
     """Seconds without a sign of life after which others take a worker's turns over."""
     poll_seconds: float = Field(default=0.25, ge=0.005, le=10.0)

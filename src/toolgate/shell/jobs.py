@@ -138,7 +138,7 @@ class Jobs:
             raise ToolError(
                 ErrorCode.NOT_FOUND,
                 f"There is no job '{name}'. Known jobs: {known}.",
-                "Jobs end with the process that plays the session; if this one did, start its command again.",
+                "Jobs end with the process that runs the session; if this one did, start its command again.",
             )
         return run
 

@@ -94,7 +94,7 @@ class Program:
 
     @property
     def well_known(self) -> bool:
-        """Whether to find another program behind the name is a surprise."""
+        """Whether the name is expected to mean this program, so that another program behind it is suspicious."""
         return self.reads or self.familiar
 
 
