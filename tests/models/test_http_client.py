@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ssl
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -210,3 +211,17 @@ async def test_a_redirect_in_a_circle_ends(client: Callable[..., HttpClient]) ->
 )
 def test_which_addresses_are_plain(address: str, plain: bool) -> None:
     assert is_plain(address) is plain
+
+
+def test_a_python_that_looks_for_certificates_in_the_wrong_place_still_verifies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    empty = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    monkeypatch.setattr(ssl, "create_default_context", lambda: empty)
+    client = HttpClient("https://localhost", {}, timeout=1)
+    client.warm()
+    made = client._context
+
+    assert made is not None
+    assert made is not empty
+    assert (made.verify_mode, made.check_hostname) == (ssl.CERT_REQUIRED, True)

@@ -156,7 +156,7 @@ class HttpClient:
     def _tls(self) -> ssl.SSLContext:
         with self._making:
             if self._context is None:
-                self._context = ssl.create_default_context()
+                self._context = _trusted()
             return self._context
 
     async def _pieces(self, line: _Line, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
@@ -191,6 +191,17 @@ class HttpClient:
                         break
         text = "" if encoded else body.decode("utf-8", "replace")
         return ServerRefused(status, said_in(text, status), headers, text)
+
+
+def _trusted() -> ssl.SSLContext:
+    """Return a context with the system's certificates, also if Python looks for them where this system has none."""
+    context = ssl.create_default_context()
+    if not context.cert_store_stats()["x509"]:
+        with contextlib.suppress(ImportError):  # without it, no certificate is trusted
+            from httpx2 import create_ssl_context
+
+            return create_ssl_context()
+    return context
 
 
 def _redirected(url: str, location: str, headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:
