@@ -216,6 +216,8 @@ def test_which_addresses_are_plain(address: str, plain: bool) -> None:
 def test_a_python_that_looks_for_certificates_in_the_wrong_place_still_verifies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
     empty = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     monkeypatch.setattr(ssl, "create_default_context", lambda: empty)
     client = HttpClient("https://localhost", {}, timeout=1)
