@@ -97,6 +97,8 @@ def test_a_missing_file_is_not_found_and_the_way_to_make_one_is_named(workspace:
         (b"a\r\nb\r\n", "a", "x\r\ny", b"x\r\ny\r\nb\r\n"),
         (b"a\nb\n", "a", "x\r\ny", b"x\r\ny\nb\n"),
         (b"a", "a", "x\ny", b"x\ny"),
+        (b"a\r\nb\nc\r\nd\n", "a\nb\nc", "a\nb\nX", b"a\r\nb\nX\r\nd\n"),
+        (b"a\nb\r\nc\nd\r\n", "a\nb\nc\nd\n", "a\nb\nc\nnew\nd\n", b"a\nb\r\nc\nnew\nd\r\n"),
     ],
 )
 def test_line_ends_are_those_of_the_place(

@@ -9,6 +9,7 @@ from toolgate.workspace import Stop, Workspace
 from toolgate.workspace.patch import parse_patch
 from toolgate.workspace.patch_plan import PatchPlan, plan_patch
 from toolgate.workspace.seen_files import SeenFiles
+from toolgate.workspace.write import Change
 
 
 @pytest.fixture
@@ -50,6 +51,19 @@ def test_the_diff_is_bounded_over_all_files(workspace: Workspace, monkeypatch: p
     plan = planned(workspace, *sections)
 
     assert (plan.added, plan.diff.count("diff cut here") >= 8) == (36, True)
+
+
+def test_a_file_that_was_read_keeps_its_line_ends_when_it_is_replaced(workspace: Workspace) -> None:
+    (workspace.root / "dos").write_bytes(b"a\r\nb\nc\r\n")
+    known = SeenFiles()
+    with workspace.open_file("dos") as opened:
+        known.remember(("dos",), opened.stat, None)
+    text = "*** Begin Patch\n*** Add File: dos\n+a\n+B\n+c\n*** End Patch"
+    for seen, made in ((known, b"a\r\nB\nc\r\n"), (SeenFiles(), b"a\nB\nc\n")):
+        plan = plan_patch(Stop(), workspace, parse_patch(text), seen)
+        (change,) = plan.changes
+        assert isinstance(change, Change)
+        assert change.pieces == (made,)
 
 
 def test_a_large_file_is_left_to_the_other_tool(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

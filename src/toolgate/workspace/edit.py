@@ -22,6 +22,7 @@ from toolgate.workspace.encoding import (
 )
 from toolgate.workspace.find_text import find_text
 from toolgate.workspace.journal_entries import can_keep
+from toolgate.workspace.line_ends import keep_line_ends
 from toolgate.workspace.lines import LineIndex
 from toolgate.workspace.nearest import nearest
 from toolgate.workspace.oserrors import from_os_error, quote
@@ -236,8 +237,12 @@ def _is_whole(fd: int, start: int, encoding: Encoding) -> bool:
 def _adapted(fd: int, new: str, start: int, end: int, index: LineIndex, path: str) -> bytes:
     """Return the new text with the line ends of its place, unless it has its own."""
     encoding = index.encoding
-    if "\n" in new and "\r" not in new and _ends_crlf(fd, start, end, index):
-        new = new.replace("\n", "\r\n")
+    if "\n" in new and "\r" not in new:
+        old = os.pread(fd, end - start, start).decode(encoding.codec, "replace")
+        if 0 < old.count("\r\n") < old.count("\n"):
+            new = keep_line_ends(old, new)
+        elif _ends_crlf(fd, start, end, index):
+            new = new.replace("\n", "\r\n")
     return written(new, encoding, path)
 
 

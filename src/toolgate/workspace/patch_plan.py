@@ -11,6 +11,7 @@ from toolgate.workspace.diff import Diff
 from toolgate.workspace.edit import LARGEST_FOR_SEVERAL, LONGEST_DIFF
 from toolgate.workspace.encoding import UTF_8, Encoding, decode_text, require_reversible, written
 from toolgate.workspace.hunks import apply_hunks
+from toolgate.workspace.line_ends import keep_line_ends
 from toolgate.workspace.oserrors import from_os_error, quote
 from toolgate.workspace.patch import Section
 from toolgate.workspace.pieces import Piece, Span
@@ -150,11 +151,14 @@ class _Planner:
                 encoding, old, note = _shown(opened, section.path)
                 if not self._known.has(target.parts):
                     self.plan.unseen.append(section.path)
-            data = encoding.bom + written(section.content, encoding, section.path)
+            content = section.content
+            if not note and self._known.has(target.parts) and "\r" not in content:
+                content = keep_line_ends(old, content)
+            data = encoding.bom + written(content, encoding, section.path)
             action: Action = "added" if opened is None else "updated"
             self._write(target, opened, (data,), PatchedFile(action=action, path=target.path))
             diff = Diff(target.path, self.plan.room, created=opened is None)
-            diff.compare(old, section.content)
+            diff.compare(old, content)
             self.plan.show(note or diff.text or f"--- /dev/null\n+++ b/{target.path}\n(an empty file)\n", diff)
         finally:
             if opened is not None:

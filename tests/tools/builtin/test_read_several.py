@@ -73,3 +73,25 @@ async def test_too_many_files_are_refused(box: Toolbox) -> None:
 
     assert response.error is not None
     assert response.error.code == "INVALID_PARAM"
+
+
+async def test_the_files_may_all_be_named_in_paths(box: Toolbox) -> None:
+    response = await box("read_file", paths=["a", "b"])
+
+    assert [file["path"] for file in response.data["files"]] == ["a", "b"]
+    assert "content of a" in (await box("read_file", paths=["a"])).data["content"]
+    assert (await box("read_file", paths=[])).status == "error"
+
+
+@pytest.mark.parametrize("paths", [["secret"], ["secret", "open"], ["open", "secret"]])
+async def test_a_rule_against_a_path_holds_for_paths_alone(tmp_path: Path, paths: list[str]) -> None:
+    (tmp_path / "policy.toml").write_text(
+        '[[rule]]\ntool = "read_file"\nargs = { path = "secret" }\ndecision = "deny"\n'
+    )
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "open").write_text("public\n")
+    (root / "secret").write_text("hidden\n")
+    box = Toolbox(root, settings=Settings.defaults().model_copy(update={"policy_file": tmp_path / "policy.toml"}))
+
+    assert "hidden" not in (await box("read_file", paths=paths)).model_dump_json()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
@@ -42,6 +42,14 @@ class FileReadParams(BaseModel):
     pages: str = Field(default="", description="Of a PDF: the pages, such as '3-5'.")
     pictures: bool = Field(default=False, description="Of a PDF: show the pages as pictures.")
     paths: list[str] = Field(default=[], max_length=19, description="Further files.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_of_paths(cls, given: Any) -> Any:
+        """Take the first of `paths` as `path` if there is none: models often name several files only there."""
+        if isinstance(given, dict) and "path" not in given and isinstance(given.get("paths"), list) and given["paths"]:
+            return {**given, "path": given["paths"][0], "paths": given["paths"][1:]}
+        return given
 
 
 class FileReadTool(Tool[FileReadParams]):
