@@ -28,13 +28,14 @@ def test_a_patch(command: str) -> None:
         (f"cd sub && {HEREDOC}", ".", "sub"),
         (f"cd 'two words' && {HEREDOC}", "a", "a/two words"),
         (f"cd .. && {HEREDOC}", "a/b", "a"),
+        (f"cd /project/sub && {HEREDOC}", "a", "/project/sub"),
     ],
 )
 def test_the_directory_that_paths_start_from(command: str, cwd: str, directory: str) -> None:
     assert arguments(parse(command, cwd)) == {"tool": "apply_patch", "patch": PATCH, "directory": directory}
 
 
-@pytest.mark.parametrize("command", [f"cd $X && {HEREDOC}", f"cd /tmp && {HEREDOC}", "cd a && apply_patch x; rm f"])
+@pytest.mark.parametrize("command", [f"cd $X && {HEREDOC}", f"cd - && {HEREDOC}", "cd a && apply_patch x; rm f"])
 def test_what_only_the_shell_can_resolve_is_left_to_it(command: str) -> None:
     assert isinstance(parse(command), Native)
 

@@ -111,7 +111,7 @@ def _patch_elsewhere(command_line: str, cwd: str) -> Outcome | None:
     if match is None or line is None or len(line.words) != 2 or not line.words[1].known or line.problem:
         return None
     directory = line.words[1].text
-    if directory.startswith(("-", "/")) or not directory:
+    if directory.startswith("-") or not directory:
         return None
     return _agent_command(COMMANDS["apply_patch"], match[2], posixpath.normpath(posixpath.join(cwd, directory)))
 

@@ -10,7 +10,7 @@ from toolgate.documents.image_header import SAMPLE, image_header
 from toolgate.documents.images import read_image
 from toolgate.documents.notebook import read_notebook
 from toolgate.documents.pdf import MOST_PICTURES, PdfPages, parse_pages, read_pdf
-from toolgate.protocol.content import ImageContent
+from toolgate.protocol.content import ImageContent, format_name
 from toolgate.workspace.file_state import digest_file, identity
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.root import OpenedFile, Workspace
@@ -69,7 +69,8 @@ def _image(stop: Stop, opened: OpenedFile, path: str) -> Document:
     assert header is not None
     if header.width:
         size = f"{header.width} × {header.height}"
-    said = f"{quote(path)} is a picture: {image.format}, {size} pixels, {opened.stat.st_size:,} bytes. {note}".strip()
+    kind = format_name(header.media_type)
+    said = f"{quote(path)} is a picture: {kind}, {size} pixels, {opened.stat.st_size:,} bytes. {note}".strip()
     return Document(media_type=image.media_type, said=said, images=(image,), **_state(opened))
 
 

@@ -42,7 +42,7 @@ class Picture(BaseModel):
     @property
     def format(self) -> str:
         """The name of the format, for people."""
-        return self.media_type.removeprefix("image/").upper().replace("WEBP", "WebP")
+        return format_name(self.media_type)
 
 
 class StoredImage(Picture):
@@ -97,6 +97,11 @@ SHOWN = "Shown here"
 def noted(text: str, note: str) -> str:
     """A text with a note in place of its pictures."""
     return f"{text}\n[{note}]".lstrip()
+
+
+def format_name(media_type: str) -> str:
+    """Return the name of a format, for people."""
+    return media_type.removeprefix("image/").upper().replace("WEBP", "WebP")
 
 
 def facts(picture: Picture) -> dict[str, Any]:

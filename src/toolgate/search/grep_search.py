@@ -22,6 +22,7 @@ from toolgate.search.search_root import SearchRoot, open_search_root
 from toolgate.search.skipped import SkippedFiles, is_binary
 from toolgate.search.walk import is_own
 from toolgate.workspace.beneath import open_file
+from toolgate.workspace.encoding import SAMPLE, detect
 from toolgate.workspace.file_guard import SECRET, FileGuard
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.root import Workspace
@@ -83,13 +84,16 @@ class GrepOutcome:
     """Directories that were skipped."""
     file: os.stat_result | None = None
     """The file that was searched, if it was a single one."""
+    older_encoding: str = ""
+    """What that file probably is, if it is not UTF-8."""
 
 
 def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
     """Run the search and block until it ends. Raises `ToolError`."""
     for character, name in (("\0", "a NUL character"), ("\n", "a line end"), ("\r", "a carriage return")):
         if character in job.pattern and not (job.multiline and character != "\0"):
-            raise bad_pattern(f"it contains {name}, and every line is looked at by itself")
+            step = "" if character == "\0" else "Pass multiline=true: then a pattern may span lines."
+            raise bad_pattern(f"it contains {name}, and every line is looked at by itself", step)
     if job.fixed_string:
         job = replace(job, pattern=_META.sub(r"\\\g<0>", job.pattern).replace("\r\n", "\n").replace("\n", r"\r?\n"))
     wanted = Filter.of(job.include, job.file_type)
@@ -103,12 +107,26 @@ def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
                 "Search another file.",
             )
         program = ripgrep.find(job.ripgrep, workspace.programs_root)
-        return _Search(job, start, wanted, Bounds(deadline=job.deadline, stop=stop)).run(program)
+        outcome = _Search(job, start, wanted, Bounds(deadline=job.deadline, stop=stop)).run(program)
+        if start.file is not None:
+            outcome.older_encoding = _older_encoding(start.file.fd, job.path)
+        return outcome
 
 
-def bad_pattern(reason: str) -> ToolError:
+def bad_pattern(reason: str, step: str = "") -> ToolError:
     """Return the error for a pattern that cannot be searched for."""
-    return ToolError(ErrorCode.INVALID_PARAM, f"'pattern' is not a valid regular expression: {reason}.", _DIALECT)
+    message = f"'pattern' is not a valid regular expression: {reason}."
+    return ToolError(ErrorCode.INVALID_PARAM, message, step or _DIALECT)
+
+
+def _older_encoding(fd: int, path: str) -> str:
+    """Return the encoding of a file if it is neither UTF-8 nor marked: only its ASCII characters are found then."""
+    sample = os.pread(fd, SAMPLE, 0)
+    try:
+        encoding = detect(sample, path, whole=len(sample) < SAMPLE)
+    except ToolError:
+        return ""
+    return encoding.name if encoding.is_guess else ""
 
 
 class _Search:

@@ -60,8 +60,8 @@ class Answer:
         return text.replace(directory, ".git") if directory else text
 
     def _hint(self, exit_code: int | None, stdout: str, stderr: str) -> str:
-        if exit_code == 0 and not stderr:
-            return ""
+        if exit_code == 0 and not stderr and "read" not in self.run.command:
+            return ""  # only a 'read' that got no input says nothing itself
         if unreadable_in(stderr + stdout) and (locked := self.starter.locked.hint(stderr + stdout)):
             return locked
         layer, loaded = self.starter.layer, self.run.process.loaded

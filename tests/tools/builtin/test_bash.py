@@ -333,4 +333,7 @@ async def test_a_lone_read_says_that_nobody_answers(tools: Toolbox) -> None:
 
     assert response.data["exit_code"] == 1
     assert "nobody can type an answer" in response.text
+    followed = await tools.result("Bash", command="read -p 'name? ' x; echo hello $x")
+    assert followed.output.startswith("hello\n[Exit code 0. 'read' got no input")
+    assert (await tools.result("Bash", command="read -p 'name? ' x <<< Ada; echo hello $x")).output == "hello Ada\n"
     assert "tty=true" in response.text

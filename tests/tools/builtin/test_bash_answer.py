@@ -144,3 +144,23 @@ async def test_path_errors_of_agent_commands_quote_the_path_as_it_was_typed(
         assert directory not in answer.data["stderr"]
     else:
         assert (command, path.endswith("missing.txt")) == ("write {} content", True)
+
+
+PATCH = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: f\n+x\n*** End Patch\nEOF"
+
+
+@pytest.mark.parametrize("command", [f"mkdir -p s && cd s && {PATCH}", "echo x | edit f", "todo list; false; todo"])
+async def test_an_agent_command_among_other_commands_is_explained(tools: Toolbox, command: str) -> None:
+    result = await tools.result("Bash", command=command)
+
+    assert "is a command of this runtime, not a program: run it on its own" in result.output
+
+
+async def test_a_patch_in_the_projects_own_absolute_directory(tools: Toolbox) -> None:
+    (tools.root / "s").mkdir()
+    result = await tools.result("Bash", command=f"cd {tools.root}/s && {PATCH}")
+    outside = await tools.result("Bash", command=f"cd /tmp && {PATCH}")
+
+    assert result.output == "Applied the patch (+1 -0 lines):\nA s/f\n"
+    assert (tools.root / "s" / "f").read_text() == "x\n"
+    assert "'/tmp' is outside the project root" in outside.output

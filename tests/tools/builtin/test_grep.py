@@ -497,3 +497,26 @@ async def test_a_pattern_may_span_lines_if_asked(tmp_path: Path) -> None:
     for response in (alone, broken):
         assert response.error is not None
         assert response.error.code == "INVALID_PARAM"
+    assert "multiline=true" in alone.text
+
+
+async def test_a_dot_that_matches_no_line_end_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("start\nmiddle\nend\n")
+    box = Toolbox(tmp_path)
+
+    assert "'(?s)'" in (await box("grep", pattern="start.*end", multiline=True)).text
+    found = await box("grep", pattern="(?s)start.*end", multiline=True)
+    assert [match["line"] for match in found.data["matches"]] == [1, 2, 3]
+
+
+@both_engines
+async def test_a_file_in_an_older_encoding_is_named(tmp_path: Path, engine: str | None) -> None:
+    text = "Привет мир, это обычный текст на русском языке: TODO\n"
+    (tmp_path / "old.txt").write_bytes((text * 4).encode("cp1251"))
+
+    found = await call(GREP, tmp_path, ripgrep=engine, pattern="TODO", path="old.txt")
+    missed = await call(GREP, tmp_path, ripgrep=engine, pattern="Привет", path="old.txt")
+
+    assert len(found.data["matches"]) == 4
+    assert missed.data["matches"] == []
+    assert "probably windows-1251" in missed.text

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from tests.documents.test_notebook import code, notebook
 from tests.support.pictures import pdf, png
@@ -100,3 +101,12 @@ async def test_a_picture_that_was_read_counts_as_seen(tools: Toolbox) -> None:
     response = await tools("write_file", path="a.png", content="text")
     assert response.error is not None
     assert response.error.code is ErrorCode.CONFLICT
+
+
+async def test_a_scaled_picture_is_described_as_the_file_is(tmp_path: Path) -> None:
+    Image.effect_noise((2000, 1000), 60).save(tmp_path / "noise.png")
+
+    result = await Toolbox(tmp_path).result("read_file", path="noise.png")
+
+    assert "is a picture: PNG, 2000 × 1000 pixels" in result.output
+    assert [image.media_type for image in result.content] == ["image/jpeg"]

@@ -22,6 +22,9 @@ _USAGE = re.compile(
 """How programs say that their words do not fit; an exit code of 2 alone means many other things."""
 OUTSIDE = "(outside the root)"
 """What `context.cwd` says where the shell's directory is not in the root: envelopes hold no path of the host."""
+_FINE = "Exit code 0."
+"""What is said of a command that ended well, if there is nothing else to say; nobody needs to read it."""
+_NOT_FOUND = re.compile(r"^bash: line \d+: (\w+): command not found$", re.MULTILINE)
 _NOT_TEXT = "Bytes that are not UTF-8 text are shown as \ufffd."
 
 
@@ -44,10 +47,11 @@ def answered(result: CommandResult, timeout_ms: int, full: FullOutput | None = N
         notes.append(_NOT_TEXT)
     if result.timed_out:
         return _timed_out(data, timeout_ms, [*([result.hint] if result.hint else []), *notes], stats, context)
-    sentences = [_ending(result), *([result.hint] if result.hint else []), *notes]
+    advice = result.hint or _agent_command_hint(result)
+    sentences = [_ending(result), *([advice] if advice else []), *notes]
     if result.exit_code == 0 and not result.truncated:
         return ToolResponse.success(data, " ".join(sentences), stats=stats, context=context)
-    sentences.append(_next_step(result, data))
+    sentences.append("" if advice and not result.truncated else _next_step(result, data))
     return ToolResponse.partial(data, " ".join(filter(None, sentences)), stats=stats, context=context)
 
 
@@ -86,7 +90,7 @@ def answered_restart(shell: ShellSession) -> ToolResponse:
 def _ending(result: CommandResult) -> str:
     if result.exit_code is None:
         return "It was ended before it was done."
-    return f"Exit code {result.exit_code}."
+    return _FINE if result.exit_code == 0 else f"Exit code {result.exit_code}."
 
 
 def _next_step(result: CommandResult, data: dict[str, Any]) -> str:
@@ -94,9 +98,20 @@ def _next_step(result: CommandResult, data: dict[str, Any]) -> str:
         return "Next: read_file or grep with that path."
     if result.truncated:
         return "Next: run it again for less of it."
-    if result.hint:
-        return ""
     return "Read stderr, change the command and try again." if result.stderr else "Change the command and try again."
+
+
+def _agent_command_hint(result: CommandResult) -> str:
+    """Say that a command of this runtime was taken for a program, because other commands stood beside it."""
+    if result.exit_code == 0 or not (missing := _NOT_FOUND.search(result.stderr)):
+        return ""
+    from toolgate.agent_commands import COMMANDS
+
+    name = missing[1]
+    if name not in COMMANDS:
+        return ""
+    fed = ", with a quoted heredoc (<<'EOF')" if COMMANDS[name].feeds else ""
+    return f"'{name}' is a command of this runtime, not a program: run it on its own{fed}, not in a pipe or a script."
 
 
 def _timed_out(
@@ -132,5 +147,6 @@ def render(response: ToolResponse) -> str:
     if data["stderr"]:
         parts.append(data["stderr"] if not data["stdout"] else f"[stderr]\n{data['stderr']}")
     shown = "".join(part if part.endswith("\n") or not part else part + "\n" for part in parts)
-    needless = response.status is Status.success and "job_id" not in data and _NOT_TEXT not in response.text
+    more = response.text.startswith(f"{_FINE} ")  # a hint, or a note about the output
+    needless = response.status is Status.success and "job_id" not in data and not more
     return shown if shown and (needless or response.text in data["stderr"]) else f"{shown}[{response.text}]"

@@ -176,6 +176,13 @@ def _text(asked: str, params: GrepParams, outcome: Any) -> str:
         )
     if outcome.fallback:
         parts.append(f"{outcome.fallback} A slower search in Python was used instead.")
+    if outcome.older_encoding:
+        parts.append(
+            f"The file is not UTF-8 (probably {outcome.older_encoding}): only its ASCII characters are searched, "
+            "so a pattern with others, or with '.' in their place, finds nothing; 'read_file' shows its text."
+        )
+    if params.multiline and not total and "." in params.pattern and "(?s" not in params.pattern:
+        parts.append("Here '.' matches no line end; begin the pattern with '(?s)' if it should.")
     parts += _skipped(outcome)
     if outcome.ignores:
         parts.append(ignored_note("searched", outcome.ignored))
