@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolgate.models import errors
 from toolgate.models.anthropic_format import conversation, tool_definition
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop, ModelUsage, StopReason
-from toolgate.models.catalog import Listing
 from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of, object_of, parse_object, text_of
 from toolgate.models.tool_calls import ToolCallAssembler
+
+if TYPE_CHECKING:
+    from toolgate.models.catalog import Listing
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 _VERSION = "2023-06-01"
@@ -32,6 +34,8 @@ _STATUSES = {
 
 def listing(address: str, key: str | None) -> Listing:
     """Where a server with this protocol lists its models."""
+    from toolgate.models.catalog import Listing
+
     headers = {"anthropic-version": _VERSION} | ({} if key is None else {"x-api-key": key})
     return Listing(url=f"{address.rstrip('/')}/v1/models?limit=1000", headers=headers)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolgate.models import errors
 from toolgate.models.base import ModelItem, ModelRequest, ModelStop, ModelUsage, StopReason
-from toolgate.models.catalog import Listing
 from toolgate.models.openai_format import messages_of
 from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of, object_of, parse_object, text_of
 from toolgate.models.tool_calls import ToolCallAssembler
+
+if TYPE_CHECKING:
+    from toolgate.models.catalog import Listing
 
 DEFAULT_MODEL = "gpt-5.5"
 _REASONS: dict[str, StopReason] = {"length": "length", "content_filter": "refusal", "tool_calls": "tool_calls"}
@@ -27,6 +29,8 @@ _NO_CHAT = (
 
 def listing(address: str, key: str | None) -> Listing:
     """Where a server with this protocol lists its models."""
+    from toolgate.models.catalog import Listing
+
     headers = {} if key is None else {"authorization": f"Bearer {key}"}
     leave_out = _NO_CHAT if address.startswith(_OWN_SERVER) else ""
     return Listing(url=f"{address.rstrip('/')}/models", headers=headers, leave_out=leave_out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Final, NamedTuple
 
@@ -34,8 +35,7 @@ WORDINGS: Final[tuple[tuple[str, str], ...]] = (
 )
 """Who says it → what they say, the most exact first: `limit` is what the model takes, `used` what the request had."""
 
-_PATTERNS = tuple(re.compile(pattern, re.IGNORECASE | re.DOTALL) for _, pattern in WORDINGS)
-_NUMBERS: Final = {"limit": re.compile(rf"\bn_ctx\W+({_N})"), "used": re.compile(rf"\bn_prompt_tokens\W+({_N})")}
+_NUMBERS: Final = {"limit": rf"\bn_ctx\W+({_N})", "used": rf"\bn_prompt_tokens\W+({_N})"}
 """llama.cpp writes the numbers beside the message."""
 _LONGEST = 20_000
 
@@ -52,7 +52,7 @@ class Overflow(NamedTuple):
 def find_overflow(said: str) -> Overflow | None:
     """Return what a message says about a request that is too long; None if it says nothing like that."""
     text = said[:_LONGEST]
-    for pattern in _PATTERNS:
+    for pattern in _patterns():
         if found := pattern.search(text):
             groups = found.groupdict()
             limit = _number(groups.get("limit")) or _beside(text, "limit")
@@ -61,8 +61,14 @@ def find_overflow(said: str) -> Overflow | None:
     return None
 
 
+@functools.cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    """Compiled for the first refusal: every start would pay for it, and most sessions never see one."""
+    return tuple(re.compile(pattern, re.IGNORECASE | re.DOTALL) for _, pattern in WORDINGS)
+
+
 def _beside(text: str, name: str) -> int | None:
-    found = _NUMBERS[name].search(text)
+    found = re.search(_NUMBERS[name], text)
     return None if found is None else _number(found[1])
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from toolgate.errors import ModelError
 from toolgate.models.base import ModelClient, ModelItem, ModelRequest
-from toolgate.models.catalog import ModelInfo, list_models
 from toolgate.models.sdk import SdkModel
 from toolgate.models.selection import model_from_settings, model_settings
 from toolgate.protocol.choices import PROVIDERS, load
 
 if TYPE_CHECKING:
+    from toolgate.models.catalog import ModelInfo
     from toolgate.settings import ModelSettings
 
 _FRESH: Final = 300.0
@@ -102,6 +102,8 @@ class ModelSource:
                 found += [(name, info) for info in await self._list(name)]
             except ModelError as error:
                 problems.append(error.message)
+        from toolgate.models.catalog import ModelInfo
+
         default = self.default_name
         if self.is_configured and not any(info.name == default for _, info in found):
             found.insert(0, (self._settings.provider, ModelInfo(name=default, label=default)))
@@ -117,6 +119,8 @@ class ModelSource:
         at, known = self._lists.get(provider, (0.0, []))
         if known and time.monotonic() - at < _FRESH:
             return known
+        from toolgate.models.catalog import list_models
+
         row = PROVIDERS[provider]
         settings = model_settings(f"{provider}:", self._settings, self._environ)
         address = settings.base_url or row.server

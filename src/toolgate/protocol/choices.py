@@ -8,12 +8,10 @@ tables and name nothing themselves. An implementation is written `module:name`, 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
+class Provider(NamedTuple):
     """A provider of language models. A provider without `key` needs no account and no address."""
 
     client: str
@@ -62,8 +60,7 @@ PROVIDERS: dict[str, Provider] = {
 taken; the extra that installs a provider's SDK has the provider's name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxLayer:
+class SandboxLayer(NamedTuple):
     """A layer that confines commands."""
 
     title: str
@@ -96,8 +93,7 @@ LAYERS: dict[str, SandboxLayer] = {
 """Value of `TOOLGATE_SHELL_SANDBOX` → layer. `auto` tries them in this order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Truncation:
+class Truncation(NamedTuple):
     """A way to cut an output that is too long for a model."""
 
     kept: str

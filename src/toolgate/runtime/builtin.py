@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolgate.runtime.registry import ToolRegistry
-from toolgate.tools.builtin import builtin_tools, optional_tools
+from toolgate.tools.builtin import agent_tools, builtin_tools, optional_tools
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -25,12 +25,7 @@ def agent_registry(settings: Settings | None = None) -> ToolRegistry:
     `propose_plan` ends plan mode, `ask_user` asks the person, `skill` reads skills, and `load_tools` offers the schemas
     of deferred tools.
     """
-    from toolgate.tools.builtin.ask_user import AskUserTool
-    from toolgate.tools.builtin.load_tools import LoadToolsTool
-    from toolgate.tools.builtin.propose_plan import ProposePlanTool
-    from toolgate.tools.builtin.skill import SkillTool
-
     registry = builtin_registry(settings)
-    for tool in (ProposePlanTool(), AskUserTool(), SkillTool(), LoadToolsTool()):
+    for tool in agent_tools():
         registry.register(tool)
     return registry

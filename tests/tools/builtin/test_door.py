@@ -27,7 +27,7 @@ def test_optional_tools_come_through_the_door_if_settings_turn_them_on() -> None
 
 def test_what_was_written_down_about_parameters_is_what_they_are() -> None:
     written = json.loads(Path(builtin.__file__).with_name("parameters.json").read_bytes())
-    tools = builtin.builtin_tools()
+    tools = [*builtin.builtin_tools(), *builtin.agent_tools()]
 
     assert written == {tool.name: parameters_schema(tool.Params) for tool in tools}, (
         "run: python scripts/tool_parameters.py"

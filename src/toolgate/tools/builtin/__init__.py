@@ -2,6 +2,7 @@
 
 import importlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,13 @@ _WHERE = {
     "TodoTool": "todo",
 }
 
+_OF_AGENTS = {
+    "ProposePlanTool": "propose_plan",
+    "AskUserTool": "ask_user",
+    "SkillTool": "skill",
+    "LoadToolsTool": "load_tools",
+}
+"""Tools of an agent that a person talks to."""
 _OPTIONAL = {"WebFetchTool": "web_fetch", "WebSearchTool": "web_search"}
 """Tools that are there only if the operator has turned them on."""
 
@@ -76,7 +84,16 @@ def builtin_tools() -> list[Tool[Any]]:
 
     Their schemas are written down (by scripts/tool_parameters.py): making them takes longer than everything else here.
     """
-    tools: list[Tool[Any]] = [__getattr__(name)() for name in _WHERE]
+    return _made(_WHERE)
+
+
+def agent_tools() -> list[Tool[Any]]:
+    """One instance of every tool of an agent that a person talks to."""
+    return _made(_OF_AGENTS)
+
+
+def _made(names: Iterable[str]) -> list[Tool[Any]]:
+    tools: list[Tool[Any]] = [__getattr__(name)() for name in names]
     schemas = json.loads(Path(__file__).with_name("parameters.json").read_bytes())
     for tool in tools:
         if tool.name in schemas:
@@ -91,7 +108,7 @@ def optional_tools(settings: "Settings") -> list[Tool[Any]]:
 
 
 def __getattr__(name: str) -> Any:
-    module = _WHERE.get(name) or _OPTIONAL.get(name)
+    module = _WHERE.get(name) or _OF_AGENTS.get(name) or _OPTIONAL.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{module}"), name)
