@@ -8,7 +8,8 @@ import pytest
 from tests.agent.kit import Stage, call
 from toolgate import ToolMode, ToolRegistry, Workspace, builtin_registry, tool
 from toolgate.agent import PromptBuilder, ToolResultInfo
-from toolgate.agent.deferred import deferred_tools, offered_schemas, short_line
+from toolgate.agent.compaction import tokens_of_tools
+from toolgate.agent.deferred import OfferedTools, deferred_tools, offered_schemas, short_line
 from toolgate.models.base import ModelRequest
 from toolgate.protocol.modes import ApprovalMode
 from toolgate.runtime.builtin import agent_registry
@@ -160,3 +161,33 @@ async def test_a_sub_agent_loads_for_itself() -> None:
     await stage.say()
     assert ["weather" in schemas(request) for request in script.requests] == [False, False, True, False]
     await stage.close()
+
+
+def test_schemas_are_made_again_only_when_the_tools_change() -> None:
+    made, offered = registry(), OfferedTools()
+    modes = (ToolMode.coding,)
+    first, tokens = offered.of(made, modes)
+    assert first == offered_schemas(made, modes)
+    assert tokens == tokens_of_tools(first)
+    assert offered.of(made, modes)[0] is first
+    assert offered.of(made, modes, {"weather"})[0] == offered_schemas(made, modes, {"weather"})
+    made.set_mode_override("ls", [])
+    later, fewer = offered.of(made, modes)
+    assert [entry["function"]["name"] for entry in first if entry not in later] == ["ls"]
+    assert fewer < tokens
+
+
+def test_a_registry_of_somebody_elses_making_is_asked_every_time() -> None:
+    class Moody(ToolRegistry):
+        answers = 0
+
+        def get_tools_schema(
+            self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask
+        ) -> list[dict[str, Any]]:
+            self.answers += 1
+            return super().get_tools_schema(mode, approval_mode)
+
+    made, offered = Moody(), OfferedTools()
+    for _ in range(2):
+        offered.of(made, (ToolMode.coding,))
+    assert made.answers == 2

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from toolgate.agent.compaction import tokens_of_tools
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.text.visible import visible
 from toolgate.tools.builtin.load_tools import LOAD_TOOL
 from toolgate.tools.declaration import Declaration
 
+_MOST_KNOWN = 64
 _LONGEST_LINE = 100
 """Characters of a deferred tool's description in the prompt."""
 
@@ -28,6 +30,26 @@ def offered_schemas(
     """The schemas of a request: every visible tool, without deferred ones that are not loaded."""
     hidden = {tool.name for tool in deferred_tools(registry.list_declarations(*modes))}.difference(loaded)
     return [entry for entry in registry.get_tools_schema(*modes) if entry["function"]["name"] not in hidden]
+
+
+class OfferedTools:
+    """The schemas of requests and their tokens, made again only when the visible tools have changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], tuple[list[Declaration], list[dict[str, Any]], int]] = {}
+
+    def of(
+        self, registry: ToolRegistry, modes: tuple[Any, ...], loaded: Collection[str] = ()
+    ) -> tuple[list[dict[str, Any]], int]:
+        """The schemas of a request, which are shared, and their approximate number of tokens."""
+        key, declarations = (*modes, frozenset(loaded)), registry.list_declarations(*modes)
+        known = self._known.get(key)
+        if known is None or known[0] != declarations or not registry.steady:
+            schemas = offered_schemas(registry, modes, loaded)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            known = self._known[key] = declarations, schemas, tokens_of_tools(schemas)
+        return known[1], known[2]
 
 
 def short_line(tool: Declaration) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from toolgate.agent.deferred import OfferedTools
 from toolgate.agent.reply import FIRST_WAIT
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class TurnDependencies:
     prompt: PromptBuilder
     settings: AgentSettings
     limits: ContextLimits
+    offered: OfferedTools = field(default_factory=OfferedTools)
     first_wait: float = FIRST_WAIT
     ends: UnstoredResults | None = None
     """Stores the ends of turns later; None if another process resumes such a turn instead."""

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from toolgate.agent.approvals import DurableApprover
 from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.calls import as_dict
-from toolgate.agent.compaction import Compactor, check_message, tokens_of, tokens_of_tools
+from toolgate.agent.compaction import Compactor, check_message, tokens_of
 from toolgate.agent.context_limits import ContextLimits
-from toolgate.agent.deferred import offered_schemas
 from toolgate.agent.definition import AgentDefinition, Agents
 from toolgate.agent.dependencies import TurnDependencies
 from toolgate.agent.events import AgentEvent
@@ -260,7 +259,7 @@ class AgentLoop(AsyncClosing):
         model = self._model_of(session.model)
         limit = self._dependencies.limits.of(model)
         prompt = await self._dependencies.prompt.build(session_id, session.mode)
-        spent = tokens_of({"content": prompt}) + tokens_of_tools(offered_schemas(registry, (session.mode,)))
+        spent = tokens_of({"content": prompt}) + self._dependencies.offered.of(registry, (session.mode,))[1]
         check_message(said, limit - spent, images if sees_pictures(model) else ())
 
     def _model_of(self, name: str) -> ModelClient:

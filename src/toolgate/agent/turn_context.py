@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolgate.agent.compaction import Compactor, tokens_of, tokens_of_tools
-from toolgate.agent.deferred import offered_schemas
+from toolgate.agent.compaction import Compactor, tokens_of
 from toolgate.agent.events import Activity, AgentEvent, Compacted
 from toolgate.agent.pictures import PictureShelf
 from toolgate.agent.summaries import opening, said_text, size_of, write_summary
@@ -19,9 +18,11 @@ from toolgate.sessions import Context, Lease, Usage
 
 if TYPE_CHECKING:
     from toolgate.agent.dependencies import Tally, TurnDependencies
+    from toolgate.tools.declaration import Declaration
 
 Modes = tuple[ToolMode] | tuple[ToolMode, ApprovalMode]
 """The tool mode, and the approval mode unless it is `ask`: registries and prompts of others may not know any."""
+_Asked = tuple[Modes, "list[Declaration]", frozenset[str]]
 _COMPACTING = "Summarising the earlier part of the conversation"
 
 
@@ -57,7 +58,7 @@ class TurnContext:
         """The number of messages that a summary takes at the beginning."""
         self._summarises = True
         """Whether the model is asked for summaries; not again in a turn in which it has failed."""
-        self._shown: tuple[tuple[Modes, list[str], frozenset[str]], list[dict[str, Any]], str, int] | None = None
+        self._shown: tuple[_Asked, list[dict[str, Any]], str, int] | None = None
         self.history: list[dict[str, Any]] = []
         self._pictures = PictureShelf(dependencies.sessions, lease.session_id, dependencies.model)
 
@@ -112,13 +113,12 @@ class TurnContext:
     async def _frame(self) -> tuple[list[dict[str, Any]], str, int]:
         """The tools, the prompt, and their tokens. They are built again when the tools or the modes change."""
         modes = self._modes()
-        names = [tool.name for tool in self._dependencies.registry.list_declarations(*modes)]
-        asked = modes, names, frozenset(self._loaded)
+        declarations = self._dependencies.registry.list_declarations(*modes)
+        asked = modes, declarations, frozenset(self._loaded)
         if self._shown is None or self._shown[0] != asked:
-            tools = offered_schemas(self._dependencies.registry, modes, self._loaded)
+            tools, tokens = self._dependencies.offered.of(self._dependencies.registry, modes, self._loaded)
             prompt = await self._dependencies.prompt.build(self._lease.session_id, *modes)
-            spent = tokens_of({"content": prompt}) + tokens_of_tools(tools)
-            self._shown = asked, tools, prompt, spent
+            self._shown = asked, tools, prompt, tokens_of({"content": prompt}) + tokens
         return self._shown[1:]
 
     async def _try_to_summarise(self, end: int, spent: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolgate.log import logger
 from toolgate.protocol.calls import ToolDefinition
@@ -45,6 +45,20 @@ class Changes:
         self.count = 0
 
 
+class _Admitted(NamedTuple):
+    """The tools that the modes allow."""
+
+    version: int
+    """The count of changes when they were looked up."""
+    tools: list[tuple[Tool[Any], Declaration]]
+    rests: bool
+    """Whether one of them may rest, so that all are asked every time."""
+
+
+def _may_rest(tool: Tool[Any]) -> bool:
+    return getattr(tool.resting, "__func__", None) is not Tool.resting
+
+
 class ToolRegistry:
     """Tools by name, with the modes that they declare and the overrides that tighten them."""
 
@@ -55,8 +69,10 @@ class ToolRegistry:
         """What a name looks like → the name that is registered."""
         self._overrides: dict[str, frozenset[ToolMode]] = {}
         self._listeners: dict[object, Callable[[], object]] = {}
-        self._admitted: dict[tuple[ToolMode, ApprovalMode], tuple[int, list[tuple[str, Tool[Any]]]]] = {}
-        """The tools that the modes allow, and at which count of changes they were looked up."""
+        self._admitted: dict[tuple[ToolMode, ApprovalMode], _Admitted] = {}
+        """The tools that the modes allow."""
+        self._needed: tuple[int, frozenset[str]] = -1, frozenset()
+        """The ports that some tool needs, and at which count of changes they were looked up."""
         self.changes = Changes()
         """A caller that caches an answer of this registry asks again when the count has changed."""
 
@@ -163,11 +179,11 @@ class ToolRegistry:
 
     def list_tools(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> list[Tool[Any]]:
         """The tools that the modes allow; those that rest because what they depend on is down are left out."""
-        return [tool for name in self._shown(mode, approval_mode) if (tool := self.get(name)) is not None]
+        return [tool for tool, _ in self._shown(mode, approval_mode)]
 
     def list_declarations(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> list[Declaration]:
         """What those tools declared when they were registered."""
-        return [found for name in self._shown(mode, approval_mode) if (found := self.declaration(name)) is not None]
+        return [declaration for _, declaration in self._shown(mode, approval_mode)]
 
     def get_tools_schema(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> list[dict[str, Any]]:
         """The tools that the modes allow, in OpenAI's function format."""
@@ -176,15 +192,17 @@ class ToolRegistry:
             for found in self.list_declarations(mode, approval_mode)
         ]
 
-    def _shown(self, mode: ToolMode, approval_mode: ApprovalMode) -> list[str]:
+    def _shown(self, mode: ToolMode, approval_mode: ApprovalMode) -> list[tuple[Tool[Any], Declaration]]:
         require_mode(mode)
         require_approval_mode(approval_mode)
-        count, admitted = self._admitted.get((mode, approval_mode), (-1, []))
-        if count != self.changes.count or not self.steady:
+        known = self._admitted.get((mode, approval_mode))
+        if known is None or known.version != self.changes.count or not self.steady:
             names = [name for name in self.names() if self.check_mode(name, mode, approval_mode)]
-            admitted = [(name, tool) for name in names if (tool := self.get(name)) is not None]
-            self._admitted[mode, approval_mode] = self.changes.count, admitted
-        return [name for name, tool in admitted if not tool.resting()[0] > 0]
+            found = [(self.get(name), self.declaration(name)) for name in names]
+            tools = [(tool, declared) for tool, declared in found if tool is not None and declared is not None]
+            known = _Admitted(self.changes.count, tools, any(_may_rest(tool) for tool, _ in tools))
+            self._admitted[mode, approval_mode] = known
+        return [one for one in known.tools if not one[0].resting()[0] > 0] if known.rests else known.tools
 
     def toolset(self, mode: AnyMode, context: ToolContext) -> CallableToolset:
         """The tools of `mode` behind both gates; `mode` wins over the context's.
@@ -197,8 +215,18 @@ class ToolRegistry:
 
     def with_ports_of(self, context: ToolContext) -> ToolRegistry:
         """The tools whose ports the context has, as a live view."""
-        ports = _Ports(self, context)
-        return self if all(name in ports for name in self.names()) else RegistryView(self, ports)
+        if all(getattr(context, port, None) is not None for port in self._ports()):
+            return self
+        return RegistryView(self, _Ports(self, context))
+
+    def _ports(self) -> frozenset[str]:
+        """The ports that some tool needs."""
+        count, ports = self._needed
+        if count != self.changes.count or not self.steady:
+            declared = map(self.declaration, self.names())
+            ports = frozenset(port for found in declared if found is not None for port in found.needs)
+            self._needed = self.changes.count, ports
+        return ports
 
     def _tell(self) -> None:
         self.changes.count += 1

@@ -5,7 +5,7 @@ import itertools
 from toolgate.protocol.plan import Plan
 from toolgate.runtime.policy.matching import Call
 from toolgate.runtime.policy.rules import Choice, Rule
-from toolgate.runtime.policy.verdict import PlacedRule, Verdict, commands_of, strictest, suspected
+from toolgate.runtime.policy.verdict import PlacedRule, Verdict, about, commands_of, strictest, suspected
 
 
 def verdict(decision: Choice, rule: str = "") -> Verdict:
@@ -53,3 +53,21 @@ def test_a_rule_says_where_it_stands() -> None:
     assert placed.matches(Call(arguments={}), ())
     assert placed.verdict().rule.startswith("project rule 3: ")
     assert placed.verdict().reason == "no searches"
+
+
+def test_what_is_left_out_without_a_closer_look_would_not_have_matched() -> None:
+    words = [("rm",), ("git", "push"), ("/bin/rm",), ("ls", "-l")]
+    rules = [
+        PlacedRule.of(Rule(tool="Bash", words=some, decision=decision), "user", 1)
+        for some in words
+        for decision in ("allow", "ask", "deny")
+    ]
+    rules.append(PlacedRule.of(Rule(tool="Bash", decision="ask"), "user", 1))
+    rules.append(PlacedRule.of(Rule(tool="Bash", args={"access": "full"}, decision="deny"), "user", 1))
+    call = Call(arguments={"access": "full"})
+    for command in [(), ("rm",), ("/bin/rm", "a"), ("./rm",), ("git", "push", "x"), ("git",), ("/x/ls", "-l"), ("",)]:
+        left = about(rules, command)
+        assert [rule for rule in left if rule.matches(call, command)] == [
+            rule for rule in rules if rule.matches(call, command)
+        ]
+    assert len(about(rules, ("rm",))) == 5

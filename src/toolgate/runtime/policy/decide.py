@@ -21,6 +21,7 @@ from toolgate.runtime.policy.verdict import (
     UNREAD,
     PlacedRule,
     Verdict,
+    about,
     commands_of,
     strictest,
     suspected,
@@ -257,7 +258,7 @@ class Policy:
         commands = commands_of(tool_name, plan)
         harmless = frozenset(plan.harmless) if plan is not None else frozenset()
         for command in commands:
-            verdict = strictest([placed.verdict() for placed in rules if placed.matches(call, command)])
+            verdict = strictest([placed.verdict() for placed in about(rules, command) if placed.matches(call, command)])
             if verdict is not None or plan is None or command not in harmless:
                 yield verdict or unmatched
         # what is beside the commands, or asks whatever they are, no rule about words can allow

@@ -42,6 +42,10 @@ class RuleKind:
     def check_tool(self, tool: str, value: Any) -> None:
         """Raise `ValueError` if rules about this tool cannot be of this kind."""
 
+    def program(self, value: Any) -> str | None:
+        """The only program whose commands it can match; None if it can match others, too."""
+        return None
+
     def matches(self, value: Any, call: Call, command: Command, *, allows: bool) -> bool:
         """Whether a rule is about a call, or one command of it. In doubt only a rule that does not allow is."""
         return True
@@ -75,6 +79,10 @@ class WordsKind(RuleKind):
         if any(character.isspace() for character in value[0]):
             raise ValueError(f"{value[0]!r} is not one word: write words = {json.dumps(value[0].split())}")
         return value
+
+    def program(self, value: Any) -> str | None:
+        """The first word."""
+        return str(value[0])
 
     def check_tool(self, tool: str, value: Any) -> None:
         """Only the shell has commands."""

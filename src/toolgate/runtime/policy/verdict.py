@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -34,12 +35,14 @@ class PlacedRule:
     number: int
     kind: RuleKind
     value: Any
+    program: str | None
+    """The only program that the rule is about; None if it is about others, too."""
 
     @classmethod
     def of(cls, rule: Rule, layer: Layer, number: int) -> PlacedRule:
         """A rule in its layer, by its number there."""
         kind, value = rule.kind()
-        return cls(rule=rule, layer=layer, number=number, kind=kind, value=value)
+        return cls(rule=rule, layer=layer, number=number, kind=kind, value=value, program=kind.program(value))
 
     def matches(self, call: Call, command: Command) -> bool:
         """Whether the rule is about a call, or one command of it."""
@@ -77,6 +80,12 @@ def suspected(rules: Iterable[PlacedRule], suspects: Iterable[tuple[str, ...]]) 
             if found := placed.kind.suspected(placed.value, tuple(rest)):
                 reason = f"'{program}' is not a known program, and may run '{found}', which a rule is about"
                 yield dataclasses.replace(placed.verdict(), decision="ask", reason=reason)
+
+
+def about(rules: Iterable[PlacedRule], command: Command) -> list[PlacedRule]:
+    """The rules that may match a command: those about other programs are left out without a closer look."""
+    programs = (None, command[0], posixpath.basename(command[0])) if command else (None,)
+    return [placed for placed in rules if placed.program in programs]
 
 
 def commands_of(tool_name: str, plan: Plan | None) -> tuple[tuple[str, ...], ...]:
