@@ -11,7 +11,10 @@ from tests.browser.kit import PATIENCE, Gateway, arrive
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def page(context: BrowserContext, gateway: Gateway) -> Page:
-    return (await arrive(context, gateway)).page
+    page = (await arrive(context, gateway)).page
+    await page.goto(f"{gateway.address}?modules")
+    await expect(page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+    return page
 
 
 async def run(page: Page, module: str, code: str) -> Any:

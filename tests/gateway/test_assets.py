@@ -84,19 +84,35 @@ LATER = {name for module in MODULES for name in re.findall(r'\bimport\("\./([\w.
 """Modules that are loaded when someone opens what they show."""
 
 
-def test_every_module_is_asked_for_at_once_or_when_it_is_opened() -> None:
-    asked = set(re.findall(r'modulepreload" href="static/([\w.]+)"', PAGE)) | {"main.js", "theme.js"}
-    assert asked & LATER == set()
-    assert asked | LATER == {module.name for module in MODULES} - {"status.js"}
+def test_every_module_is_joined_or_loaded_when_it_is_opened() -> None:
+    script = Assets()._files["joined/main.js"].body.decode()
+    at_once = {f"{name}.js" for name in re.findall(r"^// (\w+)\.js$", script, re.MULTILINE)}
+    assert at_once & LATER == set()
+    assert at_once | LATER == {module.name for module in MODULES} - {"status.js", "theme.js"}
+
+
+async def test_the_page_is_five_files_and_its_modules_for_a_debugger(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path)) as running:
+        page, modules = (await get(running, "/"))[1], (await get(running, "/?modules"))[1]
+        files = ["icon.svg", "page.css", "theme.js"]
+        assert re.findall(r'"static/([^"]+)"', page) == [*files, "joined/main.js"]
+        assert re.findall(r'"static/([^"]+)"', modules) == [*files, "main.js"]
+        for path in ("joined/main.js", "joined/zh-CN.js", *(f"joined/{name}" for name in LATER)):
+            assert (await get(running, f"/static/{path}"))[0] == 200
+        chinese = (await get(running, "/", **{"Accept-Language": "zh"}))[1]
+        assert "joined/main.js" in chinese
+        assert 'lang="zh-CN"' in chinese
 
 
 def test_everything_together_is_at_most_90_kilobytes_over_the_network() -> None:
-    sizes = [len(asset.packed or asset.body) for asset in Assets()._files.values()]
+    plain = {module.name for module in MODULES} - {"theme.js"} | {"modules.html"}
+    sizes = [len(asset.packed or asset.body) for name, asset in Assets()._files.items() if name not in plain]
     assert sum(sizes) <= 90_000
 
 
 def test_every_file_is_used() -> None:
-    used = set(re.findall(r'"static/([\w.]+)"', PAGE + STATUS)) | {"index.html", "status.html"} | LATER
+    used = set(re.findall(r"^// (\w+\.js)$", Assets()._files["joined/main.js"].body.decode(), re.MULTILINE)) | LATER
+    used |= set(re.findall(r'"static/([\w.]+)"', PAGE + STATUS)) | {"index.html", "status.html"}
     assert used == {path.name for path in STATIC.iterdir()}
 
 

@@ -1,7 +1,9 @@
 """The page's files, read once and served from memory, so that no URL reaches any other file.
 
 HTML files are served in the person's language, and `static/LANGUAGE.js` is the table of a language for the scripts.
-Scripts are served without their comments, which nobody reads there; lines keep their numbers.
+Scripts are served without their comments, which nobody reads there; lines keep their numbers. The page loads the script
+`static/joined/main.js`, in which its modules are joined (`joined`). With `?modules` it loads the modules themselves,
+for debugging.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from toolgate.gateway.joined import joined, joined_page
 from toolgate.language.choice import ENGLISH, LANGUAGES, of_browser
 from toolgate.language.table import table
 
@@ -33,6 +36,9 @@ _TYPES = {
     ".woff2": "font/woff2",
 }
 """The file types that are served."""
+_PAGE = "index.html"
+_MODULES = "modules.html"
+_ENTRY = "main"
 _COMMENT = re.compile(rb"^[ \t]*(//.*|/\*\*.*\*/)$", re.MULTILINE)
 """A comment on a line of its own."""
 _SHOWN = re.compile(r"""(?<=\b(?:title|label)=")[^"]+|(?<=placeholder=")[^"]+|(?<=>)[^<>]*[^<>\s][^<>]*(?=<)""")
@@ -56,9 +62,11 @@ class Assets:
 
     def __init__(self, directory: Path = STATIC, language: str = "auto") -> None:
         self._files = {name: _asset(path) for name, path in _found(directory)}
+        self._files |= _joined(self._files)
         self._language = language
         self._translated = {tag: _translated(directory, tag) for tag in LANGUAGES if tag != ENGLISH}
         self._tables = {f"{tag}.js": _script(tag) for tag in self._translated}
+        self._tables |= {f"joined/{name}": asset for name, asset in self._tables.items()}
 
     def language(self, request: Request) -> str:
         """Return the language in which a request is answered."""
@@ -68,6 +76,8 @@ class Assets:
     async def serve(self, request: Request, default: str = "index.html") -> Response:
         """Respond with a file, by its exact name; if the URL names none, with `default`."""
         name = request.path_params.get("path", default)
+        if name == _PAGE and "modules" in request.query_params:
+            name = _MODULES
         pages = self._translated.get(self.language(request), {})
         asset = pages.get(name) or self._files.get(name) or self._tables.get(name)
         if asset is None:
@@ -80,6 +90,17 @@ class Assets:
         if asset.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
             body, headers["content-encoding"] = asset.packed, "gzip"
         return Response(body, headers=headers, media_type=asset.kind)
+
+
+def _joined(files: Mapping[str, _Asset]) -> dict[str, _Asset]:
+    """Return the joined scripts, and the page that loads them; the page with modules gets another name."""
+    entry, page = f"{_ENTRY}.js", files.get(_PAGE)
+    if page is None or entry not in files:
+        return {}
+    modules = {name.removesuffix(".js"): asset.body.decode() for name, asset in files.items() if name.endswith(".js")}
+    scripts = {f"joined/{name}.js": _packed(text.encode(), ".js") for name, text in joined(modules, _ENTRY).items()}
+    shown = joined_page(page.body.decode(), _ENTRY)
+    return {**scripts, _PAGE: _packed(shown.encode(), ".html"), _MODULES: page}
 
 
 def _found(directory: Path, prefix: str = "") -> Iterator[tuple[str, Path]]:
@@ -107,8 +128,10 @@ def _packed(body: bytes, suffix: str) -> _Asset:
 
 def _translated(directory: Path, language: str) -> dict[str, _Asset]:
     """Return the HTML files in a language."""
-    pages = ((name, path) for name, path in _found(directory) if path.suffix == ".html")
-    return {name: _packed(in_language(path.read_text("utf-8"), language).encode(), ".html") for name, path in pages}
+    pages = {name: path.read_text("utf-8") for name, path in _found(directory) if path.suffix == ".html"}
+    if _PAGE in pages:
+        pages |= {_MODULES: pages[_PAGE], _PAGE: joined_page(pages[_PAGE], _ENTRY)}
+    return {name: _packed(in_language(text, language).encode(), ".html") for name, text in pages.items()}
 
 
 def in_language(page: str, language: str) -> str:

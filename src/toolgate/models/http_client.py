@@ -148,9 +148,10 @@ class HttpClient:
     async def _connect(self, parts: Any) -> _Line:
         encrypted = parts.scheme == "https"
         context = await asyncio.to_thread(self._tls) if encrypted else None
-        reader, writer = await asyncio.open_connection(
-            parts.hostname, parts.port or _PORTS[parts.scheme], ssl=context, limit=_BUFFER, happy_eyeballs_delay=0.25
-        )
+        options: dict[str, Any] = {"ssl": context, "limit": _BUFFER}
+        if isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):  # uvloop does not know it
+            options["happy_eyeballs_delay"] = 0.25
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port or _PORTS[parts.scheme], **options)
         return _Line(f"{parts.scheme}://{parts.netloc}", reader, writer)
 
     def _tls(self) -> ssl.SSLContext:
