@@ -1,5 +1,6 @@
 """Cutting text by lines and bytes."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,6 +64,14 @@ def test_lines_between_that_look_like_errors_are_shown_with_their_numbers() -> N
         "60: npm ERR! code 1",
         "[… end of what is not shown …]",
     ]
+
+
+@pytest.mark.parametrize("word", ["ERR!", "Segmentation fault", "no such file", "TraceBack", "Permission Denied"])
+def test_an_error_is_found_between_numbers_whatever_its_case(word: str) -> None:
+    numbers = [str(number) for number in range(20_000)]
+    numbers[10_000] = f"1: {word} (2)"
+    shown = head_tail("\n".join(numbers), Limits(lines=40, bytes=8000))
+    assert f"10001: 1: {word} (2)" in shown.split("\n")
 
 
 def test_a_long_line_that_looks_like_an_error_is_clipped_around_it() -> None:

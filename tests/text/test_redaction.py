@@ -130,6 +130,14 @@ def test_a_secret_that_is_learnt_is_masked_by_whoever_masks_the_others() -> None
     assert piece.feed(b"a third-sec") + piece.feed(b"ret") + piece.flush() == f"a {MARK}".encode()
 
 
+@pytest.mark.parametrize("length", [100, 100_000])
+def test_a_text_of_any_length_is_masked_and_one_without_secrets_is_not_copied(length: int) -> None:
+    around = "x" * length
+
+    assert mask(f"{around}topsecret{around}", ("topsecret", "another")) == f"{around}[redacted]{around}"
+    assert mask(around, ("topsecret", "another")) is around
+
+
 def test_a_secret_that_begins_like_another_leaves_no_rest() -> None:
     assert mask("abcdefghij", ("abcdef", "abcdefghij")) == MARK
     assert mask("abcdefghij", ("abcdefghij", "abcdef")) == MARK

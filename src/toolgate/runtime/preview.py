@@ -34,6 +34,10 @@ _WORDS = (
 )
 _TELLING = re.compile(r"(?<!\bno )(?<!\b0 )(?:" + "|".join(_WORDS) + ")", re.IGNORECASE)
 """What an error looks like. Slow, so only lines that hold one of the words are shown to it."""
+_LOWERED = bytes(byte + 32 if 65 <= byte <= 90 else byte for byte in range(256))
+_NO_LETTERS = bytes(byte for byte in range(256) if not chr(byte | 32).isascii() or not chr(byte | 32).isalpha())
+_LETTERS = tuple({word.encode().translate(None, _NO_LETTERS) for word in _WORDS})
+"""The words without what is no letter. A text that holds none of them holds no word, and is looked through faster."""
 _MOST_TELLING = 50
 """How many lines from between head and tail are shown."""
 _TELLING_WIDTH = 300
@@ -156,7 +160,7 @@ def _telling_lines(text: str, start: int, end: int, number: int) -> Iterator[str
         stop = text.find("\n", min(end, start + _WINDOW), end)
         stop = end if stop < 0 else stop
         window = text[start:stop]
-        if _first_word(window) >= 0:
+        if _may_tell(window) and _first_word(window) >= 0:
             for offset, line in enumerate(window.split("\n")):
                 hit = _hit(line)
                 if hit >= 0:
@@ -172,6 +176,12 @@ def _hit(line: str) -> int:
         return -1
     match = _TELLING.search(line, max(0, first - 8), first + _REGEX_REACH)
     return match.start() if match else -1
+
+
+def _may_tell(text: str) -> bool:
+    """Whether a word may be in the text. What is no letter is dropped first: much of long output is numbers."""
+    letters = text.encode(errors="replace").translate(_LOWERED, _NO_LETTERS)
+    return any(word in letters for word in _LETTERS)
 
 
 def _first_word(text: str) -> int:

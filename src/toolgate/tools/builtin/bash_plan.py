@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from toolgate.errors import ToolError
+from toolgate.garbage import collection_postponed
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Plan
 
@@ -133,8 +134,12 @@ async def _native(native: Native, params: BashParams, context: ToolContext) -> P
     shell = _shell_for(params, context)
     around = surroundings(workspace, shell[0])
 
+    def analyse_long() -> CommandPlan:
+        with collection_postponed():
+            return analyse(command, around)
+
     quick = analyse_quickly(command, around)
-    analysed = quick if quick is not None else await asyncio.to_thread(analyse, command, around)
+    analysed = quick if quick is not None else await asyncio.to_thread(analyse_long)
     reveals = await context.shell.secrets_in(command, analysed)
     report = context.shell.sandbox(params.access)
 
