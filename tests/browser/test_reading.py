@@ -154,7 +154,7 @@ async def test_retries_are_said_with_their_seconds(
     await expect(person.page.locator("tg-working")).to_contain_text("Thinking", timeout=PATIENCE)
     await person.page.evaluate(
         """async () => {
-          const { Session } = await import("/static/session.js");
+          const { Session } = (await import("/static/joined/main.js")).$session;
           const view = document.querySelector("tg-transcript");
           const wire = Object.assign(new EventTarget(), { state: "open" });
           const session = new Session(wire, "s", view);
