@@ -131,6 +131,16 @@ async def test_k04_a_hidden_file_is_explained_with_its_template(project: Path) -
         assert "Permission denied" in result.output
         assert "'.env.example' shows what belongs in it" in result.output
         assert "name it in the command" in result.output
+        linked = await toolset.handle(call("Bash", {"command": "cat link"}))
+        assert "'.env' may hold secrets and is hidden" in linked.output
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [("read_file", {"path": ".env"}), ("Bash", {"command": "cat .env"})])
+async def test_k04_a_denial_names_the_template(project: Path, tool: str, arguments: dict[str, Any]) -> None:
+    async with opened(project, AutoApprover(allow=False)) as toolset:
+        result = await toolset.handle(call(tool, arguments))
+
+    assert "not approved: denied ('.env.example' shows what belongs in it)." in result.output
 
 
 @pytest.mark.parametrize(

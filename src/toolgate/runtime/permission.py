@@ -154,7 +154,8 @@ async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...])
         if isinstance(approver, Unattended):
             unseen = approver.advise(request, lambda: _rules(invocation, policy, secrets))
         advice = _advice(invocation, policy, secrets) if unseen else ""
-        return _refused(f"This call was not approved: {approval.message.rstrip('.') or 'denied'}.", advice)
+        said = approval.message.rstrip(".") or "denied"
+        return _refused(f"This call was not approved: {said}{_templates(invocation)}.", advice)
     if approval.remember:
         try:
             await remember(invocation, policy, request, approval)
@@ -164,6 +165,14 @@ async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...])
     _note_approval(invocation, True)
     invocation.context.approval = approval
     return None
+
+
+def _templates(invocation: Invocation) -> str:
+    """A clause that names a template of the secret file that a call would have shown; empty if there is none."""
+    plan = invocation.plan
+    if plan is None or not plan.reveals:
+        return ""
+    return invocation.context.guard.template_hint(plan.reveals[0])
 
 
 def checked(approval: Approval, request: ApprovalRequest) -> Approval:

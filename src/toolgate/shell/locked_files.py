@@ -36,6 +36,8 @@ _QUIET_GIT = frozenset(
 )
 """Commands of git that show no content of files. They see secret files that git tracks."""
 _MOST_TEXT = 1 << 16
+_DENIED_NAME = re.compile(r"([^\s:'\"]+)['\"]?: Permission denied")
+_FEW_NAMES = 20
 
 
 class LockedFiles:
@@ -94,8 +96,11 @@ class LockedFiles:
     def hint(self, text: str) -> str:
         """A next step for a command that failed on a locked file; empty if none is named in its error messages."""
         found = self._found
+        if self._guard is None or not (found.denied or found.secrets):
+            return ""
+        behind = self._guard.real_paths(_DENIED_NAME.findall(text)[:_FEW_NAMES])
         for path in (*found.denied, *found.secrets):
-            if self._guard is None or posixpath.basename(path) not in text:
+            if posixpath.basename(path) not in text and path not in behind:
                 continue
             template = self._guard.template_hint(path)
             if path in found.denied:

@@ -73,9 +73,24 @@ async def public_addresses(host: str, port: int, resolve: Resolve, allows: Allow
             ErrorCode.NOT_FOUND, f"The host '{host}' cannot be found.", "Check the address, or try again later."
         )
     if not all(allows(address) for address in found):
-        raise ToolError(
-            ErrorCode.ACCESS_DENIED,
-            f"The host '{host}' is not on the public internet: only public addresses are fetched.",
-            "For a server on this machine, use a command with Bash.",
-        )
+        raise _not_public(host)
     return found[:_MOST]
+
+
+def refuse_private(host: str) -> None:
+    """Raise `ToolError` for a host that is not public, if that is known without a lookup: nobody is asked about it."""
+    try:
+        found = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
+    except OSError:  # a name
+        found = []
+    local = host == "localhost" or host.endswith(".localhost")
+    if local or not all(is_public(str(item[4][0])) for item in found):
+        raise _not_public(host)
+
+
+def _not_public(host: str) -> ToolError:
+    return ToolError(
+        ErrorCode.ACCESS_DENIED,
+        f"The host '{host}' is not on the public internet: only public addresses are fetched.",
+        "For a server on this machine, use a command with Bash.",
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -173,6 +174,14 @@ class FileGuard:
         guarded = self.judge(path)
         if guarded is not None and (guarded.denied or not seen(tuple(guarded.path.split("/")))):
             raise self.refusal(guarded)
+
+    def real_paths(self, paths: Sequence[str]) -> set[str]:
+        """Where these paths lead, as far as they are paths of the project."""
+        found: set[str] = set()
+        for path in paths:
+            with suppress(ToolError):
+                found.add(self._names(path)[-1])
+        return found
 
     def _names(self, path: str) -> list[str]:
         """The path as it was typed, in normal form, and with links resolved."""

@@ -49,9 +49,11 @@ class WebFetchTool(Tool[WebFetchParams]):
 
     async def prepare(self, params: WebFetchParams, context: ToolContext) -> Plan:
         """The address in its one spelling; nothing is looked up yet."""
+        from toolgate.web.addresses import refuse_private
         from toolgate.web.urls import parse
 
         address = parse(params.url)
+        refuse_private(address.host)
         hosts = context.settings.web.hosts
         if hosts and not any(address.host == host or address.host.endswith(f".{host}") for host in hosts):
             raise ToolError(
