@@ -124,3 +124,11 @@ async def test_ruff_is_found_on_path_and_says_what_is_new(
         edit = {"path": "app.py", "old_string": "one", "new_string": "bad one"}
         result = await toolset.handle(call("edit_file", edit))
         assert "app.py:1: F821 Undefined name (ruff)" in result.output
+
+
+async def test_d02_a_checker_that_cannot_be_run_is_named_and_the_change_is_made(root: Path) -> None:
+    async with opened(root, command="no-such-checker {file}") as toolset:
+        result = await toolset.handle(call("write_file", {"path": "new.py", "content": "bad"}))
+
+    assert result.response.status == "success"
+    assert "command could not be run: bash: line 1: no-such-checker: command not found." in result.output

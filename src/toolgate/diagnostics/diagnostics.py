@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from toolgate.diagnostics.checkers import Check, checks_for
 from toolgate.diagnostics.problems import Problem, new_problems
 from toolgate.errors import ToolError
+from toolgate.protocol.codes import ErrorCode
 from toolgate.shell import ShellSession
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 MOST_FILES = 20
 """Files of one call that are checked."""
 _MOST_KEPT = 256
+_NOT_RUN = (126, 127)
+"""Exit codes of a shell that could not run the program."""
+_LONGEST_REASON = 200
 _LARGEST = 4 << 20
 """Bytes of a file in which lines are looked up."""
 
@@ -120,9 +124,10 @@ class Diagnostics:
         shell = self._shell
         await shell.choose_layer()
         if shell.sandbox("read").unconfined:
-            from toolgate.protocol.codes import ErrorCode
-
             raise ToolError(ErrorCode.EXECUTION_ERROR, "the sandbox does not confine it.", "")
         await shell.restart()
         result = await shell.execute(check.command, timeout=seconds, access="read")
+        if result.exit_code in _NOT_RUN:
+            said = result.stderr.strip().splitlines() or ["it does not exist"]
+            raise ToolError(ErrorCode.EXECUTION_ERROR, f"{said[0][:_LONGEST_REASON].rstrip('.')}.", "")
         return None if result.timed_out else f"{result.stdout}\n{result.stderr}"

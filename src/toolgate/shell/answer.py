@@ -49,7 +49,7 @@ class Answer:
             stdout_info=out,
             stderr_info=err,
             sandbox=self.starter.report(self.access),
-            hint="" if self.job else self._hint(exit_code, stdout, stderr),
+            hint="" if self.job else self.hint(exit_code, stdout, stderr),
             job_id=self.job,
             cwd=cwd,
         )
@@ -59,7 +59,8 @@ class Answer:
         directory = self.run.process.view.git_directory
         return text.replace(directory, ".git") if directory else text
 
-    def _hint(self, exit_code: int | None, stdout: str, stderr: str) -> str:
+    def hint(self, exit_code: int | None, stdout: str, stderr: str) -> str:
+        """Return a next step; empty if there is nothing to say."""
         if exit_code == 0 and not stderr and "read" not in self.run.command:
             return ""  # only a 'read' that got no input says nothing itself
         if unreadable_in(stderr + stdout) and (locked := self.starter.locked.hint(stderr + stdout)):

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolgate.errors import ToolError
 from toolgate.log import logger
@@ -405,22 +405,16 @@ class ShellSession(AsyncClosing):
             await self._made[0].ended(run.process, heard=False)
             self._made[0].close(run.process)
 
-    def _result(
-        self, run: CommandRun, access: Access, *, timed_out: bool, job: str | None = None, notes: Sequence[str] = ()
-    ) -> CommandResult:
+    def hint(self, run: CommandRun, screen: str) -> str:
+        """Return a next step for a job that failed in its terminal; empty if the sandbox was not the cause."""
+        return self._answer(run, run.access).hint(run.exit_code, "", screen)
+
+    def _result(self, run: CommandRun, access: Access, **how: Any) -> CommandResult:
+        return self._answer(run, access, **how).result(self.cwd)
+
+    def _answer(self, run: CommandRun, access: Access, **how: Any) -> Answer:
         starter, memory = self._parts()
-        answer = Answer(
-            run=run,
-            access=access,
-            root=self._root,
-            starter=starter,
-            memory=memory,
-            jobs=self.jobs,
-            timed_out=timed_out,
-            job=job,
-            notes=notes,
-        )
-        return answer.result(self.cwd)
+        return Answer(run=run, access=access, root=self._root, starter=starter, memory=memory, jobs=self.jobs, **how)
 
 
 def _memory(root: str, starter: Starter) -> StateHistory:

@@ -292,3 +292,11 @@ async def test_chat_safe_has_no_terminal(tmp_path: Path) -> None:
 
     assert response.error is not None
     assert response.error.code == "MODE_DENIED"
+
+
+async def test_a_program_that_the_sandbox_stopped_says_which_access_it_needs(box: Toolbox) -> None:
+    make_repository(box.root)
+    result = await box.result("Bash", command="git rebase -i HEAD~2", tty=True)
+
+    assert "Read-only file system" in result.output
+    assert 'access="full"' in result.output

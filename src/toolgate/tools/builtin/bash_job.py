@@ -51,5 +51,6 @@ async def run_job(native: Native, params: BashParams, context: ToolContext) -> T
             f"Runs in a terminal as {info.id}; this is its screen. Type with Terminal, or 'jobs write {info.id} TEXT'."
         )
         return response.model_copy(update={"text": text})
-    text = f"It ran in a terminal as {info.id} and {info.state}; this is its screen."
+    advice = shell.hint(run, console.screen.text()) if info.exit_code else ""
+    text = " ".join(filter(None, [f"It ran in a terminal as {info.id} and {info.state}; this is its screen.", advice]))
     return response.model_copy(update={"text": text, "data": {**response.data, "exit_code": info.exit_code}})
