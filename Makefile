@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 QUICK := not (browser or postgres or outside or torture or layers or slow)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test-lowest docs release test test-all check format-check lint types imports fmt demo bench bench-peers torture redteam lock audit dist clean
+.PHONY: help setup serve test-lowest docs release test test-all check format-check lint types imports fmt demo bench bench-peers torture redteam compare lock audit dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,10 @@ torture: $(READY) ## The slow suites, large (TOOLGATE_TORTURE=50 makes them larg
 redteam: $(READY) ## Attack an installed wheel as every user in every sandbox layer (REDTEAM_ARGS="--only git")
 	@$(BIN)/python -m redteam $(REDTEAM_ARGS)
 
+compare: $(READY) ## The same faults and attacks against Toolgate and other projects, counted (COMPARE_ARGS="--only paths --quick")
+	@$(BIN)/python -m compare $(COMPARE_ARGS)
+	@$(BIN)/python -m compare.docs
+
 lock: $(READY) ## Lock the dependencies anew from pyproject.toml
 	@BIN=$(BIN) scripts/lock.sh
 
@@ -93,4 +97,4 @@ release: $(READY) ## Build a release, check it, install it into clean environmen
 
 clean: ## Remove the environments, caches and measurements
 	@rm -rf $(VENV) $(LOWEST) site .audit .peers .npm screenshots .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache benchmarks/.data build dist
-	@find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find src tests benchmarks compare scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -38,6 +38,27 @@ def _answer(result):
     return str(result.output)
 
 
+class _Shell:
+    """`Shell`, which keeps 50,000 characters of the output."""
+
+    def __init__(self):
+        from kimi_cli.tools.shell import Shell
+
+        runtime, agreeable = _runtime(os.getcwd())
+        self._shell = Shell(agreeable, runtime.environment, runtime)
+
+    async def run(self, command):
+        from kimi_cli.tools.shell import Params
+
+        return _answer(await self._shell(Params(command=command, timeout=200)))
+
+    async def close(self):
+        pass
+
+
+shell = _Shell
+
+
 async def grep(root, pattern):
     from kimi_cli.tools.file.grep_local import Grep, Params
 

@@ -28,3 +28,29 @@ async def dispatch():
         return result if isinstance(result, str) else json.dumps(result)
 
     return call
+
+
+class _Shell:
+    """`exec` of its local sandbox session, which keeps all of the output in memory."""
+
+    def __init__(self):
+        self._session = None
+
+    async def run(self, command):
+        if self._session is None:
+            import os
+
+            from agents.sandbox.manifest import Manifest
+            from agents.sandbox.sandboxes.unix_local import UnixLocalSandboxClient
+
+            self._session = await UnixLocalSandboxClient().create(manifest=Manifest(root=os.getcwd()))
+            await self._session.start()
+        result = await self._session.exec(command, timeout=200)
+        assert result.exit_code == 0, result.stderr
+        return result.stdout.decode()
+
+    async def close(self):
+        pass
+
+
+shell = _Shell

@@ -45,6 +45,37 @@ async def dispatch():
     return call
 
 
+class _Terminal:
+    kind = ""
+
+    def __init__(self):
+        from openhands.tools.terminal.impl import TerminalExecutor
+
+        self._terminal = TerminalExecutor(working_dir=os.getcwd(), terminal_type=self.kind)
+
+    async def run(self, command):
+        from openhands.tools.terminal.definition import TerminalAction
+
+        observation = self._terminal(TerminalAction(command=command, timeout=200))
+        if observation.exit_code != 0:
+            raise RuntimeError(observation.text[-300:])
+        return observation.text
+
+    async def close(self):
+        self._terminal.close()
+
+
+class _Tmux(_Terminal):
+    kind = "tmux"
+
+
+class _Subprocess(_Terminal):
+    kind = "subprocess"
+
+
+shell = {"tmux": _Tmux, "subprocess": _Subprocess}
+
+
 def _rg_on_path():
     here = str(Path(sys.executable).parent)
     if here not in os.environ["PATH"].split(":"):

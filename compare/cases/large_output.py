@@ -1,0 +1,78 @@
+"""1 GB of output: how much memory does the tool layer take?"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from pathlib import Path
+
+from compare.arena import Arena, Ended, Hung
+from compare.case import Case, Outcome
+
+ORDER = 7
+_MEMORY = 6 * 2**30
+"""Bytes of address space at which the contender gets a MemoryError, so that the machine survives."""
+
+
+def _resident(pid: int) -> int:
+    with contextlib.suppress(OSError, IndexError):
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
+    return 0
+
+
+class _Watch:
+    """The most memory that all processes of a contender took together."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena, self.most, self._stop = arena, 0, threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def _look(self) -> None:
+        while not self._stop.wait(0.05):
+            self.most = max(self.most, sum(_resident(pid) for pid in self._arena.processes()))
+
+    def __enter__(self) -> _Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def count(arena: Arena) -> Outcome:
+    """Print the bytes as lines of 100 characters."""
+    size = 50_000_000 if arena.quick else 1_000_000_000
+    line = "x" * 99
+    command = f"yes {line} | head -c {size}; echo end > printed.txt"
+    detail = []
+    with arena.tools(environment={"COMPARE_MEMORY": str(_MEMORY)}) as tools:
+        tools.ask("run", command="true", seconds=30.0)
+        before = sum(_resident(pid) for pid in arena.processes())
+        begin = time.monotonic()
+        with _Watch(arena) as watch:
+            try:
+                answer = tools.ask("run", wait=arena.seconds * 2, command=command, seconds=arena.seconds * 2 - 5)
+                if answer["failed"]:
+                    detail.append(answer["text"].strip().splitlines()[-1][:100] if answer["text"].strip() else "failed")
+            except Hung:
+                detail.append(f"no answer within {arena.seconds * 2:.0f} s")
+            except Ended:
+                detail.append("the process died")
+        detail.append(f"{time.monotonic() - begin:.0f} s")
+        if not (arena.root / "printed.txt").exists():
+            detail.append("the command did not get to its end")
+    return Outcome(bad=round(max(watch.most - before, 0) / 1e6, 1), detail=tuple(detail))
+
+
+LARGE_OUTPUT = Case(
+    name="large-output",
+    title="1 GB of output: memory taken",
+    counts="A command prints 1 GB in lines of 100 characters. Counted is by how much the memory of all processes of "
+    "the contender grows at most. Each process may take 6 GiB.",
+    run=count,
+    needs=("run",),
+    unit="MB",
+    control_least=100,
+)
