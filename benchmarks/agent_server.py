@@ -3,8 +3,10 @@
     python -m benchmarks.agent_server                 prints its port, then serves until it is ended
     python -m benchmarks.agent_server --floor URL     the floor: ask, run in bash, append and fsync, ask again
 
-`POST /_reset {"rounds": N}`: the next N requests are answered with one call of the agent's shell tool (`echo round-i`),
-the one after with "done". `GET /_log`: when each request was read and answered (CLOCK_MONOTONIC), and its size.
+`POST /_reset {"rounds": N}`: the next N requests that offer a shell tool are answered with one call of it
+(`echo round-i`), the one after with "done", or with the command `final` for an agent that has to say so.
+Requests without a shell tool (titles, classifiers) get "done" and are not counted. `GET /_log`: when each request was
+read and answered (CLOCK_MONOTONIC), and its size.
 """
 
 import http.client
@@ -16,12 +18,15 @@ import sys
 import time
 from typing import Any
 
+from benchmarks.agent_formats import FORMATS, Chat, Messages, Responses, shell_call
+
 
 class Server(http.server.ThreadingHTTPServer):
     """Plays rounds, and keeps a log."""
 
     daemon_threads = True
     rounds = 0
+    final: str | None = None
     log: list[dict[str, Any]] = []
 
 
@@ -40,34 +45,46 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
-        read, request = time.monotonic(), json.loads(body)
-        if self.path == "/_reset":
-            self.server.rounds, self.server.log = request["rounds"], []
+        read, request = time.monotonic(), json.loads(body or b"{}")
+        path = self.path.partition("?")[0]
+        if path == "/_reset":
+            self.server.rounds, self.server.final, self.server.log = request["rounds"], request.get("final"), []
             self._json({})
+            return
+        answers = next((one for one in FORMATS if path.endswith(one.path)), None)
+        if answers is None:  # counting tokens, telemetry
+            self._json({"input_tokens": 10})
+            return
+        if shell_call(request, "true") is None:
+            self._send(answers, None, 0, stream=bool(request.get("stream")))
             return
         entry: dict[str, Any] = {"read": read, "bytes": len(body), "ran": body.count(b"round-")}
         self.server.log.append(entry)
         number = len(self.server.log)
-        delta: dict[str, Any] = {"role": "assistant", "content": "done"}
-        if number <= self.server.rounds:
-            name = next(t["function"]["name"] for t in request["tools"] if t["function"]["name"].lower() == "bash")
-            function = {"name": name, "arguments": json.dumps({"command": f"echo round-{number}"})}
-            call = {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
-            delta = {"role": "assistant", "tool_calls": [call]}
-        self._stream(delta, "tool_calls" if "tool_calls" in delta else "stop")
+        command = f"echo round-{number}" if number <= self.server.rounds else self.server.final
+        self._send(answers, command, number, stream=bool(request.get("stream")), request=request)
         entry["sent"] = time.monotonic()
 
-    def _stream(self, delta: dict[str, Any], reason: str) -> None:
+    def _send(
+        self,
+        answers: Chat | Responses | Messages,
+        command: str | None,
+        number: int,
+        *,
+        stream: bool,
+        request: dict[str, Any] | None = None,
+    ) -> None:
+        call = shell_call(request, command) if request is not None and command is not None else None
+        if not stream:
+            self._json(answers.whole(call, number))
+            return
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        chunk = {"id": "c", "created": 1, "model": "mock", "object": "chat.completion.chunk"}
-        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-        first = {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-        last = {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage}
-        for text in (json.dumps(first), json.dumps(last), "[DONE]"):
-            data = f"data: {text}\n\n".encode()
+        for name, event in answers.events(call, number):
+            text = event if isinstance(event, str) else json.dumps(event)
+            data = (f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode()
             self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
         self.wfile.write(b"0\r\n\r\n")
 

@@ -1,6 +1,7 @@
 """Draws a benchmark's ratios as horizontal bars on a logarithmic scale, one group per case."""
 
 import math
+from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 720, 210, 70, 16, 22, 40
@@ -10,7 +11,7 @@ Ratios = dict[str, dict[str, float | None]]
 """Contender → case → how many times the floor it takes."""
 
 
-def drawn(name: str, unit: str, floor: str, ratios: Ratios) -> str:
+def drawn(name: str, unit: str, floor: str, ratios: Ratios, references: Sequence[str] = ()) -> str:
     """The picture. Bars begin at the least ratio of all, or at a tenth of the floor; the line is the floor."""
     cases = list(dict.fromkeys(case for values in ratios.values() for case in values))
     groups = [(case, _bars(case, ratios)) for case in cases]
@@ -24,6 +25,7 @@ def drawn(name: str, unit: str, floor: str, ratios: Ratios) -> str:
         f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>',
         f'<text x="10" y="18" font-weight="bold">{escape(name)}: times {escape(floor)}, logarithmic</text>',
     ]
+    parts += _legend(any(contender.startswith("peer:") for contender in ratios))
     one = _x(1.0, low, high)
     parts.append(f'<line x1="{one}" x2="{one}" y1="{HEAD - 10}" y2="{height - 6}" stroke="#6b7280"/>')
     y = HEAD
@@ -31,10 +33,21 @@ def drawn(name: str, unit: str, floor: str, ratios: Ratios) -> str:
         parts.append(f'<text x="10" y="{y + 8}" font-weight="bold">{escape(case)}</text>')
         y += GAP - 8
         for contender, value in bars:
-            parts += _bar(contender, value, y, _x(value, low, high), _colour(contender, floor))
+            parts += _bar(contender, value, y, _x(value, low, high), _colour(contender, (floor, *references)))
             y += BAR
         y += 8
     return "\n".join([*parts, f"<desc>{escape(unit)}</desc>", "</svg>"]) + "\n"
+
+
+def _legend(peers: bool) -> list[str]:
+    """What the colours mean."""
+    entries = [("floor", FLOOR), ("Toolgate", OURS), *([("other projects", PEER)] if peers else [])]
+    parts = []
+    for number, (text, colour) in enumerate(reversed(entries)):
+        x = WIDTH - 110 * (number + 1)
+        parts.append(f'<circle cx="{x + 6}" cy="14" r="5" fill="{colour}"/>')
+        parts.append(f'<text x="{x + 16}" y="18">{text}</text>')
+    return parts
 
 
 def _bars(case: str, ratios: Ratios) -> list[tuple[str, float]]:
@@ -51,8 +64,8 @@ def _bar(contender: str, value: float, y: int, end: float, colour: str) -> list[
     ]
 
 
-def _colour(contender: str, floor: str) -> str:
-    if contender == floor:
+def _colour(contender: str, floors: Sequence[str]) -> str:
+    if contender in floors:
         return FLOOR
     return PEER if contender.startswith("peer:") else OURS
 

@@ -44,6 +44,8 @@ class Bench:
     cases: Sequence[str]
     floor: str
     """The contender that every ratio is against."""
+    references: Sequence[str] = ()
+    """Contenders that are further lower bounds: drawn in the floor's colour."""
     contenders: Mapping[str, Any]
     """Name → implementation. Floors and Toolgate; both run in the project's own environment."""
     measure: Callable[[Any, str], Awaitable[Sample]]

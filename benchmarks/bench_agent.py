@@ -22,13 +22,15 @@ from typing import Any
 from benchmarks.bench import Bench, Sample, Target
 
 ROUNDS = 20
+_LONGEST = 150
+"""Seconds that an agent may take for all its rounds."""
 _BYTES_A_TOKEN = 4
 
 
 class Player:
     """Runs one agent again and again, in a home of its own, against a server of its own."""
 
-    def __init__(self, argv: list[str]) -> None:
+    def __init__(self, agent: Any) -> None:
         from benchmarks.harness import DATA, ROOT
 
         DATA.mkdir(parents=True, exist_ok=True)
@@ -41,7 +43,10 @@ class Player:
         )
         assert self._server.stdout is not None
         self._url = f"http://127.0.0.1:{self._server.stdout.readline().strip()}"
-        self._argv = [word.format(url=self._url) for word in argv]
+        start = agent(self._url, self._home) if callable(agent) else {"argv": agent}
+        self._argv = [word.replace("{url}", self._url) for word in start["argv"]]
+        self._variables: dict[str, str] = start.get("env", {})
+        self._final: str | None = start.get("final")
         self.play(1)  # makes what the first run of all makes
 
     def __del__(self) -> None:
@@ -50,15 +55,18 @@ class Player:
 
     def play(self, rounds: int, *, watched: bool = False) -> tuple[float, list[dict[str, Any]], float]:
         """When it began, what the server saw, and, if it is watched, the most memory of the whole tree in MB."""
-        self._http("/_reset", {"rounds": rounds})
+        self._http("/_reset", {"rounds": rounds, "final": self._final})
         environment = {
-            "PATH": os.environ["PATH"],
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",  # its own Node.js, too
             "HOME": str(self._home),
             "LANG": "C.UTF-8",
             "PYTHONPATH": str(Path(__file__).parent.parent),
             "OPENAI_API_KEY": "none",
             "OPENAI_BASE_URL": f"{self._url}/v1",
             "NO_PROXY": "127.0.0.1",
+            "SHELL": "/bin/bash",
+            "TERM": "dumb",
+            **self._variables,
         }
         began = time.monotonic()
         process = subprocess.Popen(
@@ -70,11 +78,15 @@ class Player:
             stderr=subprocess.STDOUT,
         )
         memory = _Memory(process.pid) if watched else None
-        output, _ = process.communicate()
+        try:
+            output, _ = process.communicate(timeout=_LONGEST)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
         most = memory.ended() if memory is not None else 0.0
         log = self._http("/_log")
         assert process.returncode == 0, output.decode()[-500:]
-        assert len(log) == rounds + 1, output.decode()[-500:]
+        assert len(log) == rounds + 1, f"{len(log)} requests: {output.decode()[-500:]}"
         assert log[-1]["ran"] >= 2 * rounds, "every command ran: its words are in the call and in the output"
         return began, log, most
 
@@ -125,9 +137,9 @@ class _Memory:
         return found
 
 
-async def setup(argv: list[str]) -> Player:
-    """The agent, with its server."""
-    return Player(argv)
+async def setup(agent: Any) -> Player:
+    """The agent, with its server: a command line, or a function of the server's address and a home that makes one."""
+    return Player(agent)
 
 
 async def measure(player: Player, case: str) -> Sample:
@@ -157,6 +169,7 @@ AGENT = Bench(
     },
     setup=setup,
     measure=measure,
+    role="agent",
     rounds=7,
     targets=[
         Target(contender="toolgate", case="start", at_most=4.0),

@@ -122,6 +122,7 @@ EDIT = Bench(
     unit="ms",
     cases=list(SIZES),
     floor="read, replace, fsync, rename",
+    references=["copy_file_range, fsync, rename"],
     contenders={"read, replace, fsync, rename": rewrite, "copy_file_range, fsync, rename": splice, "toolgate": ours},
     setup=setup,
     measure=measure,

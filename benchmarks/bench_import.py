@@ -28,6 +28,7 @@ async def measure(what: str | list[str], case: str) -> Sample:
         output = subprocess.run(argv, check=True, capture_output=True, stdin=subprocess.DEVNULL).stdout
         best = min(best, time.perf_counter() - begin)
     memory = [line for line in output.split(b"\n") if line.startswith(b"KIB=")]
+    assert memory if isinstance(what, str) else b"usage" in output.lower(), output[-300:]
     extra = {"MB": int(memory[-1][4:]) / 1024} if memory else {}
     return Sample(value=best * 1e3, extra=extra)
 

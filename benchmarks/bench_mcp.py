@@ -63,6 +63,8 @@ _ECHO: dict[str, list[str]] = {
     "bare, MCPServer": ["-m", "benchmarks.mcp_echo", "high-level"],
     "toolgate": ["-m", "benchmarks.mcp_echo", "toolgate"],
 }
+_ANSWERS = {"echo": "hello", "read_file": "one", "current_time": "20"}
+"""What has to be in the answer of a tool; a time has a century."""
 _REAL = ["-m", "toolgate", "mcp", "--mode", "coding", "--root", str(_ROOT)]
 
 
@@ -92,6 +94,7 @@ async def measure_call(connected: tuple[Client, str, dict[str, Any]], case: str)
         result = client.ask("tools/call", name=name, arguments=arguments)
         times.append(time.perf_counter() - begin)
         assert not result.get("isError"), result
+        assert _ANSWERS[name] in result["content"][0]["text"], result
     return Sample(value=sorted(times)[len(times) // 2] * 1e6)
 
 

@@ -102,6 +102,7 @@ READ = Bench(
     unit="ms for 2,000 lines of a 1 GB file",
     cases=list(OFFSETS),
     floor="stream of bytes",
+    references=["stream of text"],
     contenders={"stream of bytes": stream_bytes, "stream of text": stream_text, "toolgate": ours},
     setup=setup,
     measure=measure,

@@ -1,6 +1,7 @@
 """Writes a run into the documentation: `python -m benchmarks … | python -m benchmarks.docs`.
 
-The tables replace what is between two marks in `docs/benchmarks.md`; the bars go to `docs/images/bench-NAME.svg`.
+What was measured is merged into `benchmarks/results.json`, one benchmark at a time, so that some can be run again. The
+tables replace what is between two marks in `docs/benchmarks.md`; the bars go to `docs/images/bench-NAME.svg`.
 """
 
 import json
@@ -9,24 +10,28 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import bars
+from benchmarks.peers.install import PEERS
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+RESULTS = Path(__file__).parent / "results.json"
 BEGIN, END = "<!-- results: made by benchmarks/docs.py -->", "<!-- end of results -->"
 
 
 def main() -> None:
-    """Read what the benchmarks printed, and write page and pictures."""
+    """Read what the benchmarks printed, and write results, page and pictures."""
     lines = [line for line in sys.stdin if line.startswith("{")]
-    document = json.loads(lines[-1])
+    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    document = known | results(json.loads(lines[-1]))
+    RESULTS.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     PAGE.write_text(replaced(PAGE.read_text(), section(document)))
-    for name, result in results(document).items():
-        picture = PAGE.parent / "images" / f"bench-{name}.svg"
-        picture.write_text(bars.drawn(name, result["unit"], result["floor"], result["ratio"]))
+    for name, result in document.items():
+        picture = bars.drawn(name, result["unit"], result["floor"], result["ratio"], result["references"])
+        (PAGE.parent / "images" / f"bench-{name}.svg").write_text(picture)
 
 
 def results(document: dict[str, Any]) -> dict[str, Any]:
     """The benchmarks of a run that measured anything."""
-    return {name: value for name, value in document.items() if isinstance(value, dict) and value.get("ratio")}
+    return {name: value for name, value in document.items() if value.get("ratio")}
 
 
 def replaced(page: str, text: str) -> str:
@@ -39,27 +44,43 @@ def replaced(page: str, text: str) -> str:
 
 
 def section(document: dict[str, Any]) -> str:
-    """Where it was measured, then a table and a picture per benchmark, then the targets."""
-    where = (
-        f"Python {document['python']}, {document['machine']}, {document['cpus']} cores. "
-        f"The load average was {document['load']:.1f} when the run ended.\n"
-    )
-    parts = [where]
-    for name, result in results(document).items():
+    """A table and a picture per benchmark, where it was measured, then the versions of the others, then the targets."""
+    parts = []
+    for name, result in sorted(document.items()):
         parts.append(f"### {name} ({result['unit']}, median of {result['rounds']} rounds)\n")
         parts.append(_table(result))
+        parts += [f"{_name(peer)} failed: {why}\n" for peer, why in result["failed"].items()]
+        parts.append(f"{result['where']}, {result['date']}, load average {result['load']:.1f}.\n")
         parts.append(f"![Bars of {name}, times {result['floor']}](images/bench-{name}.svg)\n")
+    if peers := _versions(document):
+        parts.append(f"### Versions of the other projects\n\n{peers}\n")
     parts.append("### Targets\n\n| what | measured | target | |\n|---|---|---|---|")
-    parts.append("\n".join(document["targets"]) + "\n")
+    parts.append("\n".join(row for _, result in sorted(document.items()) for row in result["targets"]) + "\n")
     return "\n".join(parts)
 
 
+def _versions(document: dict[str, Any]) -> str:
+    """The packages of every project that was measured."""
+    names = {_name(peer).partition(":")[0] for result in document.values() for peer in result["ratio"] if _is(peer)}
+    return "\n".join(f"- {name}: {', '.join(PEERS[name].packages)}" for name in sorted(names))
+
+
+def _is(contender: str) -> bool:
+    return contender.startswith("peer:")
+
+
+def _name(contender: str) -> str:
+    return contender.removeprefix("peer:")
+
+
 def _table(result: dict[str, Any]) -> str:
+    """Contenders in the order of their first case, the fastest first."""
     cases = list(dict.fromkeys(case for values in result["median"].values() for case in values))
     lines = ["| contender | " + " | ".join(cases) + " |", "|---" * (len(cases) + 1) + "|"]
-    for contender, values in result["median"].items():
+    first = cases[0]
+    for contender, values in sorted(result["median"].items(), key=lambda item: item[1].get(first) or float("inf")):
         cells = [_cell(result, contender, case, values.get(case)) for case in cases]
-        lines.append(f"| {contender.removeprefix('peer:')} | " + " | ".join(cells) + " |")
+        lines.append(f"| {_name(contender)} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -1,5 +1,6 @@
 """What a run looks like: a table with ratios, the targets with their verdicts, and one line of JSON."""
 
+import datetime
 import json
 import os
 import platform
@@ -54,17 +55,15 @@ def _judged(result: Result, target: Target) -> float | None:
 
 def as_json(results: list[Result]) -> str:
     """One line for programs."""
-    document: dict[str, Any] = {
-        "machine": platform.machine(),
-        "cpus": os.cpu_count(),
-        "python": platform.python_version(),
-        "load": os.getloadavg()[0],
-        "targets": [row for result in results for row, _ in verdicts(result)],
-    }
+    document: dict[str, Any] = {}
     for result in results:
         document[result.bench.name] = {
+            "where": f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores",
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "load": os.getloadavg()[0],
             "unit": result.bench.unit,
             "floor": result.bench.floor,
+            "references": list(result.bench.references),
             "rounds": result.rounds,
             "median": {
                 name: {case: result.median(name, case) for case in cases} for name, cases in result.values.items()
@@ -73,5 +72,7 @@ def as_json(results: list[Result]) -> str:
                 name: {case: result.ratio(name, case) for case in cases} for name, cases in result.values.items()
             },
             "extra": result.extras,
+            "failed": {name: error.strip().splitlines()[-1][:160] for (name, _), error in result.errors.items()},
+            "targets": [row for row, _ in verdicts(result)],
         }
     return json.dumps(document)

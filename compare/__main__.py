@@ -6,6 +6,7 @@ Exit code 0: measured. 1: the control passed a case that it has to fail, or a co
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import json
 import os
@@ -85,7 +86,7 @@ def measure(case: Case, contender: Contender, abilities: list[str], *, quick: bo
     with Arena(contender, quick=quick, seconds=seconds) as arena:
         try:
             outcome = case.run(arena)
-            found |= {"bad": outcome.bad, "of": outcome.of, "asked": outcome.asked, "detail": list(outcome.detail)}
+            found |= dataclasses.asdict(outcome) | {"detail": list(outcome.detail)}
         except FAULTS as error:
             found |= {"status": "error", "detail": [f"{type(error).__name__}: {error}"[-600:]]}
     return found | {
@@ -114,7 +115,7 @@ def cell(case: Case, found: dict[str, Any]) -> str:
     if found["status"] == "error":
         return "error"
     if found["of"] is None:
-        return f"{found['bad']:,.0f} {case.unit}"
+        return f"{found['bad']:,.0f} {case.unit}" + (", unfinished" if found.get("unfinished") else "")
     asked = f" ({found['asked']} asked)" if found.get("asked") else ""
     return f"{found['bad']:,} of {found['of']:,}{asked}"
 

@@ -21,6 +21,8 @@ class Outcome:
     """How many were tried; None if `bad` is an amount and not a count."""
     asked: int = 0
     """How many of them asked a person who refused."""
+    unfinished: bool = False
+    """Whether it did not come to its end, so that the amount says little."""
     detail: tuple[str, ...] = ()
     """Which ones were bad, and what else a reader wants to know."""
 

@@ -72,7 +72,9 @@ def _marked(case: Case, row: dict[str, dict[str, Any]], module: str) -> str:
 def best(row: dict[str, dict[str, Any]]) -> list[str]:
     """The contenders with the least count; the control is none of them."""
     counts = {
-        module: _share(found) for module, found in row.items() if found["status"] == "measured" and module != CONTROL
+        module: _share(found)
+        for module, found in row.items()
+        if found["status"] == "measured" and module != CONTROL and not found.get("unfinished")
     }
     least = min(counts.values(), default=0.0)
     return [module for module, count in counts.items() if count <= least]

@@ -20,36 +20,37 @@ NAMES = (
     "SSH_AUTH_SOCK",
     "ACME_PASSWORD",
 )
-COMMANDS = {
-    "env": "env > seen.txt",
-    "/proc": "p=$$; for _ in 1 2 3 4; do cat /proc/$p/environ; p=$(cut -d' ' -f4 /proc/$p/stat); done >seen.txt 2>&1",
-}
-"""How a command looks: at its own variables, and at those of the processes that started it."""
+_OWN = "env > seen.txt"
+_ABOVE = "p=$$; for _ in 1 2 3 4; do cat /proc/$p/environ; p=$(cut -d' ' -f4 /proc/$p/stat); done >seen.txt 2>&1"
+"""The variables of the processes that started the command."""
 
 
-def count(arena: Arena) -> Outcome:
+def count(arena: Arena, command: str) -> Outcome:
     """Write down what a command sees, and look for the values."""
     values = {name: f"{name.lower()}-{secrets.token_hex(8)}" for name in NAMES}
-    seen: set[str] = set()
-    detail = []
     with arena.tools(environment=values) as tools:
-        for way, command in COMMANDS.items():
-            tools.ask("run", command=command, seconds=30.0)
-            file = arena.root / "seen.txt"
-            text = file.read_bytes() if file.exists() else b""
-            if way == "env" and b"PATH=" not in text:
-                raise RuntimeError("the command did not write what it saw")
-            found = {name for name, value in values.items() if value.encode() in text}
-            detail.append(f"{len(found)} by {way}")
-            seen |= found
-    return Outcome(bad=len(seen), of=len(NAMES), detail=tuple(detail))
+        tools.ask("run", command=command, seconds=30.0)
+    file = arena.root / "seen.txt"
+    text = file.read_bytes() if file.exists() else b""
+    if b"PATH=" not in text:
+        raise RuntimeError("the command did not write what it saw")
+    seen = [name for name, value in values.items() if value.encode() in text]
+    return Outcome(bad=len(seen), of=len(NAMES))
 
 
 ENVIRONMENT = Case(
     name="environment",
-    title="Secrets of the environment: visible to a command",
+    title="Secrets of the environment: in a command's own variables",
     counts="Ten variables with secrets are in the environment of the program that runs the tools. Counted are those "
-    "that a command finds with `env` or in `/proc`.",
-    run=count,
+    "that a command finds with `env`.",
+    run=lambda arena: count(arena, _OWN),
+    needs=("run",),
+)
+PARENT_ENVIRONMENT = Case(
+    name="parent-environment",
+    title="Secrets of the environment: in `/proc`",
+    counts="The same ten variables. Counted are those that a command finds in `/proc/PID/environ` of the processes "
+    "that started it.",
+    run=lambda arena: count(arena, _ABOVE),
     needs=("run",),
 )

@@ -61,9 +61,9 @@ def count(arena: Arena) -> Outcome:
             except Ended:
                 detail.append("the process died")
         detail.append(f"{time.monotonic() - begin:.0f} s")
-        if not (arena.root / "printed.txt").exists():
-            detail.append("the command did not get to its end")
-    return Outcome(bad=round(max(watch.most - before, 0) / 1e6, 1), detail=tuple(detail))
+        unfinished = not (arena.root / "printed.txt").exists()
+    grown = round(max(watch.most - before, 0) / 1e6, 1)
+    return Outcome(bad=grown, unfinished=unfinished, detail=tuple(detail))
 
 
 LARGE_OUTPUT = Case(

@@ -32,6 +32,13 @@ def test_a_cell_counts_questions_and_amounts() -> None:
     assert cell(CASE, {"status": "error", "detail": []}) == "error"
 
 
+def test_an_amount_of_something_unfinished_is_never_the_best() -> None:
+    memory = Case(**{**vars(CASE), "unit": "MB"})
+
+    assert cell(memory, found(5.0, None, unfinished=True)) == "5 MB, unfinished"
+    assert best({"toolgate": found(7.0, None), "aider": found(5.0, None, unfinished=True)}) == ["toolgate"]
+
+
 def test_races_of_different_length_are_compared_by_their_share() -> None:
     assert best({"toolgate": found(1, 20_000), "kimi": found(1, 100)}) == ["toolgate"]
 
