@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Generator
 from typing import Any
 
-from toolgate.runtime.future_relay import needs_relay, relayed
+from toolgate.runtime.future_relay import relayed
 
 
 class Waiting:
@@ -59,14 +59,3 @@ async def test_cancelling_goes_to_the_future() -> None:
 
     assert isinstance(await task, asyncio.CancelledError)
     assert future.cancelled()
-
-
-async def test_a_task_needs_the_relay_and_a_plain_future_does_not() -> None:
-    async def work() -> None:
-        return
-
-    task = asyncio.ensure_future(work())
-
-    assert needs_relay(task)
-    assert not needs_relay(asyncio.get_running_loop().create_future())
-    await task

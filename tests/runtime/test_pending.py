@@ -295,6 +295,18 @@ async def test_a_tool_that_awaits_a_cancelled_future_is_cancelled_and_nobody_els
     await asyncio.sleep(0)
 
 
+@pytest.mark.parametrize("failure", [GeneratorExit(), KeyboardInterrupt(), ValueError("x")])
+async def test_what_ends_a_task_of_the_tool_ends_the_call_and_not_its_caller(failure: BaseException) -> None:
+    class Waits(ProbeTool):
+        async def execute(self, params: NoParams, context: ToolContext) -> ToolResponse:
+            inner: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            asyncio.get_running_loop().call_soon(inner.set_exception, failure)
+            await asyncio.shield(inner)
+            return ToolResponse.success({}, "unreachable")
+
+    assert code_of(await toolset_of(Waits()).handle(call())) == "INTERNAL_ERROR"
+
+
 @pytest.mark.usefixtures("_short_grace")
 async def test_a_tool_that_swallows_cancellation_is_left_behind(caplog: pytest.LogCaptureFixture) -> None:
     async def behaviour(params: Any, context: ToolContext) -> ToolResponse:

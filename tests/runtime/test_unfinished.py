@@ -162,7 +162,7 @@ async def test_a_tool_that_stops_says_that_it_was_told_to_and_what_to_look_at(ho
     result = await pending
     assert "It was told to stop. What it had done until then stays: look before" in result.output
     assert AGAIN not in result.output
-    assert (result.response.data, bool(runtime_state(toolset.context).unfinished)) == ({}, False)
+    assert (result.response.data, bool(runtime_state(toolset.context).unfinished.running)) == ({}, False)
 
 
 async def test_a_deadline_holds_for_a_tool_that_ignores_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,10 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from tests.kit import Foreign, ProbeTool, call, raising, toolset_of
-from toolgate import ErrorCode, ToolContext, ToolError, ToolResponse
+from toolgate import ErrorCode, ToolContext, ToolError, ToolMode, ToolResponse, tool
 from toolgate.settings import GatewaySettings, ModelSettings, Settings
 from toolgate.testing import AutoApprover, MemoryRecorder
+from toolgate.text import redaction
 from toolgate.text.masking import MaskedBytes, MaskedText
 from toolgate.text.redaction import LONGEST, MARK, add_secrets, mask, recorded_copy, secrets_of
 
@@ -136,6 +137,24 @@ def test_a_text_of_any_length_is_masked_and_one_without_secrets_is_not_copied(le
 
     assert mask(f"{around}topsecret{around}", ("topsecret", "another")) == f"{around}[redacted]{around}"
     assert mask(around, ("topsecret", "another")) is around
+
+
+async def test_a_secret_that_is_learnt_while_a_toolset_is_open_does_not_leave_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(redaction, "_learnt", [])
+
+    @tool(modes=[ToolMode.coding])
+    async def show() -> dict[str, str]:
+        """Show the key."""
+        return {"key": "learnt-in-a-session"}
+
+    toolset = toolset_of(show)
+    assert "learnt-in-a-session" in (await toolset.call("show")).output
+    redaction.learn_secret("learnt-in-a-session")
+    result = await toolset.call("show")
+    redaction.added_secrets.remove("learnt-in-a-session")
+    assert "learnt-in-a-session" not in result.output + result.response.to_json()
 
 
 def test_a_secret_that_begins_like_another_leaves_no_rest() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from toolgate.protocol.envelope import ErrorInfo, ToolResponse, is_sound
-from toolgate.protocol.fast import trusted
+from toolgate.protocol.fast import maker, trusted
 from toolgate.protocol.jsontext import encode, is_unicode, scrub
 
+_new_response = maker(ToolResponse)
 _UNTOUCHED = frozenset({"status", "error", "content"})
 NEVER_VALIDATED = "returned an envelope that was never validated and contradicts itself"
 
@@ -32,18 +33,16 @@ def complete(
         beside = encode([stats, context]) if stats or context else ""
     except (ValueError, TypeError, RecursionError) as error:
         raise UnusableResponseError(f"returned what JSON cannot say ({type(error).__name__})") from None
-    completed = trusted(
-        ToolResponse,
+    completed = _new_response(
         {
             **fields,
             "stats": {**stats, "time_ms": milliseconds},
             "context": {"cwd": ".", **context, "params_input": arguments},
-        },
+        }
     )
-    texts = [data_text, beside, fields["text"], arguments if type(arguments) is str else ""]
-    if fields["error"] is not None:
-        texts.append(fields["error"].message)
-    if all(text.isascii() or is_unicode(text) for text in texts):
+    message = "" if fields["error"] is None else fields["error"].message
+    written = arguments if type(arguments) is str else ""
+    if all(map(is_unicode, (data_text, beside, fields["text"], message, written))):
         return completed, data_text
     return _scrubbed(completed), scrub(data_text)
 

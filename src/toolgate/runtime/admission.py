@@ -32,18 +32,14 @@ class Admission:
         self._entries: dict[str, ResolvedTool] = {}
         self._changes = registry.changes
         self._steady = registry.steady
+        self._available: tuple[tuple[object, ...], list[str]] | None = None
+        """The names that may be used, and what they depend on."""
 
     def admit(self, invocation: Invocation) -> ToolResponse | None:
         """The refusal, or None: then the invocation has its tool, its arguments and its parameters."""
         try:
             resolved = invocation.resolved = self._entries.get(invocation.name)
-            if (
-                resolved is None
-                or resolved.passed_at != self._changes.count
-                or resolved.passed_in is not self._context.mode
-                or resolved.passed_as is not self._context.state.approval_mode
-                or not self._breaker.quiet
-            ):
+            if resolved is None or not self._has_passed(resolved):
                 refusal = self._look_up(invocation)
                 if refusal is not None:
                     return refusal
@@ -64,6 +60,15 @@ class Admission:
             return _unreadable(invocation, invocation.found, error)
         except Exception as error:  # noqa: BLE001 - a parameter model may raise anything; it is a part of the tool
             return invocation.refuse("arguments", failure_of(error, invocation.name))
+
+    def _has_passed(self, resolved: ResolvedTool) -> bool:
+        """Whether the tool has passed its gates, and nothing that they depend on has changed since."""
+        return (
+            resolved.passed_at == self._changes.count
+            and resolved.passed_in is self._context.mode
+            and resolved.passed_as is self._context.state.approval_mode
+            and self._breaker.quiet
+        )
 
     def _look_up(self, invocation: Invocation) -> ToolResponse | None:
         """Resolve the tool and check its gates. That it passed is remembered until the registry or the mode changes."""
@@ -104,6 +109,8 @@ class Admission:
 
     def gates_again(self, invocation: Invocation, resolved: ResolvedTool) -> ToolResponse | None:
         """The same after an approval: the registry may have changed meanwhile."""
+        if self._has_passed(resolved):
+            return None
         name = resolved.name
         if self._registry.get(name) is not resolved.tool:
             return invocation.refuse("resolve", denials.unknown_tool(name, self.available()))
@@ -125,12 +132,18 @@ class Admission:
 
     def available(self) -> list[str]:
         """The names that this caller may use now."""
-        names = self._registry.names()
-        if not self._breaker.quiet:
-            names = [name for name in names if not self._breaker.is_open(name)]
-        return [name for name in names if (resolved := self.resolve(name)) is not None and self._shows(resolved)]
+        depends_on = self._changes.count, self._context.mode, self._context.state.approval_mode
+        if self._available is not None and self._available[0] == depends_on and self._breaker.quiet:
+            return self._available[1]
+        found = [resolved for name in self._registry.names() if (resolved := self.resolve(name)) is not None]
+        shown = [resolved.name for resolved in found if self._shows(resolved)]
+        lasts = self._steady and self._breaker.quiet and not any(resolved.rests for resolved in found)
+        self._available = (depends_on, shown) if lasts else None
+        return shown
 
     def _shows(self, resolved: ResolvedTool) -> bool:
+        if not self._breaker.quiet and self._breaker.is_open(resolved.name):
+            return False
         return self._allows(resolved) and not (resolved.rests and resolved.tool.resting()[0] > 0)
 
     def _allows(self, resolved: ResolvedTool) -> bool:

@@ -19,10 +19,8 @@ _PLAN = f"approval mode: {ApprovalMode.plan.value}"
 _ACCEPT_EDITS = f"approval mode: {ApprovalMode.accept_edits.value}"
 
 
-def refuses(invocation: Invocation) -> Decision | None:
-    """In plan mode, the refusal of a call that may change something; None if the approval mode refuses nothing."""
-    if invocation.context.state.approval_mode is not ApprovalMode.plan:
-        return None
+def plan_mode_refuses(invocation: Invocation) -> Decision | None:
+    """In plan mode, the refusal of a call that may change something; None if it cannot."""
     reason = _changes(invocation.plan, read_only=invocation.declaration.read_only)
     return None if not reason else Decision(decision="deny", gate="permission", rule=_PLAN, reason=reason)
 
@@ -40,10 +38,10 @@ def _changes(plan: Plan | None, *, read_only: bool) -> str:
     return ""
 
 
-def allows(invocation: Invocation) -> Decision | None:
+def accept_edits_allows(invocation: Invocation) -> Decision | None:
     """In the mode that accepts edits, the permission for a write that undo can take back; otherwise None."""
     plan = invocation.plan
-    if invocation.context.state.approval_mode is not ApprovalMode.accept_edits or plan is None or not plan.reversible:
+    if plan is None or not plan.reversible:
         return None
     if plan.access != "write" or plan.unconfined or plan.once or plan.commands or not plan.resources:
         return None

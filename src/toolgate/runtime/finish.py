@@ -1,19 +1,26 @@
-"""From a tool's response to the result that the caller gets."""
+"""From a tool's response to the result that the caller gets: complete, render, mask, truncate."""
 
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolgate.log import logger
 from toolgate.protocol.calls import ToolResult
 from toolgate.protocol.codes import FAILURE_CATEGORY, ErrorCode
 from toolgate.protocol.completion import UnusableResponseError, complete
-from toolgate.protocol.envelope import Status, ToolResponse
-from toolgate.protocol.fast import maker
+from toolgate.protocol.envelope import ErrorInfo, Status, ToolResponse
+from toolgate.protocol.fast import maker, trusted
 from toolgate.protocol.jsontext import encode, encode_result, scrub
+from toolgate.protocol.references import references
 from toolgate.runtime.failures import internal
 from toolgate.runtime.invocation import Invocation
+from toolgate.text.redaction import mask, secrets_of
+from toolgate.tools.context import ToolContext
+
+if TYPE_CHECKING:
+    from toolgate.runtime.truncator import Truncator
+    from toolgate.workspace.threads import Stop
 
 _new_response, _new_result = maker(ToolResponse), maker(ToolResult)
 
@@ -32,7 +39,7 @@ def plain_result(invocation: Invocation, said: str, value: Any, most: int) -> To
             "data": {"result": value},
             "text": said,
             "error": None,
-            "stats": {"time_ms": int((perf_counter() - (invocation.inner or invocation).started) * 1_000_000) / 1000},
+            "stats": {"time_ms": _milliseconds(invocation)},
             "context": {"cwd": ".", "params_input": invocation.arguments},
             "content": (),
         }
@@ -51,45 +58,42 @@ def plain_result(invocation: Invocation, said: str, value: Any, most: int) -> To
 
 def rendered(invocation: Invocation, response: ToolResponse) -> tuple[ToolResponse, str]:
     """The completed envelope and what the model reads. A tool whose response cannot be written is broken."""
-    try:
-        return _rendered(invocation, response)
-    except UnusableResponseError as error:
-        broken = internal((invocation.inner or invocation).name, str(error))
-    completed, _ = _completed(invocation, broken if invocation.answer is None else invocation.answer(broken, str))
-    return completed, completed.text
-
-
-def _completed(invocation: Invocation, response: ToolResponse) -> tuple[ToolResponse, str]:
-    milliseconds = int((perf_counter() - (invocation.inner or invocation).started) * 1_000_000) / 1000
-    shown = invocation.resolved is None or invocation.resolved.plain_render or response.error is not None
-    return complete(response, arguments=invocation.arguments, milliseconds=milliseconds, data_is_shown=shown)
-
-
-def _rendered(invocation: Invocation, response: ToolResponse) -> tuple[ToolResponse, str]:
     resolved, error = invocation.resolved, response.error
-    completed, data = _completed(invocation, response)
+    own = None if resolved is None or resolved.plain_render else resolved.render
+    try:
+        completed, data = complete(
+            response,
+            arguments=invocation.arguments,
+            milliseconds=_milliseconds(invocation),
+            data_is_shown=own is None or error is not None,
+        )
+    except UnusableResponseError as problem:
+        return _broken(invocation, str(problem))
+    output: object = f"{completed.text}\n{data}" if data else completed.text
     if error is not None and error.code is ErrorCode.MODE_DENIED:
         output = encode({"ok": False, **response.data.get("routed", response.data)})
-    elif resolved is None or resolved.plain_render:
-        output = f"{completed.text}\n{data}" if data else completed.text
-    else:
-        output = _own_rendering(invocation, completed, data)
+    elif own is not None:
+        try:
+            output = own(completed)
+        except BaseException as failure:  # noqa: BLE001 - a tool's own code: an error stays what it was, a result is broken
+            logger("pipeline").error("render_failed", tool_name=invocation.name, error=type(failure).__name__)
+            output = output if error is not None else None
+    if not isinstance(output, str):
+        return _broken(invocation, "could not render its result")
     return completed, output if output.isascii() else scrub(output)
 
 
-def _own_rendering(invocation: Invocation, response: ToolResponse, data: str) -> str:
-    """What the tool's own `render` returns. If it fails on an error, the error itself is shown."""
-    assert invocation.resolved is not None
-    try:
-        output = invocation.resolved.render(response)
-    except BaseException as failure:  # noqa: BLE001 - a tool's own code: an error stays what it was, a result is broken
-        logger("pipeline").error("render_failed", tool_name=invocation.resolved.name, error=type(failure).__name__)
-        if response.error is not None:
-            return f"{response.text}\n{data}" if data else response.text
-        output = None
-    if not isinstance(output, str):
-        raise UnusableResponseError("could not render its result")
-    return output
+def _milliseconds(invocation: Invocation) -> float:
+    return int((perf_counter() - (invocation.inner or invocation).started) * 1_000_000) / 1000
+
+
+def _broken(invocation: Invocation, problem: str) -> tuple[ToolResponse, str]:
+    broken = internal((invocation.inner or invocation).name, problem)
+    answer = broken if invocation.answer is None else invocation.answer(broken, str)
+    completed, _ = complete(
+        answer, arguments=invocation.arguments, milliseconds=_milliseconds(invocation), data_is_shown=True
+    )
+    return completed, completed.text
 
 
 def extras_of(invocation: Invocation, response: ToolResponse) -> dict[str, Any]:
@@ -118,3 +122,71 @@ def result_of(invocation: Invocation, response: ToolResponse, output: str) -> To
             "response": response,
         },
     )
+
+
+_TEXTS = frozenset({"data", "text", "stats", "context"})
+
+
+class OutputLimits:
+    """The truncator and the secrets of one context, looked up once."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+        output = context.settings.tool_output
+        self.surely_fits = min(output.max_lines, output.max_bytes // 4)
+        """An output of at most so many characters needs no measuring."""
+        self.secrets = secrets_of(context.settings)
+        self._truncator: Truncator | None = None
+
+    def masked(self, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
+        """The response and its output without the runtime's own secrets."""
+        fields = {name: mask(value, self.secrets) for name, value in response.__dict__.items() if name in _TEXTS}
+        error = response.error
+        if error is not None:
+            error = trusted(ErrorInfo, {"code": error.code, "message": mask(error.message, self.secrets)})
+        kept = {"status": response.status, "error": error, "content": response.content}
+        masked = trusted(ToolResponse, {**fields, **kept})
+        return masked, mask(output, self.secrets)
+
+    def owned(self, response: ToolResponse) -> ToolResponse:
+        """The response without names of whole outputs that the runtime did not write itself.
+
+        What a result names is shown and served, so a tool must not name a file that is not its own output.
+        """
+        if "truncation" not in response.data and "full_output" not in response.data:
+            return response
+        named = references(response.data)
+        kept = self._context.state.kept_outputs
+        if kept.issuperset(named.values()):
+            return response
+        data = dict(response.data)
+        if "whole" in named:
+            data["truncation"] = {**data["truncation"], "full_output_path": None}
+        if "full_output" in data:
+            own = {name: path for name, path in data["full_output"].items() if path in kept}
+            data["full_output"] = own
+        return response.model_copy(update={"data": data})
+
+    async def cut(self, invocation: Invocation, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
+        """The response and its output, within the limits."""
+        from toolgate.workspace.threads import in_thread
+
+        if self._truncator is None:
+            from toolgate.runtime.truncator import Truncator
+
+            self._truncator = Truncator(
+                self._context.settings.tool_output, self._context.workspace, self._context.clock
+            )
+        truncator = self._truncator
+        if not truncator.needs_cut(response, output):
+            return response, output
+        keep, keep_data = (
+            (invocation.declaration.keep, invocation.declaration.keep_data)
+            if invocation.resolved is not None
+            else ("head", ())
+        )
+
+        def cut(stop: Stop) -> tuple[ToolResponse, str]:
+            return truncator.cut(invocation.name, keep, response, output, stop, keep_data=keep_data)
+
+        return await in_thread(cut)

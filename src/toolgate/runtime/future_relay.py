@@ -15,14 +15,6 @@ GRACE = 4.0
 """Seconds that a cancelled tool gets to stop before its call is settled without it."""
 
 
-def needs_relay(waited: Any) -> bool:
-    """Whether it may end with any exception: a task, or a future that follows another one.
-
-    A plain future without callbacks is set by asyncio or by the tool itself and needs no relay.
-    """
-    return type(waited) is not asyncio.Future or bool(waited._callbacks)  # noqa: SLF001 - asyncio shows it nowhere else
-
-
 def relayed(
     waited: Any, loop: asyncio.AbstractEventLoop, interrupt: Callable[[], None]
 ) -> Generator[Any, None, BaseException | None]:

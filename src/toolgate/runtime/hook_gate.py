@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.jsontext import encode
-from toolgate.runtime.hooks import Hooks, hooks_of
+from toolgate.runtime.hooks import Hooks
 
 if TYPE_CHECKING:
     from toolgate.protocol.approval import ApprovalRequest
@@ -37,10 +37,9 @@ async def before_call(hooks: Hooks, invocation: Invocation, admission: Admission
     return admission.admit(invocation)
 
 
-async def approval_denied(invocation: Invocation, request: ApprovalRequest) -> str:
-    """Why a hook denies the request before a person sees it; empty if none does."""
-    hooks = hooks_of(invocation.context)
-    if hooks is None or not hooks.concerns("approval"):
+async def approval_denied(hooks: Hooks, invocation: Invocation, request: ApprovalRequest) -> str:
+    """Why a hook denies the request before a person sees it; empty if none does. No hook allows one."""
+    if not hooks.concerns("approval"):
         return ""
     shown = {"summary": request.summary, "detail": request.detail, "risk": request.risk}
     outcome = await hooks.run("approval", invocation.name, invocation.arguments, invocation.context, approval=shown)

@@ -25,6 +25,8 @@ class Invocation:
     values: dict[str, Any] | None = None
     """The parameters by name, if they were read without their model (`scalar_arguments`)."""
     plan: Plan | None = None
+    places: dict[str, tuple[str, ...]] | None = None
+    """What its paths may mean to rules, as far as the policy has resolved them."""
     decision: Decision | None = None
     """What the policy or a person decided."""
     refused: tuple[Gate, ToolResponse] | None = None

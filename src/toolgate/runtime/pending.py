@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from toolgate.log import logger
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.runtime.future_relay import GRACE as GRACE
-from toolgate.runtime.future_relay import needs_relay, relayed
+from toolgate.runtime.future_relay import relayed
 
 
 class Work(Protocol):
@@ -227,8 +227,10 @@ class PendingResult:
         if self._throw:
             self._throw = False
             return CancelledError()
+        # a plain future without callbacks is set by asyncio or by the tool itself; all others may end with anything
+        is_plain = type(waited) is asyncio.Future and not waited._callbacks  # noqa: SLF001 - asyncio shows it nowhere else
         try:
-            if waited is not None and needs_relay(waited):
+            if waited is not None and not is_plain:
                 return (yield from relayed(waited, self._loop, self._interrupt))
             yield waited
         except GeneratorExit:

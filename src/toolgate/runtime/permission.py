@@ -14,14 +14,16 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ApprovalMode
 from toolgate.protocol.ports import Unattended
 from toolgate.protocol.record import Decision, Verdict
-from toolgate.runtime import approval_modes
+from toolgate.runtime.approval_modes import accept_edits_allows, plan_mode_refuses
 from toolgate.runtime.denials import PLAN_NEXT
+from toolgate.runtime.hook_gate import approval_denied
 from toolgate.runtime.invocation import Invocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolgate.protocol.plan import Plan
+    from toolgate.runtime.hooks import Hooks
     from toolgate.runtime.policy import Policy
     from toolgate.workspace.file_guard import FileGuard
 
@@ -33,14 +35,17 @@ _LARGE = 1 << 14
 
 def weigh(invocation: Invocation, policy: Policy) -> Decision:
     """Allow, ask or deny, and why; nobody is asked yet."""
-    name, plan = invocation.name, invocation.plan
+    name, plan, mode = invocation.name, invocation.plan, invocation.context.state.approval_mode
     defaults = vars(invocation.params) if invocation.params is not None else {}
-    verdict = policy.decide(name, invocation.arguments, plan, workspace=invocation.context.workspace, defaults=defaults)
+    places = invocation.places = {}
+    verdict = policy.decide(
+        name, invocation.arguments, plan, workspace=invocation.context.workspace, defaults=defaults, places=places
+    )
     if verdict is not None and verdict.decision == "deny":
         return Decision(decision="deny", gate="policy", rule=verdict.rule, reason=verdict.reason)
-    if (refusal := approval_modes.refuses(invocation)) is not None:
+    if mode is ApprovalMode.plan and (refusal := plan_mode_refuses(invocation)) is not None:
         return refusal
-    if _is_dry_run(invocation):
+    if getattr(invocation.params, "dry_run", False) is True:  # it may be forbidden, but nobody is asked about it
         return Decision(decision="allow", gate="permission", reason="a dry run changes nothing")
     if invocation.hook_asks:
         return Decision(decision="ask", gate="permission", reason=f"hook: {invocation.hook_asks}")
@@ -50,11 +55,15 @@ def weigh(invocation: Invocation, policy: Policy) -> Decision:
         return Decision(decision="ask", gate="permission", reason=plan.reason or "full access always asks")
     if verdict is not None:
         return Decision(decision=verdict.decision, gate="policy", rule=verdict.rule, reason=verdict.reason)
-    if (accepted := approval_modes.allows(invocation)) is not None:
+    if mode is ApprovalMode.accept_edits and (accepted := accept_edits_allows(invocation)) is not None:
         return accepted
     if plan is not None and plan.asks:
         return Decision(decision="ask", gate="permission", reason=plan.reason or "potentially dangerous")
-    if invocation.declaration.needs_permission(invocation.tool, invocation.params, invocation.context):
+    declared = invocation.declaration
+    asks = declared.requires_permission
+    if declared.own_permission is not None:
+        asks = declared.asks_by_itself(invocation.tool, invocation.params, invocation.context)
+    if asks:
         return Decision(decision="ask", gate="permission", reason=f"{name} needs permission")
     return Decision(decision="allow", gate="permission", reason="no rule and no permission needed")
 
@@ -87,11 +96,6 @@ def _is_denied(guard: FileGuard, path: str) -> bool:
         return False
 
 
-def _is_dry_run(invocation: Invocation) -> bool:
-    """A dry run changes nothing: it may be forbidden, but nobody is asked about it."""
-    return getattr(invocation.params, "dry_run", False) is True
-
-
 async def _off_the_loop(plan: Plan | None, judge: Callable[[], T]) -> T:
     """What `judge` returns. With a large plan it works in a thread, so that the event loop goes on."""
     if plan is None or len(plan.detail) <= _LARGE:
@@ -101,10 +105,12 @@ async def _off_the_loop(plan: Plan | None, judge: Callable[[], T]) -> T:
     return await in_thread(lambda _stop: judge())
 
 
-async def authorise(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> ToolResponse | None:
+async def authorise(
+    invocation: Invocation, policy: Policy, secrets: tuple[str, ...], hooks: Hooks | None
+) -> ToolResponse | None:
     """The refusal, or None if the call may run. `invocation.decision` says who decided.
 
-    The person who is asked sees none of `secrets`.
+    The person who is asked sees none of `secrets`. One of the user's hooks may deny the question before it is asked.
     """
     invocation.decision = await _off_the_loop(invocation.plan, lambda: weigh(invocation, policy))
     if invocation.decision.decision == "allow":
@@ -115,17 +121,21 @@ async def authorise(invocation: Invocation, policy: Policy, secrets: tuple[str, 
     if invocation.decision.decision == "deny":
         rule = f" (rule: {invocation.decision.rule})" if invocation.decision.rule else ""
         return _refused(f"The policy denies this call: {invocation.decision.reason.rstrip('.')}{rule}.")
-    return await _ask(invocation, policy, secrets)
+    return await _ask(invocation, policy, secrets, hooks)
 
 
-async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> ToolResponse | None:
+async def _ask(
+    invocation: Invocation, policy: Policy, secrets: tuple[str, ...], hooks: Hooks | None
+) -> ToolResponse | None:
     reason = invocation.decision.reason if invocation.decision else ""
     from toolgate.runtime.question import question_of
 
     request = await _off_the_loop(invocation.plan, lambda: question_of(invocation, policy, reason, secrets))
     asked = perf_counter()
     try:
-        approval = checked(await _answer_or_hook(invocation, request), request)
+        denied = "" if hooks is None else await approval_denied(hooks, invocation, request)
+        said = Approval(allowed=False, message=f"hook: {denied}") if denied else await _answer(invocation, request)
+        approval = checked(said, request)
     finally:
         invocation.started += perf_counter() - asked  # the time that a person takes is not the call's
     if request.question is not None and not approval.text.strip():
@@ -138,7 +148,8 @@ async def _ask(invocation: Invocation, policy: Policy, secrets: tuple[str, ...])
     refresh = invocation.context.refresh_permissions
     if approval.allowed and approval.approval_mode is None and refresh is not None:
         await refresh()  # the person may have switched the approval mode while the question was open
-        stopped = approval_modes.refuses(invocation)
+        planning = invocation.context.state.approval_mode is ApprovalMode.plan
+        stopped = plan_mode_refuses(invocation) if planning else None
         if stopped is not None and ApprovalMode.plan in invocation.declaration.approval_modes:
             invocation.decision = stopped  # a tool that plan mode does not have is stopped by its mode gate
             return _not_in_plan_mode(stopped)
@@ -206,14 +217,6 @@ def _note_approval(invocation: Invocation, approved: bool) -> None:
     """Tell a tool that plans whether a person has allowed what it planned: then nothing else may run."""
     if invocation.prepares:
         invocation.context.approved = approved
-
-
-async def _answer_or_hook(invocation: Invocation, request: ApprovalRequest) -> Approval:
-    """What the approver says, unless a hook of the user denies the request first. No hook allows one."""
-    from toolgate.runtime.hook_gate import approval_denied
-
-    denied = await approval_denied(invocation, request)
-    return await _answer(invocation, request) if not denied else Approval(allowed=False, message=f"hook: {denied}")
 
 
 async def _answer(invocation: Invocation, request: ApprovalRequest) -> Approval:

@@ -21,13 +21,12 @@ from toolgate.protocol.record import Decision
 from toolgate.runtime import denials
 from toolgate.runtime.admission import Admission
 from toolgate.runtime.breaker import Breaker
-from toolgate.runtime.executor import Executor
+from toolgate.runtime.execution import Executor
 from toolgate.runtime.failures import failure_of, internal
-from toolgate.runtime.finish import extras_of, plain_result, rendered, result_of
+from toolgate.runtime.finish import OutputLimits, extras_of, plain_result, rendered, result_of
 from toolgate.runtime.hook_gate import after_call, before_call
 from toolgate.runtime.hooks import hooks_of
 from toolgate.runtime.invocation import Invocation
-from toolgate.runtime.limits import OutputLimits
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.permission import authorise, denied_path, weigh
 from toolgate.runtime.policy_source import check_policy, policy_of
@@ -38,7 +37,7 @@ from toolgate.runtime.state import runtime_state
 from toolgate.runtime.tracing import tracing_of
 from toolgate.runtime.unfinished import cut_short
 from toolgate.text.masking import OnOutput, masked_output
-from toolgate.text.redaction import current_secrets
+from toolgate.text.redaction import added_secrets
 from toolgate.tools.base import Reroute
 from toolgate.tools.context import ToolContext
 
@@ -61,14 +60,11 @@ class Pipeline:
         if context.recorder is not None:
             self._recording = Recording(context.recorder, context.session_id, self._limits.secrets)
         self._executor = Executor(context, self._breaker, self._recording)
-        self._plain = (
-            0 if current_secrets(self._limits.secrets) or self._recording is not None else self._limits.surely_fits
-        )
-        """The plain value of a function needs nothing but its envelope if it has at most so many characters."""
         self._tracing = tracing_of(context.session_id)
         self._hooks = hooks_of(context)
-        if self._hooks is not None:
-            self._plain = 0
+        has_more_to_do = self._limits.secrets or self._recording is not None or self._hooks is not None
+        self._plain = 0 if has_more_to_do else self._limits.surely_fits
+        """The plain value of a function needs nothing but its envelope if it has at most so many characters."""
 
     @functools.cached_property
     def _policy(self) -> Policy:
@@ -86,7 +82,7 @@ class Pipeline:
         response = self._admission.admit(invocation)
         if response is None and self._workspace is not None and self._workspace.closed:
             response = denials.closed()
-        elif response is None and self._unfinished:
+        elif response is None and self._unfinished.running:
             response = self._unfinished.refusal(invocation)
         if response is None and self._hooks is not None:
             response = await before_call(self._hooks, invocation, self._admission)
@@ -102,6 +98,7 @@ class Pipeline:
                 if (
                     resolved.said is not None
                     and self._plain
+                    and not added_secrets
                     and not isinstance(value, ToolResponse)
                     and not invocation.began
                 ):
@@ -116,7 +113,7 @@ class Pipeline:
         response, output = rendered(invocation, self._limits.owned(response))
         if self._hooks is not None:
             output = await after_call(self._hooks, invocation, response, output)
-        if current_secrets(self._limits.secrets):
+        if self._limits.secrets or added_secrets:
             response, output = self._limits.masked(response, output)
         ran = invocation.inner or invocation
         if response.error is not None or ran.began:
@@ -228,7 +225,7 @@ class Pipeline:
         if refusal is not None:
             return refusal
         try:
-            refusal = await authorise(invocation, self._policy, self._limits.secrets)
+            refusal = await authorise(invocation, self._policy, self._limits.secrets, self._hooks)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - a gate that breaks is a closed gate
@@ -258,4 +255,4 @@ class Pipeline:
     def _on_output(self) -> OnOutput | None:
         """Masks secrets in live output."""
         shows, secrets = self._context.on_output, self._limits.secrets
-        return masked_output(shows, secrets) if shows is not None and current_secrets(secrets) else shows
+        return masked_output(shows, secrets) if shows is not None and (secrets or added_secrets) else shows

@@ -98,6 +98,7 @@ def _choices(invocation: Invocation, policy: Policy, fingerprint: str) -> tuple[
         invocation.plan,
         workspace=invocation.context.workspace,
         defaults=vars(invocation.params) if invocation.params is not None else {},
+        places=invocation.places,
         fingerprint=fingerprint,
         for_project=context.remembers_for_project
         and can_remember_for_project(context.settings.policy_file, context.workspace),

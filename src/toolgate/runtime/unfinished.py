@@ -21,20 +21,18 @@ class Unfinished:
     """The calls of one session whose tool could not be stopped and may still run."""
 
     def __init__(self) -> None:
-        self._running: dict[tuple[str, str], Callable[[], bool]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._running)
+        self.running: dict[tuple[str, str], Callable[[], bool]] = {}
+        """Tool and arguments of each, and whether it still runs."""
 
     def add(self, invocation: Invocation) -> None:
         """Remember a call for as long as its tool runs."""
         assert invocation.still_running is not None
-        self._running[_key(invocation)] = invocation.still_running
+        self.running[_key(invocation)] = invocation.still_running
 
     def refusal(self, invocation: Invocation) -> ToolResponse | None:
         """The answer to a call that is running already; None if it may run."""
-        self._running = {key: still for key, still in self._running.items() if still()}
-        if _key(invocation) not in self._running:
+        self.running = {key: still for key, still in self.running.items() if still()}
+        if _key(invocation) not in self.running:
             return None
         return ToolResponse.failure(
             ErrorCode.CONFLICT,

@@ -72,14 +72,17 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
     return tuple(secret for secret in found if len(secret) >= _SHORTEST)
 
 
+added_secrets: list[str] = []
+"""Every secret that became known while this process ran. While it is empty, there are only those of the settings."""
 _added: dict[tuple[str, ...], tuple[str, ...]] = {}
-"""Original secrets → the same secrets plus those that were added while this process ran."""
+"""Original secrets → the same secrets plus those that were added to them."""
 
 
 def add_secrets(secrets: tuple[str, ...], more: Iterable[str]) -> None:
     """Also mask these secrets wherever those are masked."""
     fresh = [secret for secret in more if len(secret) >= _SHORTEST]
     _added[secrets] = tuple(dict.fromkeys((*current_secrets(secrets), *fresh)))
+    added_secrets.extend(fresh)
     secret_pattern.cache_clear()
 
 
@@ -91,6 +94,7 @@ def learn_secret(secret: str) -> None:
     """Mask this secret from now on, wherever this process masks anything."""
     if len(secret) >= _SHORTEST and secret not in _learnt:
         _learnt.append(secret)
+        added_secrets.append(secret)
         secret_pattern.cache_clear()
 
 

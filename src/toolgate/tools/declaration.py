@@ -66,10 +66,12 @@ class Declaration:
         """Whether running a call twice does no harm."""
         return self.read_only or self.idempotent
 
-    def needs_permission(self, tool: Tool[Any], params: Any, context: ToolContext) -> bool:
-        """Whether a call asks. A tool that has dropped `requires_permission` since it was registered always does."""
-        if self.own_permission is None:
-            return self.requires_permission and getattr(params, "dry_run", False) is not True
+    def asks_by_itself(self, tool: Tool[Any], params: Any, context: ToolContext) -> bool:
+        """What the tool's own `needs_permission` says.
+
+        A tool that has dropped `requires_permission` since it was registered always asks.
+        """
+        assert self.own_permission is not None
         if self.requires_permission and tool.requires_permission is not True:
             return True
         return self.own_permission(params, context) is not False

@@ -1,6 +1,7 @@
 """Blocking work in threads that a cancelled call can stop."""
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 from collections.abc import Callable
@@ -60,25 +61,25 @@ async def in_thread(fn: Callable[Concatenate[Stop, P], T], *args: P.args, **kwar
     if turns is None:
         turns = _turns[loop] = asyncio.Semaphore(MOST_THREADS)
     async with turns:
-        stop = Stop()
-        future: asyncio.Future[T] = loop.create_future()
+        stop, handover = Stop(), _Handover(loop)
         context = contextvars.copy_context()
         reserve = [bytes(_RESERVE)]
         thread = threading.Thread(
             target=context.run,
-            args=(_work, loop, future, lambda: fn(stop, *args, **kwargs), reserve),
+            args=(_work, handover, lambda: fn(stop, *args, **kwargs), reserve),
             name="toolgate-worker",
             daemon=True,
         )
         start_thread(thread)
         try:
-            return await asyncio.shield(future)
+            outcome: T = await handover.future
         except asyncio.CancelledError:
             stop.set()
-            await _ended(future)
+            await handover.over()
             raise
         finally:
             thread.join()
+        return outcome
 
 
 def start_thread(thread: threading.Thread) -> None:
@@ -87,9 +88,47 @@ def start_thread(thread: threading.Thread) -> None:
     thread.start()
 
 
-def _work(
-    loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", job: Callable[[], Any], reserve: list[bytes]
-) -> None:
+class _Handover:
+    """Brings the outcome of a thread to the task that waits for it. Cancelling the task cancels only its future."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._is_over = False
+        self._end: asyncio.Future[None] | None = None
+        self.future: asyncio.Future[Any] = loop.create_future()
+        """The outcome."""
+
+    def give(self, outcome: Any, failure: BaseException | None) -> None:
+        """Called in the thread, as its last step."""
+        try:
+            self._loop.call_soon_threadsafe(self._settle, outcome, failure)
+        except RuntimeError:  # the loop was closed while the thread worked: nobody is waiting
+            return
+
+    def _settle(self, outcome: Any, failure: BaseException | None) -> None:
+        self._is_over = True
+        if self._end is not None and not self._end.done():
+            self._end.set_result(None)
+        if self.future.done():
+            return
+        if failure is None:
+            self.future.set_result(outcome)
+        elif isinstance(failure, StopIteration | GeneratorExit):  # these would not reach the waiting task unchanged
+            self.future.set_exception(RuntimeError(f"a worker raised {type(failure).__name__}"))
+        else:
+            self.future.set_exception(failure)
+
+    async def over(self) -> None:
+        """Wait until the thread has ended, however often the waiting task is cancelled meanwhile."""
+        while not self._is_over:
+            self._end = self._loop.create_future()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._end
+        if not self.future.cancelled():
+            self.future.exception()
+
+
+def _work(handover: _Handover, job: Callable[[], Any], reserve: list[bytes]) -> None:
     outcome: Any = None
     failure: BaseException | None = None
     try:
@@ -98,38 +137,7 @@ def _work(
         failure = error
     reserve.clear()
     try:
-        _hand_over(loop, future, outcome, failure)
+        handover.give(outcome, failure)
     except MemoryError as error:  # what the work holds on to is all that there is
         del outcome, failure
-        _hand_over(loop, future, None, error)
-
-
-def _hand_over(
-    loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", outcome: Any, failure: BaseException | None
-) -> None:
-    try:
-        loop.call_soon_threadsafe(_settle, future, outcome, failure)
-    except RuntimeError:  # the loop was closed while the thread worked: nobody is waiting
-        return
-
-
-def _settle(future: "asyncio.Future[Any]", outcome: Any, failure: BaseException | None) -> None:
-    if future.done():
-        return
-    if failure is None:
-        future.set_result(outcome)
-    elif isinstance(failure, StopIteration | GeneratorExit):  # these would not reach the waiting task unchanged
-        future.set_exception(RuntimeError(f"a worker raised {type(failure).__name__}"))
-    else:
-        future.set_exception(failure)
-
-
-async def _ended(future: "asyncio.Future[Any]") -> None:
-    """Wait until the thread has ended, however often the waiting task is cancelled meanwhile."""
-    while not future.done():
-        try:
-            await asyncio.wait([future])
-        except asyncio.CancelledError:
-            continue
-    if not future.cancelled():
-        future.exception()
+        handover.give(None, error)

@@ -169,18 +169,22 @@ class Policy:
         *,
         workspace: Workspace | None = None,
         defaults: Mapping[str, Any] = _NO_DEFAULTS,
+        places: dict[str, tuple[str, ...]] | None = None,
     ) -> Verdict | None:
         """What the rules say, or None where they leave it to the tool.
 
         `workspace` lets path rules follow links; `defaults` are the values of arguments that the call leaves out.
+        `places` keeps what was resolved for one call, so that it is judged more than once by the same paths.
         """
+        if plan is None and not self.concerns(tool_name):
+            return None
         resources = plan.resources if plan is not None else ()
         given = {**defaults, **arguments}
         if tool_name == TYPES_INTO and plan is not None:
             given.setdefault("access", plan.access)
         elif resources and tool_name != SHELL:
             given.setdefault("path", list(resources))  # a tool whose paths are in a text, such as a patch
-        call = Call(arguments=given, workspace=workspace, resources=resources)
+        call = Call(arguments=given, workspace=workspace, resources=resources, places=places)
         verdict = strictest([*self._trusted(tool_name, call, plan), *self._tightening(tool_name, call, plan)])
         if verdict is not None and verdict.decision == "deny":
             return verdict

@@ -17,13 +17,18 @@ class Call:
     """What rules look at: the arguments, and the paths that a path argument really leads to."""
 
     def __init__(
-        self, *, arguments: dict[str, Any], workspace: "Workspace | None" = None, resources: Sequence[str] = ()
+        self,
+        *,
+        arguments: dict[str, Any],
+        workspace: "Workspace | None" = None,
+        resources: Sequence[str] = (),
+        places: dict[str, tuple[str, ...]] | None = None,
     ) -> None:
         self.arguments = arguments
         self._workspace = workspace
         self.resources = tuple(resources)
         """The paths that the plan says the call will touch, relative to the root."""
-        self._places: dict[str, tuple[str, ...]] = {}
+        self._places = {} if places is None else places
 
     def places(self, path: str) -> tuple[str, ...]:
         """Every path that this one may mean: as typed, with links resolved, and what the plan says it touches."""

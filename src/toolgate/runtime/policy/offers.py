@@ -36,14 +36,15 @@ def choices_of(
     *,
     workspace: Workspace | None = None,
     defaults: Mapping[str, Any] | None = None,
+    places: dict[str, tuple[str, ...]] | None = None,
     fingerprint: str = "",
     for_project: bool = False,
 ) -> tuple[ApprovalChoice, ...]:
     """The choices for a call, the narrowest first; empty if it is asked about every time.
 
     A rule is offered only if it would have allowed this call: it cannot lift a question of the built-in rules, the
-    user's or the project's, nor one about a danger or about a missing sandbox. `fingerprint` is the call's own, if
-    the caller has it already.
+    user's or the project's, nor one about a danger or about a missing sandbox. `places` and `fingerprint` are the
+    call's own, if the caller has them already.
     """
     if not policy.can_remember(plan):
         return ()
@@ -55,7 +56,7 @@ def choices_of(
     scopes: tuple[Scope, ...] = ("session",) if project is None else ("session", "project")
     for choice_id, label, rules in _candidates(tool_name, arguments, plan, project):
         verdict = policy.with_rules(rules).decide(
-            tool_name, arguments, plan, workspace=workspace, defaults=defaults or {}
+            tool_name, arguments, plan, workspace=workspace, defaults=defaults or {}, places=places
         )
         text = "\n".join(map(rule_text, rules))
         if verdict is not None and verdict.decision == "allow" and len(text) <= _LARGEST:

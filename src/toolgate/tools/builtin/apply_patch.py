@@ -51,10 +51,6 @@ class ApplyPatchTool(Tool[ApplyPatchParams]):
     allowed_modes = frozenset({ToolMode.coding})
     requires_permission = True
 
-    def needs_permission(self, params: ApplyPatchParams, context: ToolContext) -> bool:
-        """A dry run never asks."""
-        return not params.dry_run
-
     async def prepare(self, params: ApplyPatchParams, context: ToolContext) -> Plan:
         """Find every place that changes, and show all of it as one diff."""
         from toolgate.workspace.transaction import Removal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
@@ -23,6 +23,7 @@ from toolgate.workspace.oserrors import quote
 
 if TYPE_CHECKING:
     from toolgate.workspace.edit import Edit, Edited
+    from toolgate.workspace.write import Written
 
 
 class EditItem(BaseModel):
@@ -66,17 +67,14 @@ class FileEditTool(Tool[FileEditParams]):
     allowed_modes = frozenset({ToolMode.coding})
     requires_permission = True
 
-    def needs_permission(self, params: FileEditParams, context: ToolContext) -> bool:
-        """A dry run never asks."""
-        return not params.dry_run
-
     async def prepare(self, params: FileEditParams, context: ToolContext) -> Plan:
         """Find what is to be replaced, and show it as a diff."""
-        workspace = context.require_workspace()
         from toolgate.workspace.edit import plan_edit
 
-        context.guard.require_known(params.path, context.state.seen_files.has)
-        planned = await in_thread(plan_edit, workspace, params.path, _edits(params), context.state.seen_files)
+        edits, guard, seen = _edits(params), context.guard, context.state.seen_files
+        workspace = context.require_workspace()
+        guard.require_known(params.path, seen.has)
+        planned = await in_thread(plan_edit, workspace, params.path, edits, seen)
         change = planned.change
         return Plan(
             summary=f"Edit {quote(params.path)} ({planned.replacements_text})",
@@ -93,25 +91,27 @@ class FileEditTool(Tool[FileEditParams]):
         from toolgate.workspace.write import commit
 
         plan = context.plan or await self.prepare(params, context)
-        origin, seen, workspace = origin_of(context, self.name), context.state.seen_files, context.require_workspace()
         planned: Edited = plan.payload
+        written: Written | None = None
+        found: dict[str, Any] = {}
+        note = ""
+        if not params.dry_run:
+            origin = origin_of(context, self.name)
+            written, found, note = await checked_change(
+                context, plan.resources, lambda: in_thread(commit, context.require_workspace(), planned.change, origin)
+            )
+        diff = planned.diff.shorter(LONGEST_SHOWN_DIFF)
+        data = {"applied": written is not None, "replacements": planned.replacements, "diff": diff, **found}
         place = {"path_resolved": planned.change.target.path}
-        data = {
-            "applied": not params.dry_run,
-            "replacements": planned.replacements,
-            "diff": planned.diff.shorter(LONGEST_SHOWN_DIFF),
-        }
-        if params.dry_run:
+        if written is None:
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to make the change."
             return ToolResponse.partial(data, text, context=place)
-        written, found, note = await checked_change(
-            context, plan.resources, lambda: in_thread(commit, workspace, planned.change, origin)
-        )
+        seen = context.state.seen_files
         if seen.has(written.parts):  # an edit shows only a part, so it does not count as reading the file
             seen.remember(written.parts, written.stat, written.digest)
         text = f"Edited {quote(params.path)}: {planned.replacements_text}, now {written.stat.st_size} bytes."
         stats: dict[str, int | float | str] = {"bytes": written.stat.st_size}
-        return ToolResponse.success({**data, **found}, text + note, stats=stats, context=place)
+        return ToolResponse.success(data, text + note, stats=stats, context=place)
 
     def render(self, response: ToolResponse) -> str:
         """What happened, then the diff as text."""

@@ -50,10 +50,6 @@ class NotebookEditTool(Tool[NotebookEditParams]):
     requires_permission = True
     deferred = True
 
-    def needs_permission(self, params: NotebookEditParams, context: ToolContext) -> bool:
-        """A dry run never asks."""
-        return not params.dry_run
-
     async def prepare(self, params: NotebookEditParams, context: ToolContext) -> Plan:
         """Find the cell, and show the change of its source as a diff."""
         from toolgate.workspace.notebook import plan_cell_edit

@@ -47,17 +47,14 @@ class FileWriteTool(Tool[FileWriteParams]):
     allowed_modes = frozenset({ToolMode.coding})
     requires_permission = True
 
-    def needs_permission(self, params: FileWriteParams, context: ToolContext) -> bool:
-        """A dry run never asks."""
-        return not params.dry_run
-
     async def prepare(self, params: FileWriteParams, context: ToolContext) -> Plan:
         """The diff, and the state of the file that it was made for."""
         from toolgate.workspace.overwrite import plan_write
 
-        context.guard.require_known(params.path, context.state.seen_files.has)
-        known = context.state.seen_files
-        planned = await in_thread(plan_write, context.require_workspace(), params.path, params.content, known)
+        guard, known = context.guard, context.state.seen_files
+        workspace = context.require_workspace()
+        guard.require_known(params.path, known.has)
+        planned = await in_thread(plan_write, workspace, params.path, params.content, known)
         change, path = planned.change, quote(params.path)
         verb = "Create" if planned.created else "Overwrite"
         return Plan(
