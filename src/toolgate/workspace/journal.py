@@ -7,6 +7,7 @@ record is durable before the file changes; after a crash the files themselves sh
 
 import json
 import os
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,7 +22,7 @@ from toolgate.workspace.journal_entries import JournalEntry, Key, Origin, Snapsh
 from toolgate.workspace.oserrors import from_os_error
 from toolgate.workspace.pieces import write_all
 from toolgate.workspace.root import Workspace
-from toolgate.workspace.threads import Stop
+from toolgate.workspace.threads import Stop, start_thread
 
 if TYPE_CHECKING:
     from toolgate.workspace.undo import Last, Undone
@@ -119,18 +120,18 @@ class OpenJournal:
         """Close what was opened."""
         os.close(self._images)
 
-    def record(self, origin: Origin, writes: Sequence[Write]) -> list[JournalEntry]:
+    def record(self, origin: Origin, writes: Sequence[Write], contents: Sequence[int] = ()) -> list[JournalEntry]:
         """Record the writes of one call, which are about to happen.
 
-        When this returns, the records and the earlier contents are complete and on disk. If it raises, none exists, and
-        nothing must be written.
+        When this returns, the records, the earlier contents and the open files in `contents` are complete and on disk.
+        If it raises, no record exists, and nothing must be written.
         """
         entries = [_entry(origin, write) for write in writes]
         try:
             for entry, write in zip(entries, writes, strict=True):
                 if write.kept is not None:
                     self._keep(entry.id, *write.kept)
-            self._append(*(entry.to_dict() for entry in entries))
+            self._append(*(entry.to_dict() for entry in entries), contents=contents)
         except BaseException:
             for entry in entries:
                 self._forget_image(entry.id)
@@ -193,8 +194,8 @@ class OpenJournal:
         except OSError:  # another device, or hard links are not supported or not allowed here
             copy_file(directory, name, self._images, image)
 
-    def _append(self, *documents: dict[str, Any]) -> None:
-        """Append one line per document completely and on disk, or leave the journal as it was."""
+    def _append(self, *documents: dict[str, Any], contents: Sequence[int] = ()) -> None:
+        """Append one line per document completely and on disk, with `contents`, or leave the journal as it was."""
         line = _lines(documents)
         fd = os.open(
             _FILE, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=self._directory
@@ -205,7 +206,7 @@ class OpenJournal:
                 line = b"\n" + line  # a writer was killed in the middle of its line
             try:
                 write_all(fd, line)
-                os.fdatasync(fd)  # some file systems report a full disk only here
+                _flush(fd, contents)  # some file systems report a full disk only here
             except BaseException:
                 os.ftruncate(fd, size)
                 raise
@@ -240,6 +241,29 @@ class OpenJournal:
         finally:
             os.close(fd)
         os.rename(f"{_FILE}.new", _FILE, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+
+
+def _flush(record: int, contents: Sequence[int]) -> None:
+    """Have the disk confirm a record and the new contents, at the same time: file systems do both in one step."""
+    failures: list[BaseException] = []
+
+    def flush_contents() -> None:
+        try:
+            for content in contents:
+                os.fsync(content)
+        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+            failures.append(error)
+
+    beside = threading.Thread(target=flush_contents, name="toolgate-flush", daemon=True)
+    if contents:
+        start_thread(beside)
+    try:
+        os.fdatasync(record)
+    finally:
+        if contents:
+            beside.join()
+    if failures:
+        raise failures[0]
 
 
 def _entry(origin: Origin, write: Write) -> JournalEntry:

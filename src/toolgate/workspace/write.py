@@ -24,6 +24,8 @@ from toolgate.workspace.target import Target, resolve_again
 from toolgate.workspace.temporary import Temporary, temporary_in
 from toolgate.workspace.threads import Stop
 
+_SYNCED_WITH_RECORD = 4 << 20
+"""Largest new content that is synced while the journal's lock is held, together with its record, in bytes."""
 _DIGESTED = 1 << 18
 """Largest new content that is remembered by its hash, in bytes."""
 
@@ -72,7 +74,8 @@ def commit(stop: Stop, workspace: Workspace, change: Change, origin: Origin) -> 
         with workspace.directory(target.parts[:-1]) as directory, ExitStack() as held:
             sweep_once(workspace, directory)
             staged = StagedChange(workspace, change, directory, made, held, stop)
-            staged.sync(stop)
+            if staged.size > _SYNCED_WITH_RECORD:
+                staged.sync(stop)
             return _publish(workspace, staged, origin, stop)
     except BaseException as error:
         remove_empty(workspace, made)
@@ -86,7 +89,7 @@ def _publish(workspace: Workspace, staged: "StagedChange", origin: Origin, stop:
         workspace.journal.prune_sometimes(journal)
         write = staged.look_again()
         stop.check()
-        journal.record(origin, [write])
+        journal.record(origin, [write], staged.unsynced)
         written = staged.publish()
         flush(staged.directory, staged.typed)
     return written
@@ -172,6 +175,9 @@ class StagedChange:
         write_pieces(fd, source, self._change.pieces, stop)
         if source is not None and old is not None:
             take_over(fd, source, old, self.typed)
+        self.size = os.fstat(fd).st_size
+        self.unsynced: tuple[int, ...] = (fd,)
+        """What has to be on disk before the file gets its name."""
         stop.check()
 
     def start_sync(self) -> None:
@@ -182,6 +188,7 @@ class StagedChange:
     def sync(self, stop: Stop) -> None:
         """Wait until the new content is on disk."""
         os.fsync(self._temporary.fd)
+        self.unsynced = ()
         stop.check()
 
     def look_again(self) -> Write:
