@@ -9,8 +9,8 @@ PATHS = ["a.py", "src/b.py", "src/c.txt", "docs/d.md"]
 
 
 def _chosen(include: str | None, file_type: str | None = None) -> list[str]:
-    wanted = Filter.of(include, file_type)
-    return [path for path in PATHS if wanted(path.rpartition("/")[2], path)]
+    wanted = Filter.of(include, file_type).wanted
+    return [path for path in PATHS if wanted is None or wanted(path.rpartition("/")[2], path)]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def question_of(invocation: Invocation, policy: Policy, reason: str, secrets: tu
     from toolgate.text.visible import visible_without
 
     plan = invocation.plan or _unplanned(invocation)
-    fingerprint = policy.fingerprint(invocation.name, invocation.arguments, invocation.plan)
+    fingerprint, request_id = policy.fingerprint(invocation.name, invocation.arguments, invocation.plan), uuid7()
     choices, labels = _choices(invocation, policy, fingerprint), labels_of(plan)
     texts = [plan.summary, plan.detail, reason, _sentence(invocation.name, plan), *labels]
     shown = visible_without(secrets, *texts, *(text for choice in choices for text in (choice.label, choice.rule)))
@@ -35,7 +35,7 @@ def question_of(invocation: Invocation, policy: Policy, reason: str, secrets: tu
     of_choices = shown[len(texts) :]
     offered = _shown_choices(choices, of_choices[::2], of_choices[1::2])
     return ApprovalRequest(
-        id=uuid7(),
+        id=request_id,
         tool_name=invocation.name,
         call_id=invocation.call_id,
         session_id=invocation.context.session_id,

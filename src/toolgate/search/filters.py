@@ -21,7 +21,8 @@ class Filter:
     """Regular expressions for a file's name and path, and whether matching paths are excluded."""
     name_globs: tuple[str, ...]
     """Globs that the names of all wanted files match, for ripgrep; empty if there are none."""
-    _wanted: Wanted
+    wanted: Wanted | None
+    """Whether a file is searched, by its name and its path relative to the start; None: every file is."""
 
     @classmethod
     def of(cls, include: str | None, file_type: str | None) -> "Filter":
@@ -34,11 +35,8 @@ class Filter:
         expressions = (name_regex, path_regex, negated)
         if names is None and pattern is not None and not negated and PLAIN_GLOB.fullmatch(pattern):
             names = [pattern]
-        return cls(expressions, tuple(names or ()), Wanted(*expressions))
-
-    def __call__(self, name: str, path: str) -> bool:
-        """Whether a file is searched. `path` is relative to the start of the search."""
-        return self._wanted(name, path)
+        is_open = name_regex is None and path_regex is None
+        return cls(expressions, tuple(names or ()), None if is_open else Wanted(*expressions))
 
 
 def _type_globs(name: str) -> list[str]:

@@ -96,7 +96,7 @@ def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
             raise bad_pattern(f"it contains {name}, and every line is looked at by itself", step)
     if job.fixed_string:
         job = replace(job, pattern=_META.sub(r"\\\g<0>", job.pattern).replace("\r\n", "\n").replace("\n", r"\r?\n"))
-    wanted = Filter.of(job.include, job.file_type)
+    files = Filter.of(job.include, job.file_type)
     with open_search_root(
         workspace, job.path, output_dir=job.output_dir, include_ignored=job.include_ignored, files=True
     ) as start:
@@ -107,7 +107,7 @@ def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
                 "Search another file.",
             )
         program = ripgrep.find(job.ripgrep, workspace.programs_root)
-        outcome = _Search(job, start, wanted, Bounds(deadline=job.deadline, stop=stop)).run(program)
+        outcome = _Search(job, start, files, Bounds(deadline=job.deadline, stop=stop)).run(program)
         if start.file is not None:
             outcome.older_encoding = _older_encoding(start.file.fd, job.path)
         return outcome
@@ -130,10 +130,10 @@ def _older_encoding(fd: int, path: str) -> str:
 
 
 class _Search:
-    def __init__(self, job: GrepJob, start: SearchRoot, wanted: Filter, bounds: Bounds) -> None:
+    def __init__(self, job: GrepJob, start: SearchRoot, files: Filter, bounds: Bounds) -> None:
         self._job = job
         self._start = start
-        self._wanted = wanted
+        self._files = files
         self._bounds = bounds
         self._found = Matches(limit=job.limit, after=job.after, by_file=job.by_file, wanted=self._counts)
         self._query = ripgrep.Query(
@@ -148,14 +148,15 @@ class _Search:
             inherited=start.rules,
             hidden=start.hidden,
             git=start.git,
-            name_globs=wanted.name_globs if start.file is None else (),
+            name_globs=files.name_globs if start.file is None else (),
         )
 
     def _counts(self, name: str, path: str) -> bool:
         """Whether matches in a file count. A file that was named itself always counts."""
         if self._start.file is not None:
             return True
-        if not self._wanted(name, path) or is_own(path):
+        wanted = self._files.wanted
+        if (wanted is not None and not wanted(name, path)) or is_own(path):
             return False
         guard = self._job.guard
         if guard is None or not self._is_secret(guard, path):
@@ -223,7 +224,7 @@ class _Search:
             self._start.directory,
             inherited=self._start.rules,
             hidden=self._start.hidden,
-            wanted=self._wanted,
+            wanted=self._files.wanted,
         )
         over = threading.Event()
         thread = threading.Thread(
@@ -269,7 +270,7 @@ class _Search:
                 f"'pattern' uses {feature}, which needs ripgrep, and ripgrep is not available.",
                 "Write the pattern without it, or ask the user to install ripgrep.",
             ) from None
-        return python_workers.search(translation, self._wanted.expressions, self._query, self._found, self._bounds)
+        return python_workers.search(translation, self._files.expressions, self._query, self._found, self._bounds)
 
     def _fill(self, outcome: GrepOutcome, stream_end: StreamEnd) -> None:
         start, found = self._start, self._found

@@ -26,6 +26,7 @@ _OPTIONS = (
     *("--no-context-separator", r"--field-match-separator=\x00M", r"--field-context-separator=\x00C"),
     *("--max-columns=8192", "--max-columns-preview"),
 )
+_ESCAPE = "\\"
 _COMPLAINT = re.compile(r"^rg: (?:\./)?(.*): ([^:\n]+) \(os error \d+\)$", re.MULTILINE)
 
 
@@ -95,7 +96,7 @@ def arguments(query: Query, ignore_file: int | None) -> list[str]:
     if query.multiline:
         out += ["--multiline", f"--regexp={query.pattern}"]
     elif query.pattern is not None:
-        out.append(f"--regexp={by_line(query.pattern)}")
+        out.append(f"--regexp={by_line(query.pattern) if _ESCAPE in query.pattern else query.pattern}")
     return [*out, "--", "./" if query.file is None else f"/proc/self/fd/{query.file}"]
 
 

@@ -54,16 +54,18 @@ def open_search_root(
 ) -> SearchRoot:
     """Open a directory to search below, or (with `files`) a single file. Raises `ToolError`."""
     relative = workspace.relative(path)
-    info = workspace.stat(path) if files else None
+    is_root = relative == "."
+    info = workspace.stat(path) if files and not is_root else None
     with ExitStack() as on_failure:
         root = workspace.open_dir(".")
         on_failure.callback(os.close, root)
         if info is not None and not stat.S_ISDIR(info.st_mode):
             start = SearchRoot(path=relative, root=root, file=workspace.open_file(path))
         else:
-            directory = workspace.open_dir(path)
+            directory = os.dup(root) if is_root else workspace.open_dir(path)
             on_failure.callback(os.close, directory)
-            parts, output = list(workspace.locate(path).parts[len(workspace.prefix) :]), output_dir.split("/")
+            parts = [] if is_root else list(workspace.locate(path).parts[len(workspace.prefix) :])
+            output = output_dir.split("/")
             start = SearchRoot(path=relative, root=root, directory=directory, git=_has_git(directory))
             if not include_ignored and parts[: len(output)] != output:
                 start.rules = _rules_above(workspace, root, parts)

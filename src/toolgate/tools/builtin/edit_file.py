@@ -69,10 +69,10 @@ class FileEditTool(Tool[FileEditParams]):
 
     async def prepare(self, params: FileEditParams, context: ToolContext) -> Plan:
         """Find what is to be replaced, and show it as a diff."""
+        seen = context.state.seen_files
         from toolgate.workspace.edit import plan_edit
 
-        edits, guard, seen = _edits(params), context.guard, context.state.seen_files
-        workspace = context.require_workspace()
+        edits, guard, workspace = _edits(params), context.guard, context.require_workspace()
         guard.require_known(params.path, seen.has)
         planned = await in_thread(plan_edit, workspace, params.path, edits, seen)
         change = planned.change
@@ -95,8 +95,8 @@ class FileEditTool(Tool[FileEditParams]):
         written: Written | None = None
         found: dict[str, Any] = {}
         note = ""
+        origin, seen = origin_of(context, self.name), context.state.seen_files
         if not params.dry_run:
-            origin = origin_of(context, self.name)
             written, found, note = await checked_change(
                 context, plan.resources, lambda: in_thread(commit, context.require_workspace(), planned.change, origin)
             )
@@ -106,7 +106,6 @@ class FileEditTool(Tool[FileEditParams]):
         if written is None:
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to make the change."
             return ToolResponse.partial(data, text, context=place)
-        seen = context.state.seen_files
         if seen.has(written.parts):  # an edit shows only a part, so it does not count as reading the file
             seen.remember(written.parts, written.stat, written.digest)
         text = f"Edited {quote(params.path)}: {planned.replacements_text}, now {written.stat.st_size} bytes."
