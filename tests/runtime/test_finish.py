@@ -15,6 +15,7 @@ from toolgate import (
     ErrorCode,
     Status,
     Tool,
+    ToolCall,
     ToolContext,
     ToolMode,
     ToolResponse,
@@ -23,7 +24,7 @@ from toolgate import (
 )
 from toolgate.runtime.finish import OutputLimits
 from toolgate.settings import Settings
-from toolgate.testing import AutoApprover, violations
+from toolgate.testing import AutoApprover, MemoryRecorder, violations
 
 
 @pytest.mark.parametrize("status", list(Status))
@@ -173,3 +174,31 @@ def test_a_response_that_names_no_output_is_left_alone(data: dict[str, int]) -> 
     found, _ = limits()
     response = ToolResponse.success(data, "done")
     assert found.owned(response) is response
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("nope", "{}"),
+        ("n\u00f6pe", "{}"),
+        ("probe", '{"a": '),
+        ("probe", '{"\u00e4": '),
+        ("probe", '{"unknown": 1}'),
+        ("probe", '{"path": 1}'),
+        ("elsewhere", "{}"),
+        ("x" * 5000, "y" * 5000),
+    ],
+)
+async def test_a_refusal_is_the_same_in_one_step_and_in_all_of_them(name: str, arguments: str) -> None:
+    results = []
+    for recorder in (None, MemoryRecorder()):  # what is recorded takes every step
+        tools = [
+            ProbeTool(Params=PathParams),
+            ProbeTool(name="elsewhere", allowed_modes=frozenset({ToolMode.chat_safe})),
+        ]
+        toolset = toolset_of(*tools, recorder=recorder)
+        document = (await toolset.handle(ToolCall(id="1", name=name, arguments=arguments))).model_dump()
+        assert document["response"]["stats"].pop("time_ms") >= 0
+        results.append(document)
+    assert results[0] == results[1]
+    assert results[0]["is_error"]

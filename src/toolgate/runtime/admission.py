@@ -182,16 +182,14 @@ def _unreadable(
 ) -> ToolResponse:
     if isinstance(error, ValidationError):
         return _invalid(invocation, resolved, problems_of(error, resolved.parameters))
-    response = _invalid(invocation, resolved, {"arguments": str(error)})
-    invocation.extras = {**(invocation.extras or {}), "parseError": str(error)}
-    return response
+    return _invalid(invocation, resolved, {"arguments": str(error)}, parseError=str(error))
 
 
-def _invalid(invocation: Invocation, resolved: ResolvedTool, problems: dict[str, str]) -> ToolResponse:
+def _invalid(invocation: Invocation, resolved: ResolvedTool, problems: dict[str, str], **extras: str) -> ToolResponse:
     name = invocation.name
     if resolved.example is None:
         resolved.example = example_of(resolved.parameters)
-    invocation.extras = {"failureCategory": "invalid_usage", "toolName": name}
+    invocation.extras = {"failureCategory": "invalid_usage", "toolName": name, **extras}
     message = repair_message(name, problems, resolved.example)
     return invocation.refuse("arguments", ToolResponse.failure(ErrorCode.INVALID_PARAM, message))
 

@@ -56,6 +56,25 @@ def plain_result(invocation: Invocation, said: str, value: Any, most: int) -> To
     )
 
 
+def plain_refusal(invocation: Invocation, response: ToolResponse, most: int) -> ToolResult | None:
+    """The result of a call that was refused before it ran, in one step. None if there is more to it than its text."""
+    fields, arguments = response.__dict__, invocation.arguments
+    error, text = fields["error"], fields["text"]
+    if (
+        error is None
+        or error.code is ErrorCode.INTERNAL_ERROR
+        or fields["data"]
+        or fields["stats"]
+        or fields["context"]
+    ):
+        return None
+    said = f"{text}{error.message}{arguments}" if type(arguments) is str else f"{text}{error.message}"
+    if len(said) > most or not said.isascii():
+        return None
+    stats, context = {"time_ms": _milliseconds(invocation)}, {"cwd": ".", "params_input": arguments}
+    return result_of(invocation, _new_response({**fields, "stats": stats, "context": context}), text)
+
+
 def rendered(invocation: Invocation, response: ToolResponse) -> tuple[ToolResponse, str]:
     """The completed envelope and what the model reads. A tool whose response cannot be written is broken."""
     resolved, error = invocation.resolved, response.error

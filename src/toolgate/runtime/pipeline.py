@@ -23,7 +23,7 @@ from toolgate.runtime.admission import Admission
 from toolgate.runtime.breaker import Breaker
 from toolgate.runtime.execution import Executor
 from toolgate.runtime.failures import failure_of, internal
-from toolgate.runtime.finish import OutputLimits, extras_of, plain_result, rendered, result_of
+from toolgate.runtime.finish import OutputLimits, extras_of, plain_refusal, plain_result, rendered, result_of
 from toolgate.runtime.hook_gate import after_call, before_call
 from toolgate.runtime.hooks import hooks_of
 from toolgate.runtime.invocation import Invocation
@@ -80,6 +80,10 @@ class Pipeline:
     async def _run(self, call: ToolCall, pending: PendingResult) -> ToolResult:
         invocation = pending.state = Invocation(call.id, call.name, call.arguments, self._context, pending.started_at)
         response = self._admission.admit(invocation)
+        if response is not None and self._plain and not added_secrets:
+            result = plain_refusal(invocation, response, self._plain)
+            if result is not None:
+                return result
         if response is None and self._workspace is not None and self._workspace.closed:
             response = denials.closed()
         elif response is None and self._unfinished.running:
