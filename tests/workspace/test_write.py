@@ -3,6 +3,7 @@
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -198,6 +199,36 @@ def test_a_write_that_the_disk_does_not_confirm_says_that_it_took_place(
     assert target.read_text() == "new"
     assert [one.path for one in workspace.journal.undo()] == ["f"]
     assert target.read_text() == "old"
+
+
+@pytest.mark.parametrize("size", [10, 5 << 20])
+def test_content_and_record_are_on_disk_before_the_file_gets_its_name(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    (workspace.root / "f").write_text("old")
+    write(workspace, "first", b"makes the journal")
+    planned = change(workspace, "f", b"x" * size)
+    steps: list[str] = []
+    fsync, fdatasync, rename = os.fsync, os.fdatasync, os.rename
+
+    def sync(fd: int) -> None:
+        fsync(fd)
+        steps.append("directory" if stat.S_ISDIR(os.fstat(fd).st_mode) else "content")
+
+    def sync_record(fd: int) -> None:
+        fdatasync(fd)
+        steps.append("record")
+
+    def name(*arguments: Any, **more: Any) -> None:
+        rename(*arguments, **more)
+        steps.append("name")
+
+    for function, replacement in (("fsync", sync), ("fdatasync", sync_record), ("rename", name)):
+        monkeypatch.setattr(os, function, replacement)
+    commit(Stop(), workspace, planned, Origin(call_id="second"))
+
+    assert sorted(steps[:2]) == ["content", "record"]
+    assert steps[2:] == ["name", "directory"]
 
 
 def test_a_path_that_leads_elsewhere_after_the_plan_is_a_conflict(workspace: Workspace) -> None:
