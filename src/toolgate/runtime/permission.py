@@ -134,8 +134,8 @@ async def _ask(
     asked = perf_counter()
     try:
         denied = "" if hooks is None else await approval_denied(hooks, invocation, request)
-        said = Approval(allowed=False, message=f"hook: {denied}") if denied else await _answer(invocation, request)
-        approval = checked(said, request)
+        answer = Approval(allowed=False, message=f"hook: {denied}") if denied else await _answer(invocation, request)
+        approval = checked(answer, request)
     finally:
         invocation.started += perf_counter() - asked  # the time that a person takes is not the call's
     if request.question is not None and not approval.text.strip():
