@@ -146,3 +146,16 @@ async def test_line_0_is_none(tools: Toolbox) -> None:
     response = await tools("read_file", path="a.txt", start_line=0)
 
     assert (response.status, "start_line" in response.text) == ("error", True)
+
+
+async def test_one_line_is_spoken_of_as_one(tmp_path: Path) -> None:
+    (tmp_path / "one").write_text("x\n")
+    (tmp_path / "two").write_text("x\ny\n")
+    box = Toolbox(tmp_path)
+
+    assert (await box("read_file", path="one")).text == "Read the only line of 'one'."
+    assert (await box("read_file", path="two", start_line=2)).text == "Read line 2 (of 2) of 'two'."
+    assert (await box("read_file", path="one", start_line=2)).text.startswith(
+        "'one' has 1 line; line 2 is past its end"
+    )
+    assert (await box("write_file", path="new", content="x")).text.startswith("Created 'new' (1 line, 1 byte).")

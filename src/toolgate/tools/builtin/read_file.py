@@ -15,7 +15,7 @@ from toolgate.tools.base import Tool
 from toolgate.tools.builtin.read_document import is_asked_for, read_as_document
 from toolgate.tools.context import ToolContext
 from toolgate.tools.secrets import allowed_secrets, reveals_plan
-from toolgate.tools.text import load_text
+from toolgate.tools.text import counted, load_text
 from toolgate.workspace import in_thread
 from toolgate.workspace.oserrors import quote
 
@@ -158,9 +158,11 @@ def _what(window: Window, path: str) -> str:
             return f"{path} is empty."
         if total is None:
             return f"{path} has nothing to show at line {window.start_line}."
-        return f"{path} has {total} lines; line {window.start_line} is past its end, so there is nothing to show."
+        has = f"{path} has {counted(total, 'line')}"
+        return f"{has}; line {window.start_line} is past its end, so there is nothing to show."
     last = window.start_line + len(window.lines) - 1
     if window.start_line == 1 and last == total:
-        return f"Read all {total} lines of {path}."
+        return f"Read the only line of {path}." if total == 1 else f"Read all {total} lines of {path}."
     known = f" (of {total})" if total is not None else ""
-    return f"Read lines {window.start_line}-{last}{known} of {path}."
+    which = f"line {last}" if window.start_line == last else f"lines {window.start_line}-{last}"
+    return f"Read {which}{known} of {path}."

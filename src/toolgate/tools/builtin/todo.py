@@ -10,7 +10,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
-from toolgate.tools.text import load_text
+from toolgate.tools.text import counted, load_text
 
 _MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
@@ -60,7 +60,7 @@ class TodoTool(Tool[TodoParams]):
         else:
             context.state.todos = items
         done = sum(item["status"] == "completed" for item in items)
-        text = f"The list has {len(items)} items, {done} completed."
+        text = f"The list has {counted(len(items), 'item')}, {done} completed."
         return ToolResponse.success({"items": items}, text if not active else f"{text} In progress: {active[0]}.")
 
     def render(self, response: ToolResponse) -> str:

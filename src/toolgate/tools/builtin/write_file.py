@@ -14,7 +14,7 @@ from toolgate.tools.base import Tool
 from toolgate.tools.checked_change import checked_change
 from toolgate.tools.context import ToolContext
 from toolgate.tools.render import render_change
-from toolgate.tools.text import load_text
+from toolgate.tools.text import counted, load_text
 from toolgate.workspace import in_thread
 from toolgate.workspace.oserrors import quote
 
@@ -108,7 +108,7 @@ def origin_of(context: ToolContext, tool: str) -> Origin:
 def _text(planned: Overwrite, params: FileWriteParams, size: int) -> str:
     path, diff = quote(params.path), planned.diff
     if planned.created:
-        return f"Created {path} ({diff.added} lines, {size} bytes)."
+        return f"Created {path} ({counted(diff.added, 'line')}, {counted(size, 'byte')})."
     if planned.note:
         return f"Overwrote {path} ({size} bytes). {planned.note}"
     return f"Overwrote {path} (+{diff.added} -{diff.removed} lines, now {size} bytes)."
