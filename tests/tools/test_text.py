@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolgate.tools.text import load_text
+from toolgate.tools.text import counted, load_text
 
 
 def test_the_text_beside_a_module_is_read_without_blank_edges(tmp_path: Path) -> None:
@@ -16,3 +16,7 @@ def test_the_text_beside_a_module_is_read_without_blank_edges(tmp_path: Path) ->
 def test_a_module_without_a_text_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         load_text(str(tmp_path / "tool.py"))
+
+
+def test_one_is_not_many() -> None:
+    assert [counted(number, "line") for number in (0, 1, 2)] == ["0 lines", "1 line", "2 lines"]
