@@ -1,18 +1,27 @@
 """Asking a person: the keyboard answers, the first answer counts, and nobody allows what they have not seen."""
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
 
-from playwright.async_api import BrowserContext, expect
+from playwright.async_api import Browser, BrowserContext, expect
 
-from tests.browser.kit import PATIENCE, Gateway, Hold, arrive
+from tests.browser.kit import PATIENCE, Gateway, Hold, arrive, window
 from toolgate import ToolCall
 from toolgate.testing import ScriptedModel
 
 
 def bash(number: int, command: str) -> ToolCall:
     return ToolCall(id=f"c{number}", name="Bash", arguments=json.dumps({"command": command}))
+
+
+MODE_OF = """([token, session_id]) => new Promise((resolve) => {
+  const socket = new WebSocket(`ws://${location.host}/ws`, [`toolgate.bearer.${token}`]);
+  const request = {type: "request", id: 1, method: "session.get", params: {session_id}};
+  socket.onopen = () => socket.send(JSON.stringify(request));
+  socket.onmessage = (event) => { resolve(JSON.parse(event.data).data); socket.close(); };
+})"""
 
 
 async def test_a_allows_and_the_difference_is_coloured(context: BrowserContext, gateway: Gateway) -> None:
@@ -245,3 +254,66 @@ async def test_a_question_is_answered_with_a_number_or_a_text(
     assert answers[:2] == ["The user answered: PostgreSQL", "The user answered: DuckDB, number 2"]
     assert "you choose" in answers[2]
     assert person.problems == []
+
+
+async def test_a_plan_is_edited_and_accepted_into_the_mode_that_the_person_picks(
+    context: BrowserContext, gateway_with: Callable[..., Gateway]
+) -> None:
+    plan = ToolCall(id="p1", name="propose_plan", arguments=json.dumps({"plan": "1. Read\n2. Write `a.txt`"}))
+    write = ToolCall(id="w1", name="write_file", arguments=json.dumps({"path": "a.txt", "content": "done\n"}))
+    model = ScriptedModel([[plan], [write], "Written."])
+    gateway = gateway_with(model)
+    person = await arrive(context, gateway)
+    page = person.page
+    await person.begin("coding")
+    await page.get_by_role("button", name="Approval: Ask first").click()
+    menu = page.get_by_role("menu", name="When you are asked")
+    await expect(menu).to_contain_text("Nothing changes; the model proposes a plan")
+    await menu.get_by_role("menuitemradio", name="Plan first").click()
+    await person.say("Write it.")
+    dialog = await person.asked()
+    await expect(dialog.get_by_role("heading")).to_have_text("The model proposes a plan")
+    await expect(dialog).to_contain_text("The model asks")
+    await expect(dialog.locator(".risk")).to_have_count(0)
+    await expect(person.card("propose_plan")).to_contain_text("Proposes a plan")
+    await person.picture("approval-plan")
+    heights = await dialog.locator(".choices > button").evaluate_all("all => all.map(one => one.offsetHeight)")
+    assert len(set(heights)) == 1  # none of them is stretched
+    await page.keyboard.press("e")
+    await dialog.get_by_label("The plan").fill("1. Write `a.txt` at once")
+    await dialog.get_by_label("How to go on").select_option("accept_edits")
+    await dialog.get_by_role("button", name="Accept the plan").click()
+    await expect(person.said("Written.")).to_be_visible(timeout=PATIENCE)
+    assert (gateway.root / "a.txt").read_text() == "done\n"  # without another question
+    assert "1. Write `a.txt` at once" in model.requests[1].messages[-1]["content"]
+    await expect(page.get_by_role("button", name="Approval: Accept edits")).to_be_visible()
+    assert person.problems == []
+
+
+async def test_two_browsers_that_switch_the_approval_mode_show_the_last_switch(
+    browser: Browser, gateway: Gateway
+) -> None:
+    async with window(browser) as one, window(browser) as two:
+        first, second = await arrive(one, gateway), await arrive(two, gateway)
+        await first.begin("coding")
+        await first.say("current_time")
+        await first.idle()
+        await second.page.goto(await first.began())
+        await expect(second.card("current_time")).to_have_count(1, timeout=PATIENCE)
+        modes = [(first, "Plan first"), (second, "Accept edits")]
+        for person, _ in modes:
+            await person.page.get_by_role("button", name="Approval:").click()
+        clicks = [person.page.get_by_role("menuitemradio", name=name).click() for person, name in modes]
+        await asyncio.gather(*clicks)
+        shown = "document.querySelector('.approval-mode').dataset.mode"
+        async with asyncio.timeout(PATIENCE / 1000):
+            while True:
+                now = {await person.page.evaluate(shown) for person, _ in modes}
+                session = first.page.url.rpartition("/")[2]
+                answer = await first.page.evaluate(MODE_OF, [gateway.token, session])
+                stored = answer["approval_mode"]
+                if now == {stored}:
+                    break
+                await asyncio.sleep(0.05)
+        assert stored in ("plan", "accept_edits")
+        assert first.problems == second.problems == []

@@ -150,6 +150,20 @@ async def test_a_narrow_page_has_the_panel_closed_and_over_the_conversation(brow
         await expect(_changes(person)).to_be_focused()
 
 
+async def test_a_window_that_becomes_narrow_shows_the_conversation(browser: Browser, gateway: Gateway) -> None:
+    async with window(browser, **WIDE) as context:
+        person = await arrive(context, gateway)
+        page, panel = person.page, person.page.locator("tg-panel")
+        await person.begin("coding")
+        await person.say("current_time timezone=UTC")
+        await expect(panel).to_be_visible(timeout=PATIENCE)
+        await page.set_viewport_size({"width": 1024, "height": 768})
+        await expect(panel).to_be_hidden()
+        await expect(page.get_by_role("textbox", name="Message")).to_be_editable()
+        await page.set_viewport_size({"width": 1440, "height": 900})
+        await expect(panel).to_be_visible()
+
+
 async def test_the_panel_stays_closed_after_a_reload_if_it_was_closed(browser: Browser, gateway: Gateway) -> None:
     async with window(browser, **WIDE) as context:
         person = await arrive(context, gateway)

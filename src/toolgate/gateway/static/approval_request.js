@@ -121,8 +121,13 @@ function always(question, acts) {
   return form;
 }
 
-const who = ({ agent, question }) =>
-  agent ? t`Sub-agent ${visible(agent)} asks` : question ? t`The model asks` : t`Permission needed`;
+/** Whether it is about words: a question or a plan, which has no risk and needs no reasons. */
+const isTalk = (question) => Boolean(question.question) || isPlan(question);
+
+function who(question) {
+  if (question.agent) return t`Sub-agent ${visible(question.agent)} asks`;
+  return isTalk(question) ? t`The model asks` : t`Permission needed`;
+}
 
 /** One sentence of what will happen; the command itself is shown below, once. */
 function sentence(question) {
@@ -134,8 +139,9 @@ function sentence(question) {
 }
 
 /** Why approval is needed, as short labels. A tool that always asks needs no reason. */
-function reasons({ labels: given, reason = "", tool_name, question }) {
-  if (question) return [];
+function reasons(question) {
+  const { labels: given, reason = "", tool_name } = question;
+  if (isTalk(question)) return [];
   if (given?.length) return given.map(visible);
   return !reason || reason === `${tool_name} needs permission` ? [] : visible(reason).split(/;\s+/);
 }
@@ -169,7 +175,7 @@ function plan(question) {
 /** The block of a request; `left`: how many others wait; `acts`: what its buttons do. */
 export function request(question, left, acts) {
   const asked = question.question;
-  const risk = question.risk && !asked && h("span", { class: "risk" }, RISKS[question.risk]);
+  const risk = question.risk && !isTalk(question) && h("span", { class: "risk" }, RISKS[question.risk]);
   return h(
     "section",
     {

@@ -4,7 +4,7 @@ import { h, pane } from "./dom.js";
 import { picture } from "./picture.js";
 import { highlight, markdown } from "./render.js";
 import { get } from "./signin.js";
-import { brief, clipped, number, outline, t, tail, visible } from "./text.js";
+import { brief, clipped, earlier, number, outline, t, tail, visible } from "./text.js";
 
 export const MAX_TEXT = 20_000;
 const SHOWN_LINES = 12;
@@ -28,13 +28,14 @@ export const isHidden = ({ tool_name }) => tool_name === "todo";
 export const doing = ({ tool_name, arguments: args }) =>
   QUIET[tool_name](args).map((word) => clipped(visible(word ?? ""), 80));
 
-/** How a call is shown: command, edit, agent, quiet or other. */
+/** How a call is shown: command, edit, agent, plan, quiet or other. */
 export function kindOf(call) {
   const { tool_name, arguments: args } = call;
   if (typeof args !== "object") return "other";
   if (tool_name === "Bash") return "command";
   if (Object.hasOwn(EDITS, tool_name)) return "edit";
   if (tool_name === "task") return "agent";
+  if (tool_name === "propose_plan") return "plan";
   return isQuiet(call) ? "quiet" : "other";
 }
 
@@ -45,6 +46,7 @@ export function activity(call) {
   if (kind === "command") return t`Running ${clipped(visible(args.command ?? "").split("\n")[0], 60)}`;
   if (kind === "edit") return t`Writing ${clipped(visible(args.path ?? ""), 60)}`;
   if (kind === "agent") return t`Sub-agent ${visible(args.agent ?? "")} is working`;
+  if (kind === "plan") return t`Planning`;
   if (kind === "quiet") return doing(call).join(" ").replace("Read ", "Reading ").replace("Searched", "Searching");
   return t`Running ${visible(tool_name)}`;
 }
@@ -58,6 +60,7 @@ export function headWords(call) {
   const code = (words) => h("code", { class: "brief" }, words);
   if (kind === "command") return [name, h("span", { class: "dollar", "aria-hidden": "true" }, "$"), code(brief(args))];
   if (kind === "edit") return [name, verb(EDITS[tool_name]), code(visible(args.path ?? ""))];
+  if (kind === "plan") return [name, verb(t`Proposes a plan`)];
   if (kind === "quiet") {
     const [does, what] = doing(call);
     return [name, verb(does), code(what)];
@@ -103,7 +106,7 @@ function ran(call, data, result, parts) {
     const shown = whole.map((text) => tail(text, SHOWN_LINES));
     const span = (kind, { shown: text }) => text && h("span", { class: kind }, `${clipped(text, MAX_TEXT)}\n`);
     const left = shown[0].left + shown[1].left;
-    const note = left ? [h("p", { class: "note" }, t`${number(left)} earlier lines`)] : [];
+    const note = left ? [h("p", { class: "note" }, earlier(left))] : [];
     parts.live.replaceChildren(...note, pane(t`Output`, {}, span("stdout", shown[0]), span("stderr", shown[1])));
   }
   const lines = whole.join("\n").split("\n").length;

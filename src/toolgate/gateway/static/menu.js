@@ -6,7 +6,7 @@ const MARGIN = 8;
 
 let open = null;
 
-/** Create a menu's entry: `{label, icon, hint, checked, danger, disabled, act}`, `{heading}`, or null for a line. */
+/** Create an entry: `{label, about, icon, hint, checked, danger, disabled, act}`, `{heading}`, or null for a line. */
 function entry(item, close) {
   if (item === null) return h("hr", { role: "separator" });
   if (item.heading) return h("p", { class: "heading", role: "presentation" }, item.heading);
@@ -28,7 +28,7 @@ function entry(item, close) {
       onclick: act,
     },
     choice ? h("span", { class: "check" }, item.checked ? icon("success") : "") : item.icon && icon(item.icon),
-    h("span", { class: "label" }, item.label),
+    h("span", { class: "label" }, item.label, item.about && h("small", {}, item.about)),
     item.hint && h("span", { class: "item-hint" }, item.hint),
   );
 }

@@ -162,10 +162,9 @@ export class ApprovalMode {
 
   #pick() {
     const now = this.button.dataset.mode;
-    const items = Object.entries(APPROVAL_MODES).map(([mode, [label, title]]) => ({
+    const items = Object.entries(APPROVAL_MODES).map(([mode, [label, about]]) => ({
       label,
-      title,
-      hint: null,
+      about,
       checked: mode === now,
       act: () => this.#choose(mode),
     }));
@@ -176,9 +175,9 @@ export class ApprovalMode {
     const session = this.#session;
     if (!session) return this.show(mode);
     try {
-      const answer = await this.#wire.ask("session.approval_mode", { session_id: session.id, approval_mode: mode });
-      if (this.#session === session) this.show(answer.approval_mode);
-      announce(t`Approval: ${APPROVAL_MODES[answer.approval_mode][0]}`);
+      // The frame shows it, not this answer: another browser may have switched in between.
+      await this.#wire.ask("session.approval_mode", { session_id: session.id, approval_mode: mode });
+      announce(t`Approval: ${APPROVAL_MODES[mode][0]}`);
     } catch (error) {
       toast(error.message);
     }

@@ -1,6 +1,6 @@
 // Live output of a command, updated once per animation frame: the last lines are shown, more of them are kept.
 import { eachFrame, h, pane } from "./dom.js";
-import { clipped, number, t, visible } from "./text.js";
+import { clipped, earlier, number, t, visible } from "./text.js";
 
 const MAX_LINES = 1_000;
 const SHOWN_LINES = 12;
@@ -51,7 +51,7 @@ export class Output extends HTMLElement {
     const row = ({ stream, line }) => h("span", { class: stream }, `${clipped(visible(line), MAX_LINE_LENGTH)}\n`);
     this.#pane.replaceChildren(...shown.map(row));
     this.#note.hidden = !left;
-    this.#note.textContent = t`${number(left)} earlier lines`;
+    this.#note.textContent = earlier(left);
   }
 }
 

@@ -50,7 +50,11 @@ export class Panel extends HTMLElement {
     this.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !WIDE.matches && !event.defaultPrevented) this.toggle(false);
     });
-    WIDE.addEventListener("change", () => this.#draw());
+    WIDE.addEventListener("change", () => {
+      this.#open = WIDE.matches && stored() !== "closed"; // a window that became narrow shows the conversation
+      this.#draw();
+      this.#fill();
+    });
   }
 
   connect(wire) {

@@ -129,3 +129,8 @@ export function tail(text, count) {
   const lines = text.replace(/\n$/, "").split("\n");
   return { shown: lines.slice(-count).join("\n"), left: Math.max(0, lines.length - count) };
 }
+
+/** How many lines are left out above. */
+export function earlier(lines) {
+  return lines === 1 ? t`1 earlier line` : t`${number(lines)} earlier lines`;
+}
