@@ -21,6 +21,7 @@ def test_without_a_model_one_is_told_what_to_do_and_what_to_try(chat: Chat) -> N
 
     shown = terminal.text
     assert "No language model is configured" in shown
+    assert "or a server of your own. Or leave and set" in " ".join(shown.split())
     assert "OPENAI_API_KEY" in shown
     assert "ANTHROPIC_API_KEY" in shown
     assert "read_file path=README.md" in shown

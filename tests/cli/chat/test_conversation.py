@@ -29,6 +29,8 @@ async def test_mode_model_project_branch_context_tokens_and_cost_are_shown(tmp_p
         conversation.count(TurnDone(usage=usage, context_tokens=4_000, context_limit=8_000))
         after = status_parts(conversation, place_of(stack))
         assert after[4:] == ["context 50% of 8k", "1,100 tokens", "cost 0.0030"]
+        conversation.count(TurnDone(usage=Usage(), context_tokens=0, context_limit=0))  # a command that a person typed
+        assert status_parts(conversation, place_of(stack)) == after
 
 
 async def test_a_model_is_chosen_before_the_first_message_and_kept_with_the_session(

@@ -71,6 +71,10 @@ class Canvas:
         text.truncate(self.columns - 1, overflow="ellipsis")
         return next(iter(self.lines(text, wide=True)), "")
 
+    def wrapped(self, *parts: Piece) -> list[str]:
+        """Draw coloured pieces as a paragraph."""
+        return self.lines(Text.assemble(*parts), wide=True)
+
     def cut(self, texts: Iterable[str], style: str = "", indent: str = "") -> list[str]:
         """Draw plain lines in one colour, one row per line."""
         return [self.line(indent, (text.expandtabs(8), style)) for text in texts]

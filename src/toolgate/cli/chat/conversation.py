@@ -163,7 +163,8 @@ class Conversation:
         """Add the tokens of a turn."""
         self.input_tokens += done.usage.input_tokens
         self.output_tokens += done.usage.output_tokens
-        self.context_tokens, self.context_limit = done.context_tokens, done.context_limit
+        if done.context_limit:  # not after a command that a person typed: no model was asked
+            self.context_tokens, self.context_limit = done.context_tokens, done.context_limit
 
 
 async def conversation_for(stack: Stack, args: argparse.Namespace) -> Conversation:

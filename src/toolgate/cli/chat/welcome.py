@@ -64,7 +64,7 @@ def _confinement(conversation: Conversation) -> str:
 def _without_model(canvas: Canvas, mode: ToolMode) -> list[str]:
     lines = [
         "",
-        canvas.line(
+        *canvas.wrapped(
             (translate("No language model is configured"), "bold"),
             translate(", so there are no answers in words yet. "),
             ("/model", "cyan"),
