@@ -66,6 +66,11 @@ def test_a_file_that_was_read_keeps_its_line_ends_when_it_is_replaced(workspace:
         assert change.pieces == (made,)
 
 
+def test_a_move_to_itself_says_so(workspace: Workspace) -> None:
+    with pytest.raises(ToolError, match="to itself"):
+        planned(workspace, "*** Update File: f", "*** Move to: ./f", "@@", "-a", "+A")
+
+
 def test_a_large_file_is_left_to_the_other_tool(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolgate.workspace.patch_plan.LARGEST_FOR_SEVERAL", 3)
     with pytest.raises(ToolError, match="has 4 bytes"):

@@ -117,6 +117,12 @@ class _Planner:
 
     def _reserve(self, path: str, section: Section) -> None:
         target = self._target(path)
+        if target.parts == self._target(section.path).parts:
+            raise ToolError(
+                ErrorCode.INVALID_PARAM,
+                f"Line {section.line} of the patch moves {quote(path)} to itself. Nothing was changed.",
+                "Leave '*** Move to:' out.",
+            )
         if target.parts in self.targets:
             raise _twice(path, section.line)
         if not target.missing:

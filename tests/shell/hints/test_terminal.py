@@ -16,3 +16,11 @@ def test_a_question_that_nobody_answers_is_named() -> None:
     assert hint(ending(command="read -rp 'Name? ' name", exit_code=1)).startswith("'read' got no input")
     assert hint(ending(command="read -p 'Name? ' name < f", exit_code=0)) == ""
     assert hint(ending(command="read -r name", exit_code=1)) == ""
+
+
+def test_a_program_that_asks_and_gets_no_input_is_told() -> None:
+    stderr = "Traceback (most recent call last):\nEOFError: EOF when reading a line\n"
+
+    assert hint(ending(command="python3 ask.py", exit_code=1, stderr=stderr)).startswith("The program got no input")
+    assert hint(ending(command="echo | python3 ask.py", exit_code=1, stderr=stderr)) == ""
+    assert hint(ending(command="python3 ask.py", exit_code=0, stderr=stderr)) == ""

@@ -1,5 +1,7 @@
 """Hints about programs that wait for input at a terminal, which does not exist."""
 
+import re
+
 from toolgate.shell.hints.command_end import CommandEnd
 
 _WANTS = frozenset(
@@ -8,19 +10,22 @@ _WANTS = frozenset(
     dialog whiptail mutt lynx w3m links minicom picocom script alsamixer crontab visudo vipw passwd su login
     """.split()
 )
+_NOBODY = (
+    "got no input: nobody can type an answer here. Feed it with a pipe or a heredoc, or start the command with "
+    "tty=true and type with Terminal."
+)
+_END_OF_INPUT = re.compile(r"^EOFError: EOF when reading a line$", re.MULTILINE)
+"""What Python says of `input()` without input."""
 
 
 def input_hint(ending: CommandEnd) -> str:
-    """Return that nobody answers the question of a `read -p`; empty if it was given input."""
+    """Return that nobody answers the question of a `read -p`, or of a program; empty if it was given input."""
     if any(sign in ending.command for sign in "<|"):
         return ""
     for words in ending.commands:
         if words[0] == "read" and any(word.startswith("-") and "p" in word for word in words[1:]):
-            return (
-                "'read' got no input: nobody can type an answer here. Feed it with a pipe or a heredoc, or start the "
-                "command with tty=true and type with Terminal."
-            )
-    return ""
+            return f"'read' {_NOBODY}"
+    return f"The program {_NOBODY}" if ending.exit_code and ending.says(_END_OF_INPUT) else ""
 
 
 def terminal_hint(ending: CommandEnd) -> str:
