@@ -12,6 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -144,18 +145,28 @@ class Arena:
             started.close()
             self.end_processes()
 
-    def processes(self) -> Iterator[int]:
-        """The processes of this contender that are still there."""
+    def processes(self) -> list[int]:
+        """The processes of this contender that are still there: those with the mark, and their descendants."""
+        marked, children = [], defaultdict(list)
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit() and int(entry.name) != os.getpid():
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError, IndexError):
+                    parent = (entry / "stat").read_bytes().rpartition(b")")[2].split()[1]
+                    children[int(parent)].append(int(entry.name))
                     if f"{MARK}={self.run}".encode() in (entry / "environ").read_bytes().split(b"\0"):
-                        yield int(entry.name)
+                        marked.append(int(entry.name))
+        found: dict[int, None] = {}
+        while marked:
+            pid = marked.pop()
+            if pid not in found:
+                found[pid] = None
+                marked += children[pid]
+        return list(found)
 
     def end_processes(self) -> None:
         """Kill what is left."""
         deadline = time.monotonic() + 10
-        while (left := list(self.processes())) and time.monotonic() < deadline:
+        while (left := self.processes()) and time.monotonic() < deadline:
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)

@@ -63,7 +63,8 @@ CONTENDERS = (
         peer="openhands",
         package="openhands-tools",
         settings="`FileEditor(workspace_root=…)` and `TerminalExecutor`, with the confirmation policy `AlwaysConfirm`. "
-        "Its documentation recommends a Docker workspace, which is not tried here.",
+        "A command that runs into its limit goes on by design: the model may look at it again or end it. Its "
+        "documentation recommends a Docker workspace, which is not tried here.",
     ),
     Contender(
         name="kimi-cli",

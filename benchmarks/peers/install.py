@@ -94,8 +94,13 @@ def npm_package(name: str) -> Path | None:
 
 
 def npm_program(name: str, program: str) -> str:
-    """A program of an npm package that is installed."""
-    return str(HOME / name / "node_modules" / ".bin" / program)
+    """A program of an npm package that is installed: a name in `.bin`, or a pattern of the package for this system.
+
+    A package that ships one program per system puts it into `.bin` by a script, which does not run here.
+    """
+    modules = HOME / name / "node_modules"
+    found = sorted(modules.glob(program)) if "/" in program else [modules / ".bin" / program]
+    return str(found[0])
 
 
 def _interpreter(oldest: tuple[int, int]) -> str | None:

@@ -15,4 +15,7 @@ def agent(url, home):
     config = {"autoupdate": False, "share": "disabled", "model": "mock/mock", "small_model": "mock/mock"}
     (home / "work" / "opencode.json").write_text(json.dumps(config | {"provider": {"mock": provider}}))
     quiet = ("OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_DISABLE_LSP_DOWNLOAD")
-    return {"argv": [npm_program("opencode", "opencode"), "run", "--auto", "go"], "env": dict.fromkeys(quiet, "1")}
+    return {
+        "argv": [npm_program("opencode", "opencode-linux-*/bin/opencode"), "run", "--auto", "go"],
+        "env": dict.fromkeys(quiet, "1"),
+    }

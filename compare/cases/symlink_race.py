@@ -59,8 +59,8 @@ SYMLINK_RACE = Case(
     name="symlink-race",
     title="Symlink race: escapes from the project",
     counts="The tool reads and writes a file in a directory of the project. Another process exchanges this directory "
-    "with a link to a directory outside, as fast as it can. Counted are the calls that read or wrote the file outside. "
-    "A run ends after a time limit.",
+    "with a link to a directory outside, as fast as it can. A person who is asked agrees, because the path lies in the "
+    "project. Counted are the calls that read or wrote the file outside. A run ends after a time limit.",
     run=count,
     any_of=("read", "write"),
 )

@@ -45,8 +45,8 @@ def test_an_arena_leaves_nothing_behind() -> None:
     with Arena(NAIVE) as arena, arena.tools() as tools:
         tools.ask("run", command="setsid sleep 600 >/dev/null 2>&1 &", seconds=5.0)
         place = arena.base
-        assert len(list(arena.processes())) > 1
+        assert len(arena.processes()) > 1
 
     assert not place.exists()
-    assert list(arena.processes()) == []
+    assert arena.processes() == []
     assert not Path(f"/proc/{tools.pid}").exists()
