@@ -27,14 +27,15 @@ def main() -> int:
     benches = discover()
     known = [bench.name for _, bench in benches]
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", help=f"comma-separated: {', '.join(known)}")
+    parser.add_argument("--only", help=f"comma-separated, whole names or first words: {', '.join(known)}")
     parser.add_argument("--contenders", help="comma-separated names; the floor always takes part")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--peers", action="store_true", help="beside other projects, installed into .peers/")
     parser.add_argument("--strict", action="store_true", help="exit code 1 if a target is missed")
     args = parser.parse_args()
-    chosen = args.only.split(",") if args.only else known
-    if unknown := sorted(set(chosen) - set(known)):
+    wanted = args.only.split(",") if args.only else known
+    chosen = [name for name in known if any(name == word or name.startswith(f"{word} ") for word in wanted)]
+    if unknown := sorted(word for word in wanted if not any(f"{name} ".startswith(f"{word} ") for name in chosen)):
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}")
     wanted = set(args.contenders.split(",")) if args.contenders else None
     results = [

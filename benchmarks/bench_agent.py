@@ -2,13 +2,15 @@
 
 `start`: from the start of the process to the first request, every tool in it. `tool round`: from the last byte of an
 answer to the next request, with the command run in the sandbox and everything written down; the median of 20. The floor
-is a loop in plain Python that asks, runs bash without a sandbox and appends to a file. Memory is that of all processes
-together, in a run of its own, because looking for it takes time.
+is a loop in plain Python that asks, runs bash without a sandbox and appends to a file. `cpu ms` is processor time: of
+the whole process without a call, and of one round; on a busy machine it says more than the time on the clock. Memory is
+that of all processes together, in a run of its own, because looking for it takes time.
 """
 
 import itertools
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -48,6 +50,8 @@ class Player:
         self._variables: dict[str, str] = start.get("env", {})
         self._final: str | None = start.get("final")
         self.play(1)  # makes what the first run of all makes
+        self.cpu = self.start_cpu = 0.0
+        """Milliseconds of processor time of the last run, and of the last one without a call."""
 
     def __del__(self) -> None:
         self._server.terminate()
@@ -68,7 +72,7 @@ class Player:
             "TERM": "dumb",
             **self._variables,
         }
-        began = time.monotonic()
+        before, began = _children_cpu(), time.monotonic()
         process = subprocess.Popen(
             self._argv,
             cwd=self._home / "work",
@@ -84,6 +88,7 @@ class Player:
             process.kill()
             output, _ = process.communicate()
         most = memory.ended() if memory is not None else 0.0
+        self.cpu = _children_cpu() - before
         log = self._http("/_log")
         assert process.returncode == 0, output.decode()[-500:]
         assert len(log) == rounds + 1, f"{len(log)} requests: {output.decode()[-500:]}"
@@ -137,6 +142,12 @@ class _Memory:
         return found
 
 
+def _children_cpu() -> float:
+    """Milliseconds of processor time of all processes that were started here, or by those, and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) * 1e3
+
+
 async def setup(agent: Any) -> Player:
     """The agent, with its server: a command line, or a function of the server's address and a home that makes one."""
     return Player(agent)
@@ -147,13 +158,14 @@ async def measure(player: Player, case: str) -> Sample:
     if case == "start":
         began, log, _ = player.play(0)
         tokens = log[0]["bytes"] / _BYTES_A_TOKEN
-        return Sample(value=(log[0]["read"] - began) * 1e3, extra={"tokens": tokens})
+        player.start_cpu = player.cpu
+        return Sample(value=(log[0]["read"] - began) * 1e3, extra={"tokens": tokens, "cpu ms": player.cpu})
     if case == "memory (MB)":
         _, _, most = player.play(ROUNDS, watched=True)
         return Sample(value=most, extra={"MB": most})
     _, log, _ = player.play(ROUNDS)
     gaps = [(after["read"] - before["sent"]) * 1e3 for before, after in itertools.pairwise(log)]
-    return Sample(value=statistics.median(gaps))
+    return Sample(value=statistics.median(gaps), extra={"cpu ms": (player.cpu - player.start_cpu) / ROUNDS})
 
 
 _PROGRAM = str(Path(sys.executable).parent / "toolgate")

@@ -1,4 +1,4 @@
-"""What grows with use: turns of long sessions, turns with many tools, commands under many rules.
+"""What grows with use: long sessions, many tools, many rules, large projects, and many open sessions.
 
 Processor time of one process, so that the answer is the same on a busy machine. The first case is 1.0.
 """
@@ -112,7 +112,60 @@ async def rules(number: int) -> Step:
     return step
 
 
-_KINDS: dict[str, Callable[[int], Awaitable[Step]]] = {"messages": turns, "tools": tools, "rules": rules}
+async def files(number: int) -> Step:
+    """A command, a listing and a file in a project with so many files."""
+    import toolgate
+    from benchmarks.harness import DATA
+
+    root = DATA / f"growth-{number}"
+    if not (root / "made").exists():
+        for place in range(number // 100):
+            (root / f"d{place}").mkdir(parents=True, exist_ok=True)
+            for file in range(100):
+                (root / f"d{place}" / f"f{file}.txt").write_text(f"{place} {file}\n")
+        (root / "made").touch()
+    opened = toolgate.open(root, "coding")
+    toolset = await opened.__aenter__()
+    calls = [("Bash", '{"command": "pwd"}'), ("ls", '{"path": "d0"}'), ("read_file", '{"path": "d0/f7.txt"}')]
+
+    async def step() -> None:
+        assert opened is not None  # it closes the project when nobody holds it
+        for name, arguments in calls:
+            result = await toolset.handle(toolgate.ToolCall(id="1", name=name, arguments=arguments))
+            assert result.response.status == "success", result.output
+
+    return step
+
+
+async def sessions(number: int) -> Step:
+    """A turn of five calls in one of so many sessions that one loop has open."""
+    from toolgate.agent import AgentLoop, TurnDone
+    from toolgate.sessions import Database, SessionManager
+    from toolgate.settings import Settings
+
+    settings = Settings.defaults()
+    database = Database(f"sqlite:///{tempfile.mkdtemp()}/growth.db")
+    await database.migrate()
+    manager = SessionManager(database, settings.session)
+    loop = AgentLoop(FiveCalls(), registry(1), manager, settings=settings)
+    found = [await manager.create() for _ in range(number)]
+    for session in found:
+        assert isinstance([event async for event in loop.handle_message(session.id, "Go.")][-1], TurnDone)
+
+    async def step() -> None:
+        events = [event async for event in loop.handle_message(found[-1].id, "Go on.")]
+        assert isinstance(events[-1], TurnDone), events[-1]
+
+    return step
+
+
+_KINDS: dict[str, Callable[[int], Awaitable[Step]]] = {
+    "messages": turns,
+    "tools": tools,
+    "rules": rules,
+    "files": files,
+    "sessions": sessions,
+}
 
 
 async def setup(kind: str) -> Callable[[str], Awaitable[Step]]:
@@ -157,3 +210,5 @@ def _growth(kind: str, cases: tuple[str, ...], at_most: float) -> Bench:
 MESSAGES = _growth("messages", ("10 messages", "1,000 messages", "10,000 messages"), 1.3)
 RULES = _growth("rules", ("1 rules", "100 rules", "1,000 rules"), 1.3)
 TOOLS = _growth("tools", ("10 tools", "100 tools", "1,000 tools"), 1.3)
+FILES = _growth("files", ("100 files", "10,000 files", "100,000 files"), 1.3)
+SESSIONS = _growth("sessions", ("10 sessions", "100 sessions", "1,000 sessions"), 1.3)

@@ -1,6 +1,7 @@
 """The scan for secret and denied files."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,39 @@ def test_a_directory_with_the_name_of_an_output_file_is_looked_into(tmp_path: Pa
 def test_an_output_file_that_a_rule_denies_is_denied(tmp_path: Path) -> None:
     (tmp_path / "tool_20260301_101500_Bash.log").write_text("")
     assert scan_of(tmp_path).find([PathGlob("*.log")]).denied == {"tool_20260301_101500_Bash.log"}
+
+
+def _aged(root: Path) -> None:
+    """Let every folder look as if it had changed long ago."""
+    for folder in (root, *(path for path in root.rglob("*") if path.is_dir())):
+        os.utime(folder, (1, 1))
+
+
+def test_a_tree_that_did_not_change_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / ".env").write_text("KEY=1")
+    _aged(tmp_path)
+    scan = scan_of(tmp_path)
+    first = scan.find()
+    monkeypatch.setattr(SecretScan, "_read", lambda *_: pytest.fail("it was read again"))
+    monkeypatch.setattr(SecretScan, "_walk", lambda *_: pytest.fail("it was walked through again"))
+    assert scan.find() == first
+    assert set(first.secrets) == {"a/b/.env"}
+
+
+def test_a_folder_that_could_not_be_read_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / ".env").write_text("KEY=1")
+    _aged(tmp_path)
+    usual = Workspace.open_directory
+
+    def refused(self: Workspace, parts: Sequence[str]) -> int:
+        if list(parts) == ["a"]:
+            raise PermissionError
+        return usual(self, parts)
+
+    scan = scan_of(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(Workspace, "open_directory", refused)
+        assert scan.find().secrets == {}
+    assert set(scan.find().secrets) == {"a/.env"}

@@ -81,6 +81,11 @@ class SecretScan:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._folders: dict[str, _Folder] = {}
+        self._holding: list[_Folder] = []
+        """Those with anything that was sought."""
+        self._complete = True
+        self._unread = False
+        """Whether the last scan met a folder that it could not read."""
         self._denied: tuple[PathPattern, ...] = ()
         self._known: dict[tuple[int, int], str] = {}
         """Files that were denied before: one that was moved is still denied."""
@@ -95,31 +100,54 @@ class SecretScan:
         if tuple(denied) != self._denied:
             self._denied = tuple(denied)
             self._folders.clear()
+        if not self._is_unchanged():
+            self._look_through()
         secrets: dict[str, str] = {}
         refused: set[str] = set()
-        seen: dict[str, _Folder] = {}
-        complete = True
-        entries = 0
-        for path, folder in self._walk():
-            entries += folder.entries
-            if len(seen) >= MOST_FOLDERS or entries > MOST_ENTRIES:
-                complete = False
-                break
-            seen[path] = folder
+        for folder in self._holding:
             refused.update(folder.denied)
             secrets.update(folder.secrets)
             secrets.update(self._by_content(folder.unsure))
             secrets.update(self._behind(folder.links))
-        self._folders = seen
         self._add_other_names(secrets, refused)
-        return SecretsFound(secrets=secrets, denied=frozenset(refused), complete=complete)
+        return SecretsFound(secrets=secrets, denied=frozenset(refused), complete=self._complete)
+
+    def _is_unchanged(self) -> bool:
+        """Whether every folder is as the last scan saw it. A folder that could not be read may be readable now."""
+        if self._unread or not self._folders:
+            return False
+        root, look = self._workspace.fd, os.stat
+        try:
+            for path, folder in self._folders.items():
+                info = look(path, dir_fd=root, follow_symlinks=False)
+                if not folder.settled or folder.changed != (info.st_ino, info.st_mtime_ns):
+                    return False
+        except OSError:
+            return False
+        return True
+
+    def _look_through(self) -> None:
+        """Look at every folder, and read those that have changed."""
+        seen: dict[str, _Folder] = {}
+        entries = 0
+        self._complete, self._unread = True, False
+        for path, folder in self._walk():
+            entries += folder.entries
+            if len(seen) >= MOST_FOLDERS or entries > MOST_ENTRIES:
+                self._complete = False
+                break
+            seen[path] = folder
+        self._folders = seen
+        self._holding = [one for one in seen.values() if one.denied or one.secrets or one.unsure or one.links]
 
     def _walk(self) -> Iterator[tuple[str, _Folder]]:
         waiting = ["."]
         while waiting:
             path = waiting.pop()
             folder = self._folder(path)
-            if folder is not None:
+            if folder is None:
+                self._unread = True
+            else:
                 yield path, folder
                 waiting.extend(reversed(folder.folders))
 
