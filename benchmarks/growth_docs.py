@@ -1,6 +1,6 @@
-"""Writes a run of growth into the documentation: `python -m benchmarks --only growth | python -m benchmarks.growth_docs`.
+"""Writes a run of growth into the documentation, everything compared with its own smallest case.
 
-Everything is compared with its own smallest case.
+python -m benchmarks --only growth | python -m benchmarks.growth_docs
 """
 
 import json
