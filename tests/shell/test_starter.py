@@ -274,3 +274,15 @@ def test_a_shell_that_was_started_in_advance_reads_files_that_were_written_since
     result = shells.run(script)
 
     assert (result.stdout, result.stderr) == ("replaced\nmade\n", "")
+
+
+def test_after_long_output_the_next_shell_starts_too(shells: Shells) -> None:
+    async def script(session: ShellSession) -> tuple[bool, int]:
+        result = await session.execute("seq 200000", 20, shells.access)
+        starter = session._parts()[0]
+        before = len(starter._spares)
+        while not starter._spares:
+            await asyncio.sleep(0.001)
+        return result.truncated, before
+
+    assert shells.run(script) == (True, 0)

@@ -338,7 +338,10 @@ class ShellSession(AsyncClosing):
         result = self._result(run, access, timed_out=not in_time, notes=notes)
         loop = asyncio.get_running_loop()
         loop.call_soon(starter.close, run.process)
-        loop.call_soon(self._prepare, access)
+        if result.truncated:  # the caller still has much to do with the output
+            loop.call_later(_PAUSE, self._prepare, access)
+        else:
+            loop.call_soon(self._prepare, access)
         self._answered = time.monotonic()
         return result
 
