@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from benchmarks.bench import Bench, Sample, Target
 from benchmarks.bench_shell import FILES, PAUSE, Spawn, data, prepare
@@ -93,9 +93,13 @@ class Used:
     sandbox would be missing.
     """
 
-    def __init__(self) -> None:
+    def __enter__(self) -> Self:
         ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._before = self._now()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
     async def milliseconds(self, calls: int) -> float:
         """Milliseconds per call, after what has ended is reaped."""
@@ -122,18 +126,26 @@ async def setup(make: Callable[[], Any]) -> Any:
 
 
 async def measure(shell: Any, case: str) -> Sample:
-    """The median of some round trips, or one large output."""
-    used = Used()
-    if case in FILES:
-        name, size = FILES[case]
-        times = []
-        for _ in range(_LONG_CALLS):
-            await asyncio.sleep(PAUSE)
-            begin = time.perf_counter()
-            printed = await shell.run(f"cat {name}")
-            times.append(time.perf_counter() - begin)
-            check_output(printed, case, size)
-        return Sample(value=statistics.median(times) * 1e3, extra={"cpu ms": await used.milliseconds(_LONG_CALLS)})
+    """The median of some round trips, or of some large outputs."""
+    with Used() as used:
+        times = await (_printed(shell, case) if case in FILES else _round_trips(shell, case))
+        cpu = await used.milliseconds(len(times))
+    return Sample(value=statistics.median(times) * 1e3, extra={"cpu ms": cpu})
+
+
+async def _printed(shell: Any, case: str) -> list[float]:
+    name, size = FILES[case]
+    times = []
+    for _ in range(_LONG_CALLS):
+        await asyncio.sleep(PAUSE)
+        begin = time.perf_counter()
+        printed = await shell.run(f"cat {name}")
+        times.append(time.perf_counter() - begin)
+        check_output(printed, case, size)
+    return times
+
+
+async def _round_trips(shell: Any, case: str) -> list[float]:
     times = []
     for _ in range(_CALLS):
         if case == "true, with a pause":
@@ -142,7 +154,7 @@ async def measure(shell: Any, case: str) -> Sample:
         printed = await shell.run("true")
         times.append(time.perf_counter() - begin)
         assert not (printed.strip() if isinstance(printed, str) else printed), printed
-    return Sample(value=statistics.median(times) * 1e3, extra={"cpu ms": await used.milliseconds(_CALLS)})
+    return times
 
 
 def check_output(printed: int | str, case: str, size: int) -> None:
