@@ -1,6 +1,7 @@
 """Where hunks go."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -62,3 +63,32 @@ def test_lines_that_stay_keep_every_byte(before: list[str], ends: list[str], las
     new = applied(text, "@@", "+top", *(f" {line}" for line in whole))
 
     assert new[new.index("\n") + 1 :] == text
+
+
+def test_many_hunks_are_placed_without_searching_all_lines_for_each() -> None:
+    numbers = range(0, 50_000, 20)
+    text = "".join(f"line {number}\n" for number in range(50_000))
+    lines = [part for n in numbers for part in (f"@@ line {n}", f"-line {n + 1}", f"+changed {n + 1}")]
+    begin = time.process_time()
+
+    made = applied(text, *lines).splitlines()
+
+    assert [made[n + 1] for n in numbers] == [f"changed {n + 1}" for n in numbers]
+    assert len(made) == 50_000
+    assert time.process_time() - begin < 5, "one search through all lines per hunk takes a quarter of a minute"
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=12), st.integers(0, 11))
+def test_a_place_is_the_same_before_and_after_the_lines_were_written_down(before: list[str], at: int) -> None:
+    """The first eight searches look through the lines, later ones look them up."""
+    text = "".join(f"u{n}\nv\n" for n in range(12)) + "".join(f"{line}\n" for line in before) + "end\n"
+    many = [part for n in range(12) for part in (f"@@ u{n}", "-v", f"+w{n}")]
+    outcomes = []
+    for lines in (["@@", f"-{before[at % len(before)]}", "+X"], [*many, "@@", f"-{before[at % len(before)]}", "+X"]):
+        try:
+            outcomes.append(
+                applied(text, *lines).partition("w11\n")[2] or applied(text, *lines).partition("u11\nv\n")[2]
+            )
+        except ToolError as error:
+            outcomes.append(re.sub(r"Hunk \d+|line \d+ of", "", error.message))
+    assert outcomes[0] == outcomes[1]

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 from toolgate.errors import ToolError
@@ -15,6 +16,7 @@ from toolgate.workspace.threads import Stop
 
 _MOST_LISTED = 20
 _EVERY_SO_OFTEN = 1000
+_FEW = 8
 
 
 def apply_hunks(stop: Stop, text: str, hunks: Sequence[Hunk], path: str) -> str:
@@ -62,6 +64,7 @@ class _File:
         self.lines = split_lines(text)
         self._text = text
         self._path = path
+        self._searches = 0
         self._bare = (text.replace("\r\n", "\n") if "\r" in text else text).split("\n")
         if not self._bare[-1]:
             self._bare.pop()  # what follows the last line end
@@ -108,12 +111,23 @@ class _File:
         return starts
 
     def _places(self, line: str) -> Iterator[int]:
-        """Yield where a line occurs."""
+        """Yield where a line occurs. After a few searches through all lines, they are written down once."""
+        self._searches += 1
+        if self._searches > _FEW:
+            yield from self._index.get(line, ())
+            return
         at = -1
         with suppress(ValueError):  # the end
             while True:
                 at = self._bare.index(line, at + 1)
                 yield at
+
+    @cached_property
+    def _index(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for number, line in enumerate(self._bare):
+            found.setdefault(line, []).append(number)
+        return found
 
     def _alike(self, anchor: str) -> list[int]:
         """Where a line occurs with another indentation: an anchor only says where to look."""
