@@ -46,3 +46,14 @@ def test_blank_lines_at_the_ends_are_kept() -> None:
     near = nearest("a\n\n\n  b\n\nc\n", "\n\nb\n\n", "x")
 
     assert (near["text"], near["start_line"], near["end_line"]) == ("\n\n  b\n", 2, 5)
+
+
+def test_of_long_lines_the_place_where_they_differ_is_shown() -> None:
+    line = "".join(f"{number}," for number in range(400_000))
+    near = nearest(f"{line}\nend\n", f"{line.replace('200000,', '200000;')}\nend", "x")
+
+    assert len(str(near)) < 3_000
+    assert near["first_difference"]["line"] == 1
+    assert "200000;" in near["first_difference"]["expected"]
+    assert "200000," in near["first_difference"]["actual"]
+    assert near["text"].startswith("0,1,2,")

@@ -101,9 +101,9 @@ def shorter(text: str, most: int, hidden: int = 0) -> str:
 def _changed(old: str, new: str) -> tuple[int, int]:
     """Return how many characters both texts begin and end with alike, in whole lines and without the context."""
     shorter = min(len(old), len(new))
-    first = _alike(shorter, lambda a, b: old[a:b] == new[a:b])
+    first = alike(shorter, lambda a, b: old[a:b] == new[a:b])
     o, n = len(old), len(new)
-    end = _alike(shorter - first, lambda a, b: old[o - b : o - a] == new[n - b : n - a])
+    end = alike(shorter - first, lambda a, b: old[o - b : o - a] == new[n - b : n - a])
     for _ in range(CONTEXT + 1):
         first = old.rfind("\n", 0, max(first, 0)) if first > 0 else -1
     edge = len(old) - end
@@ -112,7 +112,7 @@ def _changed(old: str, new: str) -> tuple[int, int]:
     return first + 1, len(old) - edge
 
 
-def _alike(most: int, holds: Callable[[int, int], bool]) -> int:
+def alike(most: int, holds: Callable[[int, int], bool]) -> int:
     """Return the largest size up to `most` for which `holds(0, size)`; it is asked only about what is not known yet."""
     least = 0
     while least < most:

@@ -6,10 +6,14 @@ import time
 from collections import Counter
 from typing import Any
 
+from toolgate.workspace.diff import alike
+
 _MOST_LINES = 200_000
 _PATIENCE = 0.3
 _SHOWN = 40
 """Most lines of the nearest span that are shown."""
+_LONGEST = 400
+"""Most characters of a line that are shown."""
 _NUMBERED = re.compile(r" *\d+\t")
 
 
@@ -26,14 +30,31 @@ def nearest(text: str, old: str, new: str) -> dict[str, Any]:
     if start is None:
         return answer
     span = lines[start : start + len(wanted)]
-    shown = "\n".join(span[:_SHOWN]) + ("\n…" if len(span) > _SHOWN else "")
+    shown = "\n".join(map(_clipped, span[:_SHOWN])) + ("\n…" if len(span) > _SHOWN else "")
     answer |= {"text": shown, "start_line": start + 1, "end_line": start + len(span)}
     for number, expected in enumerate(wanted):
         actual = span[number] if number < len(span) else None
         if actual != expected:
-            answer["first_difference"] = {"line": start + number + 1, "expected": expected, "actual": actual}
+            answer["first_difference"] = {"line": start + number + 1, **_difference(expected, actual)}
             break
     return answer
+
+
+def _difference(expected: str, actual: str | None) -> dict[str, str | None]:
+    """Return two lines, around where they first differ if they are long."""
+    if actual is None:
+        return {"expected": _clipped(expected), "actual": None}
+    at = alike(min(len(expected), len(actual)), lambda a, b: expected[a:b] == actual[a:b])
+    return {"expected": _clipped(expected, at), "actual": _clipped(actual, at)}
+
+
+def _clipped(line: str, at: int = 0) -> str:
+    """Return a line, or the part of a long one around a place."""
+    if len(line) <= _LONGEST:
+        return line
+    start = max(0, at - _LONGEST // 2)
+    end = start + _LONGEST
+    return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"
 
 
 def _best_start(lines: list[str], wanted: list[str]) -> int | None:
