@@ -121,6 +121,7 @@ async def _running(
         finally:
             watching.cancel()
             app.state.service = None
+            await service.aclose()
             for connection in list(service.connections):
                 connection.outbox.close(1001, "the gateway is shutting down")
 

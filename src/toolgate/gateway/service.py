@@ -44,6 +44,8 @@ _FLUSH_SECONDS = 5.0
 """Maximum seconds at shutdown to send the last events to watchers."""
 _MAX_REQUEST_IDS = 10_000
 """Maximum number of request keys whose `id` is remembered."""
+_SANDBOX_SECONDS = 0.05
+"""Seconds that a client waits for the sandbox to be found out: a trial may take a second, and a page waits for it."""
 _MAX_DECODED = 2
 """Pictures of clients that are decoded at the same time; each may take much memory."""
 _REVOKED = "the token was revoked"
@@ -96,7 +98,7 @@ class Service:
         """The directory of output files, relative to the root."""
         self.shell: ShellSettings | None = None
         """How commands are run, for those who want to know what confines them."""
-        self._sandbox: str | None = None
+        self._sandbox: asyncio.Task[str] | None = None
         self.models: ModelSource | None = None
         """The models of the sessions, if they are known here."""
         self.model_setup = False
@@ -129,11 +131,25 @@ class Service:
         return None if self.shell is None else self.shell.ripgrep
 
     async def sandbox(self) -> str:
-        """Return the name of what confines commands; found out once."""
+        """Return the name of what confines commands; empty while that is being found out, which happens once."""
+        known = self.shell
+        if known is None:
+            return ""
         if self._sandbox is None:
-            known = self.shell
-            self._sandbox = "" if known is None else await in_thread(sandbox, known.sandbox, known.bwrap)
-        return self._sandbox
+            self._sandbox = asyncio.ensure_future(in_thread(sandbox, known.sandbox, known.bwrap))
+        done, _ = await asyncio.wait({self._sandbox}, timeout=_SANDBOX_SECONDS)
+        if not done:
+            return ""
+        found, failed = self._sandbox, self._sandbox.exception()
+        if failed is not None:
+            self._sandbox = None  # the next client has it looked at again
+        return found.result()
+
+    async def aclose(self) -> None:
+        """End what this service has begun itself."""
+        if self._sandbox is not None:
+            self._sandbox.cancel()
+            await asyncio.gather(self._sandbox, return_exceptions=True)
 
     @property
     def model(self) -> str:

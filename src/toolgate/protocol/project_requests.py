@@ -15,7 +15,10 @@ _PATH = Field(default=".", max_length=4096, description="Relative to the project
 
 
 class ProjectInfo(Params):
-    """The project of this gateway: `{name, root_label, branch, sandbox, coding_enabled, suggestions: [text]}`."""
+    """The project of this gateway: `{name, root_label, branch, sandbox, coding_enabled, suggestions: [text]}`.
+
+    `sandbox` is empty while the gateway finds out what confines commands: ask again after a second.
+    """
 
     mode: Literal["chat_safe", "coding"] | None = Field(
         default=None, description="The mode that the suggestions are for; without it, the most that is enabled."

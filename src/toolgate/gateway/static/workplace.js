@@ -6,6 +6,7 @@ import { t } from "./text.js";
 /** Frames after which files may have changed. */
 const CHANGING = new Set(["tool_result", "rewound", "turn_finished"]);
 const CHANGES_DELAY_MS = 250;
+const SANDBOX_MS = 1500;
 
 /** Events: `failed` (error). */
 export class Workplace extends EventTarget {
@@ -45,7 +46,15 @@ export class Workplace extends EventTarget {
   async load({ name, coding }) {
     this.#coding = coding;
     this.#models.load(name).catch(this.failed); // providers may be slow, and the page does not wait for them
-    this.#drawProject(await this.#wire.optional("project.info").catch(() => null)); // the page works without it
+    const project = await this.#wire.optional("project.info").catch(() => null); // the page works without it
+    this.#drawProject(project);
+    if (project?.coding_enabled && !project.sandbox) setTimeout(() => this.#lookAgain(), SANDBOX_MS);
+  }
+
+  /** The gateway was still finding out what confines commands. */
+  async #lookAgain() {
+    const project = await this.#wire.optional("project.info").catch(() => null);
+    if (project) this.#drawProject(project);
   }
 
   /** Make room for a session that is about to be shown; null for the start page. */
