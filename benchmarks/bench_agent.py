@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.bench import Bench, Sample, Target
 
 ROUNDS = 20
-_LONGEST = 150
+_LONGEST = 220
 """Seconds that an agent may take for all its rounds."""
 _BYTES_A_TOKEN = 4
 

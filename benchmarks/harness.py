@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench import Bench
+from benchmarks.peers import lacks
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("TOOLGATE_BENCH_DATA") or ROOT / "benchmarks" / ".data")
@@ -118,7 +119,7 @@ def run(module: str, bench: Bench, contenders: Mapping[str, str], rounds: int) -
         for number in range(rounds):
             for case in bench.cases:
                 for name in random.sample(list(contenders), len(contenders)):
-                    if (name, case) in result.errors or (name, case) in once:
+                    if (name, case) in result.errors or (name, case) in once or lacks(bench.role or "", name, case):
                         continue
                     begin = time.perf_counter()
                     worker = workers.get(name) or Worker(module, bench, name, contenders[name])

@@ -2,7 +2,8 @@
 
 A module defines what it can take part in, under the role's name: `dispatch`, `imports`, `grep`, `glob`, `read`, `edit`,
 `shell`, `agent`; a dict there holds variants. It imports its packages inside the functions only: the orchestrator reads
-it too.
+it too. `lacks` maps a role to the cases that the project handles elsewhere: what the module does there is its own glue,
+and is not measured.
 """
 
 import importlib
@@ -23,3 +24,11 @@ def contenders(role: str) -> dict[str, str]:
         variants = [f":{variant}" for variant in implementation] if isinstance(implementation, dict) else [""]
         found |= {f"peer:{name}{variant}": python for variant in variants}
     return found
+
+
+def lacks(role: str, contender: str, case: str) -> bool:
+    """Whether a peer (`peer:module` or `peer:module:variant`) handles that case elsewhere."""
+    if not contender.startswith("peer:"):
+        return False
+    module = importlib.import_module(f"benchmarks.peers.{contender.split(':')[1]}")
+    return case in getattr(module, "lacks", {}).get(role, ())

@@ -1,5 +1,6 @@
 """LangChain's tools, alone and in a LangGraph node. Bad JSON is refused before them."""
 
+lacks = {"dispatch": ("unknown", "badjson")}
 imports = "from langchain_core.tools import tool"
 
 

@@ -1,5 +1,6 @@
 """The MCP SDK: the server called directly, and through a client in memory. Bad JSON is refused before it."""
 
+lacks = {"dispatch": ("badjson",)}
 imports = "from mcp.server.mcpserver import MCPServer"
 
 

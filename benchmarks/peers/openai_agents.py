@@ -1,5 +1,6 @@
 """OpenAI Agents SDK. Its run loop, which is not in this path, handles unknown tools."""
 
+lacks = {"dispatch": ("unknown",)}
 imports = "from agents import Agent, function_tool"
 
 

@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+lacks = {"dispatch": ("unknown", "badjson")}
 imports = "from openhands.sdk.tool import Action, Observation, ToolDefinition"
 
 

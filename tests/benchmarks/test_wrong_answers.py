@@ -26,6 +26,7 @@ from benchmarks import (
 from benchmarks.__main__ import discover
 from benchmarks.bench import Bench
 from benchmarks.harness import Result, _keep
+from benchmarks.peers import lacks
 from benchmarks.report import table
 
 
@@ -121,3 +122,9 @@ def test_every_benchmark_checks_its_answer(module: str, bench: Bench) -> None:
     about_answers = [check for check in checks if "is not None" not in ast.unparse(check.test)]
 
     assert about_answers, f"{bench.name} prints a time whatever its contenders answer"
+
+
+def test_what_a_project_handles_elsewhere_is_not_measured() -> None:
+    assert lacks("dispatch", "peer:langchain:core", "badjson")
+    assert not lacks("dispatch", "peer:langchain:core", "ok")
+    assert not lacks("dispatch", "toolgate", "badjson")
