@@ -14,6 +14,8 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
 BEGIN, END = "<!-- results: made by compare/docs.py -->", "<!-- end of results -->"
 OURS, CONTROL = "toolgate", "naive"
 _MOST_NAMED = 6
+ALIKE = 10.0
+"""Amounts (megabytes) that differ by no more are alike: they were sampled."""
 
 Results = dict[str, dict[str, dict[str, Any]]]
 """Case → contender → what was found."""
@@ -76,7 +78,8 @@ def best(row: dict[str, dict[str, Any]]) -> list[str]:
         for module, found in row.items()
         if found["status"] == "measured" and module != CONTROL and not found.get("unfinished")
     }
-    least = min(counts.values(), default=0.0)
+    amounts = any(found.get("of") is None for found in row.values() if found["status"] == "measured")
+    least = min(counts.values(), default=0.0) + (ALIKE if amounts else 0)
     return [module for module, count in counts.items() if count <= least]
 
 

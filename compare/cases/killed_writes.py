@@ -54,7 +54,7 @@ KILLED_WRITES = Case(
     title="Killed while writing: torn files",
     counts="A process that replaces a file of 1 MB again and again (or its first line, if the tool does not "
     "overwrite files) is killed with SIGKILL at a random moment. Counted are the "
-    "kills after which the file is neither the old nor the new text.",
+    "kills after which the file is neither the old nor the new text. A run ends after a time limit.",
     run=count,
     needs=("write",),
 )

@@ -32,6 +32,12 @@ def test_a_cell_counts_questions_and_amounts() -> None:
     assert cell(CASE, {"status": "error", "detail": []}) == "error"
 
 
+def test_amounts_that_hardly_differ_are_alike() -> None:
+    row = {"toolgate": found(7.0, None), "kimi": found(7.4, None), "langchain": found(1970.0, None)}
+
+    assert best(row) == ["toolgate", "kimi"]
+
+
 def test_an_amount_of_something_unfinished_is_never_the_best() -> None:
     memory = Case(**{**vars(CASE), "unit": "MB"})
 
