@@ -128,16 +128,18 @@ def test_the_server_holds_nothing_and_nobody_looks_into_it(uid: int) -> None:
 def test_a_fork_that_the_host_has_given_up_does_nothing(uid: int, monkeypatch: pytest.MonkeyPatch) -> None:
     async def script(server: ForkServer) -> bytes:
         reading, writing = os.pipe()
-        asked = {"order": OFF, "info": writing, "parent": os.getpid(), "program": [b"/bin/echo", b"ran"]}
+        told, info = os.pipe()
+        asked = {"order": OFF, "info": info, "parent": os.getpid(), "program": [b"/bin/echo", b"ran"]}
         with monkeypatch.context() as patched:
             patched.setattr(struct, "unpack", _no_answer)
             with pytest.raises(TimeoutError):
-                server.fork({**asked, "environment": {}, "groups": ()}, {1: writing})
+                server.fork({**asked, "environment": {}, "groups": ()}, {1: writing, info: info})
         os.close(writing)
         try:
             return os.read(reading, 100)
         finally:
-            os.close(reading)
+            for fd in (reading, told, info):
+                os.close(fd)
 
     assert with_server(uid, script) == b""
 
