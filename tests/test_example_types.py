@@ -22,7 +22,7 @@ def program(page: Path) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_every_python_example_is_typed(tmp_path: Path) -> None:
     files = []
     for page in PAGES:

@@ -31,7 +31,7 @@ def test_a_test_that_chooses_no_layer_never_runs_without_a_sandbox(tmp_path: Pat
         "/dev/null",
     ]
     done = subprocess.run(
-        [*command, "--rootdir", str(tmp_path), str(tmp_path)], cwd=HERE, capture_output=True, text=True, timeout=60
+        [*command, "--rootdir", str(tmp_path), str(tmp_path)], cwd=HERE, capture_output=True, text=True, timeout=150
     )
     found = [line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line]
 

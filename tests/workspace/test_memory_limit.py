@@ -76,7 +76,7 @@ async def _session(root: Path, more: int) -> tuple[dict[str, str], list[str], li
 def _in_a_fresh_process(arena: Arena, more: int) -> Any:
     """Run a session in an interpreter of its own: this one has memory to spare from other tests."""
     code = f"from tests.workspace.test_memory_limit import main; main({str(arena.root)!r}, {arena.uid}, {more})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, timeout=50)
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, timeout=150)
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout)
 
