@@ -58,7 +58,7 @@ def as_json(results: list[Result]) -> str:
     document: dict[str, Any] = {}
     for result in results:
         document[result.bench.name] = {
-            "where": f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores",
+            "where": f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores{_priority()}",
             "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
             "load": os.getloadavg()[0],
             "unit": result.bench.unit,
@@ -76,3 +76,8 @@ def as_json(results: list[Result]) -> str:
             "targets": [row for row, _ in verdicts(result)],
         }
     return json.dumps(document)
+
+
+def _priority() -> str:
+    """What to say if the run went before all others on its machine (`chrt --fifo 1`)."""
+    return "" if os.sched_getscheduler(0) == os.SCHED_OTHER else ", real-time priority"

@@ -29,7 +29,7 @@ from toolgate.system import fcntl, termios
 
 _PIPE = 1 << 20
 _GULP = 1 << 17
-_GULPS = 8
+_GULPS = 4
 _SHORT = 256
 """Bytes of a read after which hardly more is there; if there is, the loop calls again."""
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which the fcntl module of 3.11 has only on some builds
