@@ -73,9 +73,21 @@ def _is_empty(path: str) -> bool:
         return False  # opening it will say what is wrong
 
 
+class _MemoryConnection(sqlite3.Connection):
+    """A connection that may be dropped instead of closed: nothing is lost that could have been kept.
+
+    Since Python 3.13 a connection that is collected and still open warns.
+    """
+
+    def __del__(self) -> None:
+        self.close()
+
+
 def connect_memory() -> sqlite3.Connection:
     """A database that lives as long as its connection."""
-    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, cached_statements=256)
+    return sqlite3.connect(
+        ":memory:", isolation_level=None, check_same_thread=False, cached_statements=256, factory=_MemoryConnection
+    )
 
 
 class SqliteTransaction:
