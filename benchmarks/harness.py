@@ -102,6 +102,7 @@ class Worker:
 
 
 QUIET = {
+    "ANONYMIZED_TELEMETRY": "false",
     "HF_HUB_OFFLINE": "1",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "OPENHANDS_SUPPRESS_BANNER": "1",

@@ -18,19 +18,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from benchmarks.harness import QUIET
 from compare.contenders import Contender
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 MARK = "COMPARE_RUN"
 """Every process that a contender starts inherits this variable, unless the contender takes it away."""
-QUIET = {
-    "ANONYMIZED_TELEMETRY": "false",
-    "HF_HUB_OFFLINE": "1",
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-    "OPENHANDS_SUPPRESS_BANNER": "1",
-    "OTEL_SDK_DISABLED": "true",
-}
-"""Keeps contenders from talking and from the network."""
 
 
 class Hung(Exception):

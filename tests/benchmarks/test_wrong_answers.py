@@ -124,6 +124,10 @@ def test_every_benchmark_checks_its_answer(module: str, bench: Bench) -> None:
     assert about_answers, f"{bench.name} prints a time whatever its contenders answer"
 
 
+def test_a_terminal_that_prints_escape_sequences_is_right() -> None:
+    bench_handle.check_output("\x1b[?2004l\r\n" + "\n".join(str(number) for number in range(200_000)), "200k lines", 0)
+
+
 def test_what_a_project_handles_elsewhere_is_not_measured() -> None:
     assert lacks("dispatch", "peer:langchain:core", "badjson")
     assert not lacks("dispatch", "peer:langchain:core", "ok")

@@ -69,6 +69,19 @@ def test_a_run_of_some_benchmarks_keeps_the_others(tmp_path: Path, monkeypatch: 
     assert sorted(path.name for path in tmp_path.glob("images/*")) == ["bench-edit.svg", "bench-shell.svg"]
 
 
+def test_processor_time_is_drawn_where_there_is_one() -> None:
+    used = {
+        "floor": {"true": {"cpu ms": 2.0}, "<50 MB>": {}},
+        "toolgate": {"true": {"cpu ms": 6.0}},
+        "peer:openhands:tmux": {"true": {}},
+    }
+    run = {**RUN["shell"], "extra": used}
+
+    assert docs.drawn_ratios(run)["toolgate"] == {"true (processor time)": 3.0, "<50 MB>": None}
+    assert docs.drawn_ratios(run)["peer:openhands:tmux"] == {"true": 4.5}
+    assert "| toolgate | 5 (×2.50), cpu ms 6 (×3.00) | – |" in docs.section({"shell": run})
+
+
 def test_only_what_is_between_the_marks_is_replaced() -> None:
     page = f"before\n{docs.BEGIN}\nold\n{docs.END}\nafter\n"
     assert docs.replaced(page, "new\n") == f"before\n{docs.BEGIN}\nnew\n{docs.END}\nafter\n"
