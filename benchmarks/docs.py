@@ -37,7 +37,13 @@ def results(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def drawn_ratios(result: dict[str, Any]) -> bars.Ratios:
-    """Ratios of processor time where a case has it, because a busy machine does not change them; else of the clock."""
+    """Ratios of processor time where a case has it, because a busy machine does not change them; else of the clock.
+
+    Nobody kept a run with real-time priority waiting, so it is drawn by the clock.
+    """
+    if "real-time" in result["where"]:
+        ratios: bars.Ratios = result["ratio"]
+        return ratios
     drawn: bars.Ratios = {}
     for contender, cases in result["ratio"].items():
         drawn[contender] = {}

@@ -79,6 +79,7 @@ def test_processor_time_is_drawn_where_there_is_one() -> None:
 
     assert docs.drawn_ratios(run)["toolgate"] == {"true (processor time)": 3.0, "<50 MB>": None}
     assert docs.drawn_ratios(run)["peer:openhands:tmux"] == {"true": 4.5}
+    assert docs.drawn_ratios({**run, "where": "real-time priority"}) == run["ratio"]
     assert "| toolgate | 5 (×2.50), cpu ms 6 (×3.00) | – |" in docs.section({"shell": run})
 
 
