@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 PORT = 8766
-MAX_OUTPUT_BYTES = 40_000
-"""Maximum bytes of an answer's text."""
+MAX_OUTPUT_BYTES = 38_000
+"""Maximum bytes of an output: with the text around it, an answer has less than the 40,000 that clients cut at."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ from toolgate.workspace.oserrors import quote
 from toolgate.workspace.root import OpenedFile, Workspace
 from toolgate.workspace.threads import Stop
 
-_PAGE_BYTES: Final = 40_000
+_PAGE_BYTES: Final = 38_000
 """Bytes of text that one call returns, as for text files."""
 
 

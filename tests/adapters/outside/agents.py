@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ LIMIT = 120
 READ = ("read_file", {"path": "a.txt"})
 REMOVE = ("Bash", {"command": "rm a.txt"})
 TEXT = "the text of the file"
+READ_LONG = ("read_file", {"path": "long.txt"})
+"""Reads the first page of a file that has several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +63,30 @@ class Place:
         rule = denial[denial.index("[[rule]]") :]
         self.write(str(self.policy.relative_to(self.home)), rule[: rule.index('"allow"') + len('"allow"')] + "\n")
 
+    async def record_of(self, tool: str) -> str | None:
+        """Wait until the end of a call is recorded; return the code of its error.
+
+        An agent may end its server at once, so that this has to come before the agent's end.
+        """
+        async with asyncio.timeout(30):
+            while True:
+                ended = dict(await self.recorded()) if self._database.exists() else {}
+                if tool in ended:
+                    return ended[tool]
+                await asyncio.sleep(0.05)
+
+    @property
+    def _database(self) -> Path:
+        return self.home / "data" / "toolgate" / "toolgate.db"
+
     async def recorded(self) -> list[tuple[str, str | None]]:
         """The calls that ended, in the record: the tool and the code of its error."""
-        database = Database(f"sqlite:///{self.home}/data/toolgate/toolgate.db")
+        database = Database(f"sqlite:///{self._database}")
         try:
             manager = SessionManager(database, SessionSettings(coding_enabled=True))
-            [session] = await manager.list()
             return [
                 (event.payload["tool_name"], event.payload.get("code"))
+                for session in await manager.list()
                 for event in await manager.events(session.id)
                 if event.kind == "call_finished"
             ]
@@ -81,6 +100,15 @@ def place(directory: Path) -> Place:
     found.root.mkdir()
     found.home.mkdir()
     (found.root / "a.txt").write_text(f"{TEXT}\n")
+    (found.root / "long.txt").write_text("".join(f"line {number} of a long file\n" for number in range(1, 5001)))
+    return found
+
+
+def page(text: str) -> range:
+    """The lines of the long file that a model reads; they have no gap if the agent cut nothing."""
+    lines = [int(number) for number in re.findall(r"line (\d+) of a long file", text)]
+    found = range(lines[0], lines[-1] + 1)
+    assert lines == list(found), "the agent has cut the page"
     return found
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.mcp_server.kit import Sleeper
-from tests.adapters.outside.agents import LIMIT, READ, REMOVE, TEXT, Driver, Place, driving, place, run
+from tests.adapters.outside.agents import LIMIT, READ, REMOVE, TEXT, Driver, Place, driving, page, place, run
 from tests.adapters.outside.conftest import Program
 from tests.adapters.outside.model import Model, serving
 
@@ -142,7 +142,7 @@ async def test_codex_interrupts_a_command_and_nothing_of_it_is_left(codex: str, 
             await sleeper.begun(LIMIT)
             await agent.request(4, "turn/interrupt", threadId=thread, turnId=turn)
             await sleeper.gone()
-    assert await at.recorded() == [("Bash", "CANCELLED")]
+            assert await at.record_of("Bash") == "CANCELLED"
 
 
 async def test_a_model_that_calls_tools_from_code_reads_the_same_text(codex: str, tmp_path: Path) -> None:
@@ -151,14 +151,16 @@ async def test_a_model_that_calls_tools_from_code_reads_the_same_text(codex: str
     script = [
         ("exec", {"input": "text(ALL_TOOLS.map(tool => tool.name).join(' '))"}),
         ("exec", {"input": "text((await tools.mcp__toolgate__read_file({path: 'a.txt'})).content[0].text)"}),
+        ("exec", {"input": "text((await tools.mcp__toolgate__read_file({path: 'long.txt'})).content[0].text)"}),
     ]
     with serving(script, own="exec") as model:
         env = _settle(at, model, name="gpt-6.1-sol")
         await run([codex, "exec", "--strict-config", "--skip-git-repo-check", "do it"], at, env)
-    known, read = model.results
+    known, read, long = model.results
     assert set(known.split()) >= OURS
     assert not {"exec_command", "write_stdin", "view_image"} & set(known.split())
     assert "apply_patch" in known.split(), "Codex keeps it; docs/clients/codex.md says so"
     assert TEXT in read
+    assert f"use start_line={page(long).stop}" in long
     shown = json.dumps(model.requests[0][1])
     assert "mcp__toolgate: Read, search and edit the files of this project and run commands in it" in shown

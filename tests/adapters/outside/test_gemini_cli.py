@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.mcp_server.kit import Sleeper
-from tests.adapters.outside.agents import LIMIT, READ, REMOVE, TEXT, Place, driving, place, run
+from tests.adapters.outside.agents import LIMIT, READ, READ_LONG, REMOVE, TEXT, Place, driving, page, place, run
 from tests.adapters.outside.conftest import Program
 from tests.adapters.outside.editor import connect
 from tests.adapters.outside.model import Model, serving
@@ -54,16 +54,17 @@ def _settle(at: Place, model: Model, *options: str, tools: dict[str, list[str]])
 
 async def test_gemini_reads_and_is_told_the_rule_where_nobody_can_be_asked(gemini: list[str], tmp_path: Path) -> None:
     at = place(tmp_path)
-    with serving([READ, REMOVE]) as model:
+    with serving([READ, REMOVE, READ_LONG]) as model:
         env = _settle(at, model, tools=ONLY_OURS)
         said = await run([*gemini, "-p", "do it"], at, env)
         assert model.offered >= OURS, said
         assert {name for name in model.offered if "toolgate" not in name} == {"google_web_search"}
-        read, denied = model.results
+        read, denied, long = model.results
         assert TEXT in read
         assert "it needs permission and nobody can be asked here" in denied
         assert at.has_file()
-        assert await at.recorded() == [("read_file", None), ("Bash", "APPROVAL_DENIED")]
+        assert f"use start_line={page(long).stop}" in long
+        assert (await at.recorded())[:2] == [("read_file", None), ("Bash", "APPROVAL_DENIED")]
 
         at.write(
             "config/toolgate/policy.toml", '[[rule]]\ntool = "Bash"\nwords = ["rm", "a.txt"]\ndecision = "allow"\n'
@@ -104,4 +105,4 @@ async def test_a_command_goes_on_after_a_cancelled_turn_and_ends_with_gemini(gem
             assert sleeper.processes()
             agent.process.send_signal(signal.SIGTERM)
             await sleeper.gone()
-    assert await at.recorded() == [("Bash", "CANCELLED")]
+            assert await at.record_of("Bash") == "CANCELLED"

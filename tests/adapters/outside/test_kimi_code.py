@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.mcp_server.kit import Sleeper
-from tests.adapters.outside.agents import LIMIT, READ, REMOVE, TEXT, Place, driving, place, run
+from tests.adapters.outside.agents import LIMIT, READ, READ_LONG, REMOVE, TEXT, Place, driving, page, place, run
 from tests.adapters.outside.conftest import Program
 from tests.adapters.outside.editor import connect
 from tests.adapters.outside.model import Model, serving
@@ -60,16 +60,17 @@ max_context_size = 200000
 
 async def test_kimi_reads_is_told_the_rule_and_is_allowed_by_it(kimi: str, tmp_path: Path) -> None:
     at = place(tmp_path)
-    with serving([READ, REMOVE]) as model:
+    with serving([READ, REMOVE, READ_LONG]) as model:
         env = _settle(at, model)
         said = await run([kimi, "--agent", "toolgate", "-p", "do it"], at, env)
         assert model.offered >= OURS, said
         assert not OFF & model.offered
-        read, denied = model.results
+        read, denied, long = model.results
         assert TEXT in read
         assert "it needs permission and nobody can be asked here" in denied
         assert at.has_file()
-        assert await at.recorded() == [("read_file", None), ("Bash", "APPROVAL_DENIED")]
+        assert f"use start_line={page(long).stop}" in long
+        assert (await at.recorded())[:2] == [("read_file", None), ("Bash", "APPROVAL_DENIED")]
 
         at.allow(denied)
         await run([kimi, "--agent", "toolgate", "-p", "do it"], at, env)
@@ -112,4 +113,4 @@ async def test_kimi_cancels_a_command_and_nothing_of_it_is_left(kimi: str, tmp_p
             await editor.cancel()
             assert await editor.end() == "cancelled"
             await sleeper.gone()
-    assert await at.recorded() == [("Bash", "CANCELLED")]
+            assert await at.record_of("Bash") == "CANCELLED"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.mcp_server.kit import Sleeper
-from tests.adapters.outside.agents import LIMIT, READ, REMOVE, TEXT, Place, driving, place, run
+from tests.adapters.outside.agents import LIMIT, READ, READ_LONG, REMOVE, TEXT, Place, driving, page, place, run
 from tests.adapters.outside.conftest import Program
 from tests.adapters.outside.editor import connect
 from tests.adapters.outside.model import Model, serving
@@ -67,16 +67,17 @@ async def test_opencode_reads_is_denied_and_then_allowed_by_the_rule_that_it_was
     opencode: str, tmp_path: Path
 ) -> None:
     at = place(tmp_path)
-    with serving([READ, REMOVE]) as model:
+    with serving([READ, REMOVE, READ_LONG]) as model:
         env = _settle(at, model)
         said = await run([opencode, "run", "do it", "--print-logs"], at, env)
         assert model.offered >= OURS, said
         assert not set(OFF) & model.offered
-        read, denied = model.results
+        read, denied, long = model.results
         assert TEXT in read
         assert "This call was not approved: it needs permission and nobody can be asked here" in denied
         assert at.has_file()
-        assert await at.recorded() == [("read_file", None), ("Bash", "APPROVAL_DENIED")]
+        assert f"use start_line={page(long).stop}" in long
+        assert (await at.recorded())[:2] == [("read_file", None), ("Bash", "APPROVAL_DENIED")]
 
         at.allow(denied)
         await run([opencode, "run", "do it", "--print-logs"], at, env)
@@ -92,4 +93,4 @@ async def test_opencode_cancels_a_command_and_nothing_of_it_is_left(opencode: st
             await sleeper.begun(LIMIT)
             await editor.cancel()
             await sleeper.gone()
-    assert await at.recorded() == [("Bash", "CANCELLED")]
+            assert await at.record_of("Bash") == "CANCELLED"

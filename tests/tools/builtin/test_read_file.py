@@ -120,8 +120,8 @@ async def test_a_page_has_about_40_kilobytes(tools: Toolbox) -> None:
     (tools.root / "a.txt").write_text(("x" * 99 + "\n") * 3000)
     result = await tools.result("read_file", path="a.txt")
 
-    assert 36_000 < len(result.output) < 42_000
-    assert "start_line=374 to read on" in result.output.partition("\n")[0]
+    assert 36_000 < len(result.output) < 39_000, "Codex and Gemini CLI cut what is longer than 40,000"
+    assert "start_line=356 to read on" in result.output.partition("\n")[0]
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 WINDOW_FACTOR = 8
 """A window holds this many times TOOL_OUTPUT_MAX_BYTES: it pages by itself, and a page should not be cut twice."""
-_LARGEST_WINDOW = 40_000
-"""Bytes of a page: clients of other agents cut what is longer."""
+_LARGEST_WINDOW = 38_000
+"""Bytes of a page: Codex and Gemini CLI cut the middle out of answers above 40,000, what they add included."""
 _MOST_LINES = 1_000_000
 
 
