@@ -31,6 +31,8 @@ class EditorApprover:
         self._client = client
         self._root = root
         self._top_session = top_session
+        self._unasked: set[str] = set()
+        """Calls that the editor could not ask about."""
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Show the request and wait. Anything but an option that allows is a no."""
@@ -44,6 +46,7 @@ class EditorApprover:
             )
         except (RequestError, ConnectionError) as error:
             logger("acp").warning("permission_not_asked", error=type(error).__name__)
+            self._unasked.add(request.call_id)
             return Approval(allowed=False, message="the editor could not ask")
         chosen = answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else None
         if asked is not None:
@@ -53,6 +56,13 @@ class EditorApprover:
         if chosen == ALLOW_ONCE or (chosen == ALLOW_SESSION and request.rule):
             return Approval(allowed=True, remember=chosen == ALLOW_SESSION)
         return Approval(allowed=False, message="the user denied it" if chosen == REJECT else "the question was closed")
+
+    def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> bool:
+        """Name the rule that would allow the call if the editor could not ask."""
+        if request.call_id not in self._unasked:
+            return False
+        self._unasked.discard(request.call_id)
+        return True
 
 
 def options(request: ApprovalRequest) -> list[PermissionOption]:
