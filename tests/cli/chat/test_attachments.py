@@ -37,6 +37,7 @@ def places(tmp_path: Path) -> tuple[Workspace, Path]:
         ("the log says {escaped}/a.png is missing", []),
         ("no.png is not there", []),
         ("notes.txt and @notes.txt", []),
+        ("@~nobody-of-this-name/a.png and @" + "x" * 5000 + ".png", []),
     ],
 )
 async def test_pictures_are_found_by_their_path(places: tuple[Workspace, Path], text: str, names: list[str]) -> None:

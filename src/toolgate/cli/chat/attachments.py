@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _SUFFIXES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _MOST_TEXT: Final = 64 * 1024
 """Bytes of a file outside the project that are quoted."""
+_LONGEST_PATH: Final = 4096
 _WORD: Final = re.compile(r"""@?(?:"[^"\n]+"|'[^'\n]+')|(?:\\.|[^\s\\])+""")
 _TICKS: Final = re.compile("`{3,}")
 
@@ -85,8 +87,8 @@ def _paths(text: str) -> Iterator[tuple[str, bool]]:
             path = re.sub(r"\\(.)", r"\1", path).rstrip(".,;:!?)")
         if path.startswith("file://"):
             path = unquote(path.removeprefix("file://"))
-        if path:
-            yield path, at or (place in (0, len(words) - 1) and _is_picture(path))
+        if (at or _is_picture(path)) and 0 < len(path) <= _LONGEST_PATH:
+            yield path, at or place in (0, len(words) - 1)
 
 
 def _is_picture(path: str) -> bool:
@@ -102,7 +104,7 @@ def _attach(stop: Stop, workspace: Workspace, path: str, is_marked: bool, found:
             with workspace.open_file(path) as opened:
                 found.images.append(read_image(stop, opened.fd, path)[0])
         return  # the model reads other files with its tools
-    outside = Path(path).expanduser()
+    outside = Path(os.path.expanduser(path))
     if not is_marked or not outside.is_absolute() or not outside.exists():
         return
     if _is_picture(path):
