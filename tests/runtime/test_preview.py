@@ -1,7 +1,7 @@
 """Cutting text by lines and bytes."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolgate.runtime.preview import Limits, count_bytes, count_lines, cut, head, head_tail, tail
@@ -91,24 +91,27 @@ def test_limits_too_small_for_two_ends_keep_the_last_one() -> None:
 
 
 @given(TEXTS, LIMITS)
+@example("\r\n", Limits(lines=1, bytes=1))
 def test_head_is_the_longest_beginning_that_fits(text: str, limits: Limits) -> None:
     shown = head(text, limits)
     assert text.startswith(shown)
     assert count_lines(shown) <= limits.lines
     assert count_bytes(shown) <= limits.bytes
     longer = text[: len(shown) + 1].removesuffix("\n")
-    if len(longer) > len(shown):
+    if len(longer) > len(shown) and not text.startswith("\r\n", len(shown)):  # a line break is not cut in two
         assert count_lines(longer) > limits.lines or count_bytes(longer) > limits.bytes
 
 
 @given(TEXTS, LIMITS)
+@example("a\r\n", Limits(lines=1, bytes=1))
+@example("\r\na", Limits(lines=2, bytes=2))
 def test_tail_is_the_longest_end_that_fits(text: str, limits: Limits) -> None:
-    whole = text.removesuffix("\n")
+    whole = text.removesuffix("\r\n" if text.endswith("\r\n") else "\n")
     shown = tail(text, limits)
     assert whole.endswith(shown)
     assert shown.count("\n") < limits.lines
     assert count_bytes(shown) <= limits.bytes
-    if len(shown) < len(whole):
+    if len(shown) < len(whole) and not whole.endswith("\r\n", 0, len(whole) - len(shown)):
         longer = whole[len(whole) - len(shown) - 1 :]
         assert longer.count("\n") >= limits.lines or count_bytes(longer) > limits.bytes
 
