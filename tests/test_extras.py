@@ -88,6 +88,7 @@ def test_an_extra_that_is_there_is_not_missed() -> None:
         (("serve", "--no-open"), ("starlette",), "starlette is not installed: pip install 'toolgate[gateway]'"),
         (("status",), ("asyncpg", "sqlalchemy"), "asyncpg is not installed: pip install 'toolgate[postgres]'"),
         (("worker",), ("pgqueuer",), "pgqueuer is not installed: pip install 'toolgate[distributed]'"),
+        (("worker",), ("asyncpg", "pgqueuer"), "pgqueuer is not installed: pip install 'toolgate[distributed]'"),
         (("mcp",), ("mcp", "mcp_types"), "mcp is not installed: pip install 'toolgate[mcp]'"),
         (("mcp",), ("jsonschema_rs",), "jsonschema-rs is not installed: pip install 'toolgate[mcp]'"),
         (("acp",), ("acp",), "agent-client-protocol is not installed: pip install 'toolgate[acp]'"),

@@ -39,7 +39,7 @@ def test_get_gives_the_tool_or_none(registry: ToolRegistry) -> None:
 def test_a_duplicate_is_refused_and_the_first_stays() -> None:
     first = ProbeTool()
     registry = registry_of(first)
-    with pytest.raises(ValueError, match="'probe' is already registered"):
+    with pytest.raises(ValueError, match="'probe' is already registered: choose another name"):
         registry.register(ProbeTool())
     with pytest.raises(ValueError, match="already registered"):
         registry.register(Foreign(lambda _: None, name="probe"), modes=[ToolMode.coding])

@@ -71,7 +71,7 @@ async def test_a_session_is_named_after_the_first_words_until_it_is_renamed(stor
 
 
 async def test_coding_is_refused_while_the_stage_is_closed(store: SessionManager) -> None:
-    with pytest.raises(ModeNotEnabled):
+    with pytest.raises(ModeNotEnabled, match=r"SESSION_CODING_ENABLED=true.*Settings\.of\(session="):
         await store.create(ToolMode.coding)
 
 

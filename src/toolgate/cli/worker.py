@@ -53,8 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run turns until a signal arrives."""
+    require_extra("distributed")  # brings the packages of [postgres], too
     require_extra("postgres")
-    require_extra("distributed")
     settings = _settings(args)
     workspaces = _workspaces(args.workspace, settings)
     from toolgate.gateway.logs import logging_to_stderr

@@ -110,7 +110,7 @@ class ToolRegistry:
         declaration = declaration_of(tool, ungated=ungated)
         name, looks = declaration.name, looks_of(declaration.name)
         if name in self._tools:
-            raise ValueError(f"a tool named {name!r} is already registered")
+            raise ValueError(f"a tool named {name!r} is already registered: choose another name")
         if (alike := next((self._looks[look] for look in looks if look in self._looks), None)) is not None:
             raise ValueError(f"{name!r} looks like {alike!r}, which is already registered: choose another name")
         self._tools[name], self._declarations[name] = tool, declaration

@@ -13,7 +13,10 @@ def allowed(mode: AnyMode | None, *, default: ToolMode, coding_enabled: bool) ->
     """The mode that a new session gets, or `ModeNotEnabled`; `ValueError` for an invalid mode."""
     wanted = default if mode is None else ToolMode(mode)
     if wanted is not SAFE and not coding_enabled:
-        raise ModeNotEnabled(f"The mode {wanted.value} is not enabled here; sessions are {SAFE.value}.")
+        raise ModeNotEnabled(
+            f"The mode {wanted.value} is not enabled here; sessions are {SAFE.value}. The operator enables it with "
+            "SESSION_CODING_ENABLED=true, a program with Settings.of(session={'coding_enabled': True}).session."
+        )
     return wanted
 
 
