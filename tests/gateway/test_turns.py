@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,7 +26,13 @@ class Stage:
         """Sessions whose turn has not ended according to the log."""
 
     def handle_message(
-        self, session_id: str, _content: str, *, request_id: str, rewind_to: int | None = None
+        self,
+        session_id: str,
+        _content: str,
+        *,
+        request_id: str,
+        rewind_to: int | None = None,
+        images: Sequence[Any] = (),
     ) -> "Stage":
         self.begun.append(session_id)
         return self
