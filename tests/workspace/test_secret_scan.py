@@ -1,6 +1,7 @@
 """The scan for secret and denied files."""
 
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,14 @@ def scan_of(root: Path) -> SecretScan:
     return SecretScan(Workspace(root))
 
 
+def _settle(root: Path) -> None:
+    """Wait until the scan trusts the time of change of every folder."""
+    folders = (root, *(path for path in root.rglob("*") if path.is_dir()))
+    last = max(folder.stat().st_ctime_ns for folder in folders)
+    while time.time_ns() - last <= secret_scan._SETTLED:
+        time.sleep(0.01)
+
+
 def test_secret_files_are_found_by_name_and_by_content(tmp_path: Path) -> None:
     (tmp_path / "api").mkdir()
     (tmp_path / "api" / ".env").write_text("A=1")
@@ -26,7 +35,7 @@ def test_secret_files_are_found_by_name_and_by_content(tmp_path: Path) -> None:
 
 def test_what_appears_between_two_scans_is_found(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
-    os.utime(tmp_path / "a" / "b", (1, 1))
+    _settle(tmp_path)
     scan = scan_of(tmp_path)
     assert scan.find().secrets == {}
     (tmp_path / "a" / "b" / ".env").write_text("A=1")
@@ -37,7 +46,7 @@ def test_what_appears_between_two_scans_is_found(tmp_path: Path) -> None:
 
 def test_a_key_that_is_written_into_a_known_file_is_found(tmp_path: Path) -> None:
     (tmp_path / "site.key").write_text("")
-    os.utime(tmp_path, (1, 1))
+    _settle(tmp_path)
     scan = scan_of(tmp_path)
     assert scan.find().secrets == {}
     (tmp_path / "site.key").write_text("-----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\n")
@@ -89,16 +98,22 @@ def test_an_output_file_that_a_rule_denies_is_denied(tmp_path: Path) -> None:
     assert scan_of(tmp_path).find([PathGlob("*.log")]).denied == {"tool_20260301_101500_Bash.log"}
 
 
-def _aged(root: Path) -> None:
-    """Let every folder look as if it had changed long ago."""
-    for folder in (root, *(path for path in root.rglob("*") if path.is_dir())):
-        os.utime(folder, (1, 1))
+def test_a_folder_that_was_moved_is_found_although_the_time_was_set_back(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / ".env").write_text("KEY=1")
+    _settle(tmp_path)
+    scan = scan_of(tmp_path)
+    assert set(scan.find().secrets) == {"config/.env"}
+    before = tmp_path.stat()
+    (tmp_path / "config").rename(tmp_path / "moved")
+    os.utime(tmp_path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert set(scan.find().secrets) == {"moved/.env"}
 
 
 def test_a_tree_that_did_not_change_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / ".env").write_text("KEY=1")
-    _aged(tmp_path)
+    _settle(tmp_path)
     scan = scan_of(tmp_path)
     first = scan.find()
     monkeypatch.setattr(SecretScan, "_read", lambda *_: pytest.fail("it was read again"))
@@ -110,7 +125,7 @@ def test_a_tree_that_did_not_change_is_not_read_again(tmp_path: Path, monkeypatc
 def test_a_folder_that_could_not_be_read_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / ".env").write_text("KEY=1")
-    _aged(tmp_path)
+    _settle(tmp_path)
     usual = Workspace.open_directory
 
     def refused(self: Workspace, parts: Sequence[str]) -> int:

@@ -120,7 +120,7 @@ class SecretScan:
         try:
             for path, folder in self._folders.items():
                 info = look(path, dir_fd=root, follow_symlinks=False)
-                if not folder.settled or folder.changed != (info.st_ino, info.st_mtime_ns):
+                if not folder.settled or folder.changed != (info.st_ino, info.st_ctime_ns):
                     return False
         except OSError:
             return False
@@ -161,8 +161,8 @@ class SecretScan:
             return None
         try:
             info = os.fstat(fd)
-            settled = time.time_ns() - info.st_mtime_ns > _SETTLED
-            return self._read(path, fd, _Folder((info.st_ino, info.st_mtime_ns), settled))
+            settled = time.time_ns() - info.st_ctime_ns > _SETTLED
+            return self._read(path, fd, _Folder((info.st_ino, info.st_ctime_ns), settled))
         except OSError:
             return None
         finally:
@@ -259,6 +259,6 @@ class SecretScan:
 
 
 def _changed(root: int, path: str) -> tuple[int, int]:
-    """What is different after an entry of a folder was added, removed or renamed."""
+    """What is different after an entry of a folder was added, removed or renamed. A command can set `mtime` back."""
     info = os.stat(path, dir_fd=root, follow_symlinks=False)
-    return info.st_ino, info.st_mtime_ns
+    return info.st_ino, info.st_ctime_ns
