@@ -55,12 +55,14 @@ class _Line:
         self.writer = writer
         self.loop = asyncio.get_running_loop()
         self.since = 0.0
-        """When it became idle."""
+        """When it became idle; 0 while a request is answered."""
 
     def usable(self, origin: str) -> bool:
-        """Whether a request to this origin can be sent on it."""
+        """Whether a request to this origin can be sent on it: bytes that came unasked would pass for its answer."""
         fresh = self.loop.time() - self.since < _IDLE_SECONDS
-        return self.origin == origin and fresh and not self.reader.at_eof() and not self.writer.is_closing()
+        unasked = self.reader._buffer  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio shows it nowhere else
+        silent = not unasked and not self.reader.at_eof()
+        return self.origin == origin and fresh and silent and not self.writer.is_closing()
 
     def close(self) -> None:
         """Hang up without waiting for the server."""
@@ -141,6 +143,7 @@ class HttpClient:
         while self._idle:
             line = self._idle.pop()
             if line.loop is asyncio.get_running_loop() and line.usable(origin):
+                line.since = 0.0
                 return line
             line.close()
         return None
@@ -210,11 +213,15 @@ def _redirected(url: str, location: str, headers: Mapping[str, str]) -> tuple[st
     target = urljoin(url, location.strip())
     if not is_plain(target):
         raise ConnectionFailed
-    if urlsplit(target).hostname == urlsplit(url).hostname and not (
-        url.startswith("https:") and target.startswith("http:")
-    ):
+    before, after = _origin(url), _origin(target)
+    if after == before or (before == ("http", after[1], 80) and after == ("https", after[1], 443)):
         return target, dict(headers)
     return target, {name: value for name, value in headers.items() if name not in ("authorization", "x-api-key")}
+
+
+def _origin(url: str) -> tuple[str, str | None, int]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or _PORTS[parts.scheme]
 
 
 @contextlib.contextmanager
