@@ -162,6 +162,23 @@ def test_more_descriptors_than_a_message_holds_are_not_sent(uid: int) -> None:
 
 
 @each_user
+def test_a_server_that_a_command_waits_for_is_not_ended_with_the_others(uid: int) -> None:
+    async def script() -> bool:
+        servers = ForkServers()
+        waiting = asyncio.ensure_future(servers.warm_up(start_process))
+        await asyncio.sleep(0)
+        servers.close()
+        async with asyncio.timeout(5):
+            await waiting
+        server = servers._running[start_process]
+        works = server.is_ready and run_program(server, b"/bin/sh", b"-c", b"exit 5")[1] == 5
+        servers.close()
+        return works and not servers._running
+
+    assert run_as(uid, lambda: asyncio.run(script()))
+
+
+@each_user
 def test_ctrl_c_does_not_end_the_server(uid: int) -> None:
     async def script(server: ForkServer) -> int:
         os.kill(server.pid, signal.SIGINT)

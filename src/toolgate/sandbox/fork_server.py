@@ -118,6 +118,8 @@ class ForkServers:
 
     def __init__(self) -> None:
         self._running: dict[Callable[..., Process], ForkServer] = {}
+        self._awaited: set[Callable[..., Process]] = set()
+        """Ways to start whose server a command waits for."""
 
     async def warm_up(self, start: Callable[..., Process]) -> None:
         """Make sure that there is a server for this way to start, if there can be one."""
@@ -125,7 +127,12 @@ class ForkServers:
             return
         if start not in self._running:
             self._running[start] = ForkServer(start)
-        if not await self._running[start].ready():
+        self._awaited.add(start)
+        try:
+            is_ready = await self._running[start].ready()
+        finally:
+            self._awaited.discard(start)
+        if not is_ready:
             logger("sandbox").warning("fork_server_not_ready")
             self._drop(start)
 
@@ -147,6 +154,6 @@ class ForkServers:
         self._running.pop(start).close()
 
     def close(self) -> None:
-        """End the servers."""
-        for start in tuple(self._running):
+        """End the servers, except one that a command waits for."""
+        for start in tuple(self._running.keys() - self._awaited):
             self._drop(start)
