@@ -176,6 +176,13 @@ def test_a_response_that_names_no_output_is_left_alone(data: dict[str, int]) -> 
     assert found.owned(response) is response
 
 
+class Shouts(ProbeTool):
+    """Renders errors, too."""
+
+    def render(self, response: ToolResponse) -> str:
+        return response.text.upper()
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
@@ -186,6 +193,7 @@ def test_a_response_that_names_no_output_is_left_alone(data: dict[str, int]) -> 
         ("probe", '{"unknown": 1}'),
         ("probe", '{"path": 1}'),
         ("elsewhere", "{}"),
+        ("shouts", '{"unknown": 1}'),
         ("x" * 5000, "y" * 5000),
     ],
 )
@@ -195,6 +203,7 @@ async def test_a_refusal_is_the_same_in_one_step_and_in_all_of_them(name: str, a
         tools = [
             ProbeTool(Params=PathParams),
             ProbeTool(name="elsewhere", allowed_modes=frozenset({ToolMode.chat_safe})),
+            Shouts(name="shouts"),
         ]
         toolset = toolset_of(*tools, recorder=recorder)
         document = (await toolset.handle(ToolCall(id="1", name=name, arguments=arguments))).model_dump()

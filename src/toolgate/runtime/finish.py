@@ -58,10 +58,11 @@ def plain_result(invocation: Invocation, said: str, value: Any, most: int) -> To
 
 def plain_refusal(invocation: Invocation, response: ToolResponse, most: int) -> ToolResult | None:
     """The result of a call that was refused before it ran, in one step. None if there is more to it than its text."""
-    fields, arguments = response.__dict__, invocation.arguments
+    fields, arguments, resolved = response.__dict__, invocation.arguments, invocation.resolved
     error, text = fields["error"], fields["text"]
     if (
         error is None
+        or (resolved is not None and not resolved.plain_render)
         or error.code is ErrorCode.INTERNAL_ERROR
         or fields["data"]
         or fields["stats"]
