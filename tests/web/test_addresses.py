@@ -3,7 +3,7 @@
 import pytest
 
 from toolgate.errors import ToolError
-from toolgate.web.addresses import is_public, public_addresses, resolve
+from toolgate.web.addresses import is_public, public_addresses, refuse_private, resolve
 
 
 @pytest.mark.parametrize("address", ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "2a00:1450:4001:81b::200e"])
@@ -53,3 +53,8 @@ async def test_a_host_that_does_not_exist_is_said_to() -> None:
 
     with pytest.raises(ToolError, match="cannot be found"):
         await public_addresses("nowhere.test", 80, nothing, is_public)
+
+
+@pytest.mark.parametrize("host", ["example.org", "1.1.1.1", "a" * 64, "a..b"])
+def test_a_host_that_is_not_known_to_be_private_is_left_to_the_lookup(host: str) -> None:
+    refuse_private(host)

@@ -81,7 +81,7 @@ def refuse_private(host: str) -> None:
     """Raise `ToolError` for a host that is not public, if that is known without a lookup: nobody is asked about it."""
     try:
         found = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
-    except OSError:  # a name
+    except (OSError, UnicodeError):  # a name, or nothing that can be one
         found = []
     local = host == "localhost" or host.endswith(".localhost")
     if local or not all(is_public(str(item[4][0])) for item in found):
