@@ -137,6 +137,18 @@ async def test_a_matcher_names_tools_and_an_agent_command_cannot_get_around_it(b
     await box.context.aclose()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [{"path": "secret"}, {"paths": ["secret"]}, {"paths": ["secret", "open"]}, {"path": "open", "paths": ["secret"]}],
+)
+async def test_a_hook_sees_the_path_of_every_file_that_is_read(box: Box, arguments: dict[str, Any]) -> None:
+    for name in ("open", "secret"):
+        (box.root / name).write_text(f"content of {name}")
+    box.hook("""! grep -Eq '"path": ?"secret"' || exit 2""")
+    assert "content of secret" not in (await box.do("read_file", **arguments)).model_dump_json()
+    assert "content of open" in (await box.do("read_file", path="open")).output
+
+
 async def test_an_after_hook_adds_context_and_its_failure_changes_nothing(box: Box) -> None:
     box.hook(says(additionalContext="run the formatter"), "PostToolUse")
     box.hook("exit 1", "PostToolUse")

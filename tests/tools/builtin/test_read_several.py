@@ -1,6 +1,7 @@
 """Several files in one call of `read_file`."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,8 @@ async def test_the_files_may_all_be_named_in_paths(box: Toolbox) -> None:
     response = await box("read_file", paths=["a", "b"])
 
     assert [file["path"] for file in response.data["files"]] == ["a", "b"]
-    assert "content of a" in (await box("read_file", paths=["a"])).data["content"]
+    alone, named = await box("read_file", paths=["a"], limit=7), await box("read_file", path="a", limit=7)
+    assert (alone.status, alone.text, alone.data) == (named.status, named.text, named.data)
     assert (await box("read_file", paths=[])).status == "error"
 
 
@@ -95,3 +97,12 @@ async def test_a_rule_against_a_path_holds_for_paths_alone(tmp_path: Path, paths
     box = Toolbox(root, settings=Settings.defaults().model_copy(update={"policy_file": tmp_path / "policy.toml"}))
 
     assert "hidden" not in (await box("read_file", paths=paths)).model_dump_json()
+
+
+@pytest.mark.parametrize("arguments", [{"paths": [".env"]}, {"path": ".env", "paths": ["a"]}])
+async def test_a_secret_file_is_asked_about_once(box: Toolbox, arguments: dict[str, Any]) -> None:
+    (box.root / ".env").write_text("KEY=1\n")
+    response = await box("read_file", **arguments)
+
+    assert "KEY=1" in response.data["content"]
+    assert len(box.approver.requests) == 1

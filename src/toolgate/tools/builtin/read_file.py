@@ -46,9 +46,12 @@ class FileReadParams(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _first_of_paths(cls, given: Any) -> Any:
-        """Take the first of `paths` as `path` if there is none: models often name several files only there."""
+        """Take the first of `paths` as `path` if there is none: models often name several files only there.
+
+        It stays in `paths`, so that it passes every gate by its own path, as the others do.
+        """
         if isinstance(given, dict) and "path" not in given and isinstance(given.get("paths"), list) and given["paths"]:
-            return {**given, "path": given["paths"][0], "paths": given["paths"][1:]}
+            return {**given, "path": given["paths"][0]}
         return given
 
 
@@ -64,8 +67,8 @@ class FileReadTool(Tool[FileReadParams]):
     idempotent = True
 
     async def prepare(self, params: FileReadParams, context: ToolContext) -> Plan | None:
-        """Whether the file may hold secrets, so that a person is asked."""
-        return reveals_plan(context.at(params.path), "Read", params.path)
+        """Whether the file may hold secrets, so that a person is asked. Of several files, each one asks by itself."""
+        return None if params.paths else reveals_plan(context.at(params.path), "Read", params.path)
 
     async def execute(self, params: FileReadParams, context: ToolContext) -> ToolResponse:
         """Read the window, or the document, and remember what was seen."""

@@ -23,6 +23,9 @@ async def read_several(tool: FileReadTool, params: FileReadParams, context: Tool
     """Read the files one after another, as if each had been asked for alone, until the page is full."""
     read = tool.bind(context.derive(recorder=None))
     paths = list(dict.fromkeys([params.path, *params.paths]))
+    if len(paths) == 1:
+        alone: ToolResponse = await read(params.model_dump(exclude={"paths"}, exclude_unset=True))
+        return alone
     shared = params.model_dump(include={"start_line", "limit"})
     files: list[dict[str, Any]] = []
     pictures: tuple[ImageContent, ...] = ()
