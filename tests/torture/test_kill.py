@@ -85,7 +85,7 @@ def _killed_before_its_record(uid: int, root: Path) -> None:
     if child == 0:
         try:
             run_as_here(uid)
-            OpenJournal._append = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
+            OpenJournal._append = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
             asyncio.run(_calls(root, [("write_file", {"path": "f.txt", "content": "never written\n"})]))
         finally:
             os._exit(1)
