@@ -115,7 +115,7 @@ async def _turn(made: Any, session_id: str, steps: str) -> float:
     """One turn, as a gateway sees it: from sending to the last event of the log."""
     after = await made.sessions.last_seq(session_id)
     begin = time.perf_counter()
-    await made.runner.begin(session_id, steps)
+    await made.runner.submit(session_id, steps)
     async with contextlib.aclosing(made.sessions.follow(session_id, after)) as events:
         async for event in events:
             if event.kind == "turn_finished":

@@ -100,7 +100,7 @@ async def _cluster(lease: float = 10.0, **environment: str) -> AsyncIterator[Any
 async def _turn(made: Any, session_id: str) -> None:
     """One turn, as a gateway sees it: from sending to the last event of the log."""
     after = await made.sessions.last_seq(session_id)
-    await made.runner.begin(session_id, _STEPS)
+    await made.runner.submit(session_id, _STEPS)
     async with contextlib.aclosing(made.sessions.follow(session_id, after)) as events:
         async for event in events:
             if event.kind == "turn_finished":

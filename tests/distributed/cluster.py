@@ -97,7 +97,7 @@ class Cluster:
         return (await self.sessions.create(user=user, project=project)).id
 
     async def begin(self, session_id: str, *steps: Any) -> Turn:
-        return await self.runner.begin(session_id, json.dumps(list(steps)))
+        return await self.runner.submit(session_id, json.dumps(list(steps)))
 
     async def ended(self, turn_id: str, patience: float = PATIENCE) -> Turn:
         """The turn, once it has ended."""

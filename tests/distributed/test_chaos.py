@@ -73,7 +73,7 @@ async def _talk(
 async def _sent(machines: Cluster, session: str, steps: list[Any], request: str) -> Turn:
     while True:
         try:
-            return await machines.runner.begin(session, json.dumps(steps), request_id=request)
+            return await machines.runner.submit(session, json.dumps(steps), request_id=request)
         except RequestRepeated as repeated:
             turn = await machines.sessions.turn(repeated.turn_id)
             assert turn is not None

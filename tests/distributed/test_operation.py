@@ -189,7 +189,7 @@ async def test_a_read_only_or_silent_database_refuses_clearly_and_recovers_by_it
         await db.read(lambda tx: tx.row("SELECT 1"))
         proxy.swallow()
         with pytest.raises(StoreError, match=r"did not answer within 1 s"):
-            await slow.begin(session, '["Too slow."]')
+            await slow.submit(session, '["Too slow."]')
         proxy.heal()
         await slow.aclose()
         await db.close()

@@ -63,11 +63,11 @@ async def test_a_turn_is_played_by_a_worker_and_is_in_the_log(running: Cluster) 
 async def test_a_session_has_one_turn_at_a_time_and_a_request_starts_one(running: Cluster) -> None:
     session = await running.session()
     steps = json.dumps([[["look", {"key": "busy", "seconds": 1}]], "Done."])
-    turn = await running.runner.begin(session, steps, request_id="mine")
+    turn = await running.runner.submit(session, steps, request_id="mine")
     with pytest.raises(SessionBusy):
         await running.begin(session, "Too early.")
     with pytest.raises(RequestRepeated) as repeated:
-        await running.runner.begin(session, steps, request_id="mine")
+        await running.runner.submit(session, steps, request_id="mine")
     lease = await running.sessions.try_claim(session)
     if lease is not None:  # nobody had taken it yet: an agent in this process must not end it
         with pytest.raises(SessionBusy, match="in the hands of the workers"):
@@ -236,7 +236,7 @@ async def test_over_a_limit_it_is_said_which_and_nothing_is_written(
     waiting = await running.begin(await running.session(user="other", project="nowhere2"), "Waits.")
     runner = DurableRunner(running.db, running.url, options, Settings.defaults())
     with pytest.raises(LimitReached, match=said):
-        await runner.begin(first, '["Second."]')
+        await runner.submit(first, '["Second."]')
     await runner.aclose()
     await running.runner.cancel(waiting.session_id)
 

@@ -177,6 +177,6 @@ async def test_a_picture_of_the_person_reaches_the_model_of_a_worker(machines: C
     session = await machines.session()
     picture = ImageContent(media_type="image/png", width=3, height=2, data=png(), name="shot.png")
     await machines.sessions.add_picture(session, picture)
-    turn = await machines.runner.begin(session, '["pictures"]', images=[picture.stored])
+    turn = await machines.runner.submit(session, '["pictures"]', images=[picture.stored])
     assert (await machines.ended(turn.id)).status == "done"
     assert (await machines.sessions.history(session))[-1].content == f"shot.png={picture.sha256}"

@@ -51,29 +51,15 @@ class DurableRunner:
         session_id: str,
         content: str | None,
         *,
-        request_id: str,
-        rewind_to: int | None = None,
-        images: Sequence[StoredImage] = (),
-    ) -> None:
-        """Start a turn with a person's message; it is durable and in its queue when this returns.
-
-        A turn without a message summarises the session.
-        """
-        await self.begin(session_id, content, request_id=request_id, rewind_to=rewind_to, images=images)
-
-    async def begin(
-        self,
-        session_id: str,
-        content: str | None,
-        *,
         request_id: str | None = None,
         rewind_to: int | None = None,
         images: Sequence[StoredImage] = (),
     ) -> Turn:
-        """The same, and return the turn.
+        """Start a turn with a person's message and return it; it is durable and in its queue by then.
 
-        `SessionBusy` while a turn of the session runs, `LimitReached` (a `SessionBusy`) if a limit is reached,
-        `RequestRepeated`, `SessionNotFound`, `MessageTooLarge` and `StoreError` start nothing.
+        A turn without a message summarises the session. These errors start nothing: `SessionBusy` while a turn of the
+        session runs, `LimitReached` (a `SessionBusy`), `RequestRepeated`, `SessionNotFound`, `MessageTooLarge`,
+        `StoreError`.
         """
         said = None
         if content is not None:

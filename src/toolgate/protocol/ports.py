@@ -246,7 +246,7 @@ class TurnRunner(Protocol):
         request_id: str,
         rewind_to: int | None = None,
         images: Sequence[StoredImage] = (),
-    ) -> None:
+    ) -> object:
         """Begin a turn. MUST have stored its beginning, with the request id, when it returns.
 
         A turn without content has no message: the model summarises the session. With `rewind_to`, the message takes
@@ -254,7 +254,7 @@ class TurnRunner(Protocol):
         message, which the session has stored.
 
         MUST raise `SessionBusy` if a turn of the session runs already, and begin no second turn for a request id that
-        has begun one (`RequestRepeated`). What happens from then on is in the log.
+        has begun one (`RequestRepeated`). What happens from then on is in the log; nobody needs what is returned.
         """
         ...
 
