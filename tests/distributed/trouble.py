@@ -35,10 +35,9 @@ class Trouble:
         self._times: list[tuple[float, float]] = []
         """When each trouble began and ended."""
 
-    @property
-    def everything_went_wrong(self) -> bool:
-        """Whether each kind of trouble has been there."""
-        return all(self.counts[kind] for kind in KINDS)
+    def has_happened(self, times: int) -> bool:
+        """Whether each kind of trouble has been there so many times."""
+        return all(self.counts[kind] >= times for kind in KINDS)
 
     async def go_on(self, rounds: float) -> None:
         """Make trouble of every kind, so many times or until cancelled."""
