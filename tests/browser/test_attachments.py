@@ -89,6 +89,7 @@ async def test_a_draft_keeps_its_pictures_and_a_picture_needs_no_words(
     page = person.page
     await page.evaluate(PASTE, ["draft.png", "image/png", RED])
     await expect(attached(page)).to_have_text(["draft.png"], timeout=PATIENCE)
+    await expect(page.locator("ul.attached")).not_to_have_attribute("aria-busy", "true", timeout=PATIENCE)
     await page.reload()
     await expect(attached(page)).to_have_text(["draft.png"], timeout=PATIENCE)
     await page.get_by_role("button", name="Send", exact=True).click()

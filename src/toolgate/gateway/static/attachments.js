@@ -20,11 +20,12 @@ function open() {
 async function stored(key, pictures) {
   try {
     const database = await open();
-    const store = database.transaction(STORE, pictures ? "readwrite" : "readonly").objectStore(STORE);
+    const transaction = database.transaction(STORE, pictures ? "readwrite" : "readonly");
+    const store = transaction.objectStore(STORE);
     const request = !pictures ? store.get(key) : pictures.length ? store.put(pictures, key) : store.delete(key);
     return await new Promise((resolve, reject) => {
-      request.addEventListener("success", () => resolve(request.result ?? []));
-      request.addEventListener("error", () => reject(request.error));
+      transaction.addEventListener("complete", () => resolve(request.result ?? []));
+      transaction.addEventListener("abort", () => reject(transaction.error));
     }).finally(() => database.close());
   } catch {
     return [];
@@ -97,10 +98,13 @@ export class Attachments {
     this.#note.hidden = sees || !this.#pictures.length;
   }
 
-  #set(pictures) {
+  /** Show pictures and store them. The list is busy until a reload would find them again. */
+  async #set(pictures) {
     this.#pictures = pictures;
-    stored(this.#key, pictures);
+    this.#list.setAttribute("aria-busy", "true");
     this.#draw();
+    await stored(this.#key, pictures);
+    if (this.#pictures === pictures) this.#list.removeAttribute("aria-busy");
   }
 
   #draw() {
