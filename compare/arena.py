@@ -1,4 +1,4 @@
-"""Where a case takes place: a project, a neighbour that belongs to somebody else, and a contender to ask."""
+"""The directories of a case (a project, and one outside it with a secret), and the contender that is tried."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Arena:
         self.fresh()
 
     def fresh(self) -> None:
-        """Empty the place: `root` is the project, `outside` belongs to somebody else, `home` to the person."""
+        """Empty the directories: `root` is the project, `outside` must not be reached, `home` is the home directory."""
         shutil.rmtree(self.base, ignore_errors=True)
         self.root, self.outside, self.home = self.base / "root", self.base / "root-other", self.base / "home"
         for directory in (self.root, self.outside, self.home):
